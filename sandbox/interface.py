@@ -1,0 +1,501 @@
+"""The contract of the sandbox: what can be run, and the facts that come back. No opinion about right or wrong.
+
+A job that fails is data (``ReplayRecord``); a sandbox that fails is an exception (``SandboxError``).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal, Protocol, TypeAlias
+
+JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+
+EntryType = Literal["file", "dir", "symlink", "fifo", "socket", "device"]
+
+ROOT = "."
+"""The path under which a snapshot may hold the workspace directory itself (its mode)."""
+
+
+# ---------------------------------------------------------------- snapshots and effects
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One path of a workspace. Times and owners are not facts we keep."""
+
+    type: EntryType
+    mode: int = 0o644
+    """Permission bits (12 of them). 0o777 for symlinks."""
+    content: bytes = b""
+    """Of a regular file, whole."""
+    target: str = ""
+    """Of a symbolic link, as stored."""
+
+
+class Snapshot(Mapping[str, Entry]):
+    """Normalised picture of a workspace: relative POSIX path -> Entry, sorted by path. Immutable and hashable.
+
+    Names that are not UTF-8 are held with ``surrogateescape``. Parents of every path are present.
+    """
+
+    __slots__ = ("_digest", "_entries")
+
+    def __init__(self, entries: Mapping[str, Entry] | Iterable[tuple[str, Entry]] = ()) -> None:
+        items = dict(entries)
+        for path in list(items):
+            parent = path.rpartition("/")[0]
+            while parent and parent not in items:
+                items[parent] = Entry("dir", 0o755)
+                parent = parent.rpartition("/")[0]
+        self._entries: dict[str, Entry] = dict(sorted(items.items()))
+        self._digest: str | None = None
+
+    def __getitem__(self, path: str) -> Entry:
+        return self._entries[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Snapshot) and self._entries == other._entries
+
+    def __repr__(self) -> str:
+        return f"Snapshot({len(self)} paths, {self.digest[:12]})"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) over path, type, mode, target and content of every entry, in path order."""
+        if self._digest is None:
+            h = hashlib.sha256()
+            for path, e in self._entries.items():
+                head = f"{path}\0{e.type}\0{e.mode:o}\0{e.target}\0{len(e.content)}\0"
+                h.update(head.encode("utf-8", "surrogateescape"))
+                h.update(e.content)
+            self._digest = h.hexdigest()
+        return self._digest
+
+    def replace(self, changes: Mapping[str, Entry | None]) -> Snapshot:
+        """This snapshot with some paths set or (``None``) removed together with what lies below them."""
+        gone = {p for p, e in changes.items() if e is None}
+        kept = {
+            p: e for p, e in self._entries.items() if not any(p == g or p.startswith(g + "/") for g in gone)
+        }
+        kept.update({p: e for p, e in changes.items() if e is not None})
+        return Snapshot(kept)
+
+    def to_json(self) -> dict[str, dict[str, str]]:
+        """The trace format's ``workspace`` object (DESIGN §3). The root entry is left out."""
+        out: dict[str, dict[str, str]] = {}
+        for path, e in self._entries.items():
+            if path == ROOT:
+                continue
+            if e.type == "symlink":
+                out[path] = {"type": "symlink", "target": e.target}
+            elif e.type == "file":
+                content = base64.b64encode(e.content).decode("ascii")
+                out[path] = {"type": "file", "mode": f"{e.mode:04o}", "content_b64": content}
+            else:
+                out[path] = {"type": e.type, "mode": f"{e.mode:04o}"}
+        return out
+
+    @classmethod
+    def from_json(cls, data: object, where: str = "workspace") -> Snapshot:
+        """Parses the trace format's ``workspace`` object.
+
+        Raises:
+            ValueError: names the path and what is wrong with it (type, mode, base64, absolute or ``..`` path).
+        """
+        if not isinstance(data, dict):
+            raise ValueError(f"{where}: expected an object of paths, got {type(data).__name__}")
+        entries: dict[str, Entry] = {}
+        for path, raw in data.items():
+            at = f"{where}[{path!r}]"
+            parts = str(path).split("/")
+            if not isinstance(path, str) or path.startswith("/") or "\0" in path or (path != ROOT and {"", ".", ".."} & set(parts)):
+                raise ValueError(f"{at}: not a clean relative path")
+            if not isinstance(raw, dict):
+                raise ValueError(f"{at}: expected an object, got {type(raw).__name__}")
+            kind = raw.get("type")
+            if kind == "symlink":
+                target = raw.get("target")
+                if not isinstance(target, str) or not target:
+                    raise ValueError(f"{at}: a symlink needs a non-empty target")
+                entries[path] = Entry("symlink", 0o777, target=target)
+                continue
+            if kind not in ("file", "dir", "fifo"):
+                raise ValueError(f"{at}: unknown type {kind!r} (file, dir, symlink or fifo)")
+            mode_text = raw.get("mode", "0755" if kind == "dir" else "0644")
+            try:
+                mode = int(str(mode_text), 8)
+            except ValueError:
+                raise ValueError(f"{at}: mode {mode_text!r} is not octal") from None
+            if not 0 <= mode <= 0o7777:
+                raise ValueError(f"{at}: mode {mode_text!r} is out of range")
+            content = b""
+            if kind == "file":
+                try:
+                    content = base64.b64decode(str(raw.get("content_b64", "")), validate=True)
+                except ValueError:
+                    raise ValueError(f"{at}: content_b64 is not base64") from None
+            entries[path] = Entry(kind, mode, content)
+        for path in entries:
+            parent = path.rpartition("/")[0]
+            while parent:
+                if parent in entries and entries[parent].type != "dir":
+                    raise ValueError(f"{where}[{path!r}]: its parent {parent!r} is not a directory")
+                parent = parent.rpartition("/")[0]
+        return cls(entries)
+
+
+EffectKind = Literal["created", "removed", "type", "mode", "content", "target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One durable difference between two snapshots: one attribute of one path."""
+
+    path: str
+    kind: EffectKind
+    before: Entry | None
+    after: Entry | None
+
+
+def effects(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> tuple[Effect, ...]:
+    """Every difference from ``before`` to ``after``, in path order, one per attribute. Bytes are compared raw."""
+    out: list[Effect] = []
+    for path in sorted(before.keys() | after.keys()):
+        a, b = before.get(path), after.get(path)
+        if a is None or b is None:
+            out.append(Effect(path, "created" if a is None else "removed", a, b))
+            continue
+        if a.type != b.type:
+            out.append(Effect(path, "type", a, b))
+            continue
+        if a.mode != b.mode:
+            out.append(Effect(path, "mode", a, b))
+        if a.content != b.content:
+            out.append(Effect(path, "content", a, b))
+        if a.target != b.target:
+            out.append(Effect(path, "target", a, b))
+    return tuple(out)
+
+
+# ---------------------------------------------------------------- what can be run
+
+
+@dataclass(frozen=True, slots=True)
+class ShellJob:
+    """A trace's commands: each ``bash -c``, each starting where the previous one ended (root if that is gone or outside)."""
+
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillJob:
+    """One call of the one ``@skill_command`` function of ``source``, in a process forked from a warm interpreter."""
+
+    source: str
+    """Text of the skill file."""
+    args: Mapping[str, Any]
+    """Keyword arguments, JSON values."""
+    trace_lines: bool = False
+    """Report which lines of the file ran (slower)."""
+    function: str | None = None
+    """Which function to call where a file has more than one candidate; None = the one decorated one."""
+
+
+Job = ShellJob | SkillJob
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What may differ around a run and must not matter. The defaults are the normal surroundings."""
+
+    order: str = "sorted"
+    """Directory order: ``sorted``, ``reversed`` or ``shuffled:<int seed>`` (creation order on tmpfs)."""
+    hash_seed: int = 0
+    tz: str = "UTC"
+    locale: str = "C.UTF-8"
+    home: str | None = None
+    """Another HOME below the sandbox's home mount; None = the default."""
+    umask: int = 0o022
+    workdir: str | None = None
+    """``other`` = the workspace is mounted at another path; an absolute path = there; None = the default /ws."""
+    delay_s: float = 0.0
+    """Wall time to let pass before the run (another clock)."""
+    cpus: int | None = None
+    """Restrict to this many CPUs; None = all."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrashAt:
+    """Kill every process of the run just before its k-th (0-based) tree-changing call on the workspace takes effect.
+
+    ``torn=True`` counts writes to workspace files too, so that a kill between truncation and last write can be aimed at.
+    """
+
+    k: int
+    torn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ErrnoAt:
+    """Let the k-th (0-based) call among ``calls`` on workspace paths fail with ``errno`` (a name such as ``ENOSPC``)."""
+
+    k: int
+    errno: str
+    calls: Literal["change", "write", "chmod", "read"]
+    """change: tree-changing calls · write: write/copy/truncate/close on workspace files · chmod · read: open of a regular workspace file for reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class KillAfter:
+    """Kill every process of the run after this many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SmallDisk:
+    """Run with a workspace that has room for this much more (bytes, inodes)."""
+
+    bytes: int
+    inodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnlySubtree:
+    """Everything at and below ``path`` refuses changes with EROFS/EACCES."""
+
+    path: str
+
+
+Fault = CrashAt | ErrnoAt | KillAfter | SmallDisk | ReadOnlySubtree
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    wall_s: float = 20.0
+    output_bytes: int = 1 << 20
+    """Kept of each of stdout and stderr (the rest is drained, counted and hashed)."""
+    file_bytes: int = 64 << 20
+    processes: int = 128
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    job: Job
+    base: Snapshot
+    surroundings: Surroundings = Surroundings()
+    fault: Fault | None = None
+    observe: bool = False
+    """Supervise and log tree-changing, network and (regular file) read calls even without a fault."""
+    limits: Limits = Limits()
+    concurrent: int = 1
+    """Start the job this many times at once on the one workspace (the record is the first one's, the tree is shared)."""
+
+
+# ---------------------------------------------------------------- what comes back
+
+
+@dataclass(frozen=True, slots=True)
+class ExecResult:
+    """One finished command."""
+
+    exit_code: int | None
+    """None when a signal ended it."""
+    signal: int | None
+    stdout: bytes
+    stderr: bytes
+    truncated: bool = False
+    stdout_bytes: int = 0
+    """What was printed in all, before truncation."""
+    cwd: str = "."
+    """Where it started, relative to the workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    type: str
+    message: str
+    traceback: str = ""
+    """Frames of the skill file only: ``line N: text`` a line."""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The job's claim: what the skill's process said that its function returned."""
+
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class NoReturn:
+    """The skill's process ended without the one frame that carries its value."""
+
+    why: str
+    """``exited 0 without a return value``, ``killed by signal 9``, ``timed out after 20 s``, ``the value is not JSON: …``."""
+
+
+Outcome = Returned | Raised | NoReturn
+
+LeftoverKind = Literal["process", "file", "shm", "mqueue", "sysv-ipc", "keyring", "abstract-socket"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something outside the workspace that outlived the run."""
+
+    kind: LeftoverKind
+    detail: str
+    """A path or a command line, escaped."""
+
+
+CallKind = Literal["create", "rename", "unlink", "link", "mkdir", "rmdir", "chmod", "open-write", "truncate", "write", "open-read", "connect", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One supervised system call, in global order over all processes of the run."""
+
+    index: int
+    syscall: str
+    kind: CallKind
+    path: str
+    """Absolute as the call meant it (resolved against cwd or dirfd), or the address of a connect."""
+    path2: str = ""
+    """Target of rename and link."""
+    in_workspace: bool = True
+    changes_tree: bool = False
+    """One of the points that ``CrashAt`` counts."""
+    truncates: bool = False
+    """An open that cuts a file with earlier content."""
+    injected: str = ""
+    """Name of the errno that was injected here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRecord:
+    """The facts of one run."""
+
+    outcome: Outcome | None
+    """Of a skill; None for shell jobs."""
+    steps: tuple[ExecResult, ...]
+    """One per command of a shell job; for a skill one, its process."""
+    post: Snapshot
+    """The workspace afterwards, with the root's own mode under ``ROOT``."""
+    ended: Literal["exited", "timeout", "killed", "oom"]
+    """killed = by the fault that was asked for."""
+    leftovers: tuple[Leftover, ...] = ()
+    network: tuple[str, ...] = ()
+    """Attempts to reach a network, described."""
+    outside: tuple[str, ...] = ()
+    """Attempts (successful or refused) to change something outside the workspace and outside /tmp, HOME, /dev (supervised runs only)."""
+    calls: tuple[Call, ...] = ()
+    """Only with ``observe`` or a fault."""
+    fault_reached: bool = False
+    lines: frozenset[int] = frozenset()
+    """Lines of the skill file that ran, where asked for."""
+    protocol_findings: tuple[str, ...] = ()
+    """A second frame, bytes that are no frame, and the like."""
+    probe: Mapping[str, str] = field(default_factory=dict)
+    """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock."""
+    scan_findings: tuple[str, ...] = ()
+    """What the scanner could not hold: trees too deep, files over the limit, unknown types."""
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxInfo:
+    runtime: str
+    image: str
+    """Tag: the digest of the recipe."""
+    inventory: str
+    """Fingerprint (sha256) of what is really installed in the image."""
+    engine: str
+    kernel: str
+    probes: Mapping[str, bool]
+    """What this engine can do: ``readdir_order``, ``supervise``, ``hash_seed``, ``locale``, ``workdir``, ``nu`` …"""
+    why_not: Mapping[str, str] = field(default_factory=dict)
+    """For each probe that is False, the reason in one sentence."""
+
+
+class Session(Protocol):
+    """Containers that serve one subject only. Never shared between subjects, nor between a skill and a trace."""
+
+    def run(self, request: RunRequest) -> ReplayRecord:
+        """Runs one request in clean surroundings. Raises SandboxError (after one retry of transient causes)."""
+        ...
+
+    def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
+        """Runs requests on all of the session's workers; records in the order of the requests."""
+        ...
+
+    @property
+    def runs(self) -> int: ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Session: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class Sandbox(Protocol):
+    """A connection to one engine with one image."""
+
+    @property
+    def info(self) -> SandboxInfo: ...
+
+    def session(self, label: str, workers: int | None = None) -> Session:
+        """Opens a session (containers start ahead, in the background). ``workers`` None = the sandbox's own number."""
+        ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Sandbox: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+# ---------------------------------------------------------------- errors
+
+
+class Cause(Enum):
+    """Whose fault a sandbox failure is, for the sentence that the user reads."""
+
+    ENGINE_MISSING = "engine-missing"
+    ENGINE_DENIED = "engine-denied"
+    ENGINE_OLD = "engine-old"
+    ENGINE_LOST = "engine-lost"
+    IMAGE_MISSING = "image-missing"
+    IMAGE_BROKEN = "image-broken"
+    OPTION_IGNORED = "option-ignored"
+    PROTOCOL = "protocol"
+    DEADLINE = "deadline"
+    DISK = "disk"
+
+
+class SandboxError(RuntimeError):
+    """The sandbox itself failed. Never a skill's fault; the verdict that follows is INCONCLUSIVE."""
+
+    def __init__(self, cause: Cause, what: str, advice: str = "") -> None:
+        super().__init__(what)
+        self.cause = cause
+        self.what = what
+        self.advice = advice
+
+    def diagnostics(self) -> str:
+        """What happened and what to do, one or two sentences."""
+        return f"{self.what}. {self.advice}".strip() if self.advice else self.what

@@ -1,0 +1,374 @@
+"""The contract of the verifiers: evidence in, judgments out.
+
+A bad skill is data (a ``CheckResult``); only a broken tool is an exception (``AssayError``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+from sandbox.interface import JsonValue, Snapshot
+
+if TYPE_CHECKING:
+    from verifiers.context import Context
+
+Profile = Literal["seed", "omni"]
+Budget = Literal["fast", "standard", "thorough"]
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+class Verdict(IntEnum):
+    """PASS < INCONCLUSIVE < FAIL; merging takes the worst. Not usable as a truth value, on purpose."""
+
+    PASS = 0
+    INCONCLUSIVE = 1
+    FAIL = 2
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Verdict has three values: compare it (verdict is Verdict.PASS) instead of testing its truth")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def merge(verdicts: Iterable[Verdict]) -> Verdict:
+    """The worst of the verdicts; INCONCLUSIVE for none at all."""
+    seen = list(verdicts)
+    return max(seen, key=int) if seen else Verdict.INCONCLUSIVE
+
+
+# ---------------------------------------------------------------- evidence, subject
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A self-contained, replayable distillate of one trace."""
+
+    task_id: str
+    description: str
+    commands: tuple[str, ...]
+    outputs: tuple[str, ...]
+    """stdout followed by stderr of each command, as recorded."""
+    stderrs: tuple[str, ...] | None
+    """stderr alone, where the recording has it."""
+    exit_codes: tuple[int, ...] | None
+    base: Snapshot | None
+    """None when the recording has none: it must be reconstructed."""
+    post: Snapshot | None
+    success: bool
+    reconstructed: bool = False
+    rewritten: bool = False
+    """Absolute paths were rewritten as whole words."""
+    workspace_root: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) of everything that replay and judgment use."""
+        doc = [
+            self.task_id, self.description, self.commands, self.outputs, self.stderrs, self.exit_codes,
+            self.base.digest if self.base is not None else None, self.post.digest if self.post is not None else None,
+            self.success, self.reconstructed, self.rewritten, self.workspace_root,
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(doc, ensure_ascii=True).encode()).hexdigest()
+
+    def stdout(self, step: int) -> str:
+        """stdout of one step: the recorded output without the recorded stderr where that is known."""
+        text = self.outputs[step]
+        if self.stderrs is not None and self.stderrs[step] and text.endswith(self.stderrs[step]):
+            return text[: -len(self.stderrs[step])]
+        return text
+
+
+Args = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The argument values that make a skill do what one trace did."""
+
+    task_id: str
+    args: Args
+    inferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    name: str
+    annotation: str
+    description: str
+    required: bool
+    default: JsonValue = None
+    line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The skill under judgment: its text and what a parse of it says."""
+
+    name: str
+    """The public function's name where there is one, else the file's stem."""
+    path: str
+    """As findings show it: relative."""
+    source: str
+    parameters: tuple[Parameter, ...] = ()
+    hints: Mapping[str, bool] = field(default_factory=dict)
+    """Declared ``read_only``, ``destructive``, ``idempotent``, ``open_world``."""
+    profile: Profile = "seed"
+    description: str = ""
+    """The function's docstring summary."""
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.source.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+# ---------------------------------------------------------------- findings and results
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One edit that removes a finding: the file's whole new text."""
+
+    safe: bool
+    """Safe = behaviour unchanged."""
+    title: str
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """The smallest case that shows the finding."""
+
+    case: str
+    """``trace rename-03``, ``case 17 (seed 4711)``, ``crash before call 3 (rename a.txt -> a.md)``."""
+    args: Args = field(default_factory=dict)
+    expected: str = ""
+    observed: str = ""
+    trace: str | None = None
+
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    message: str
+    path: str = ""
+    line: int = 1
+    severity: Severity = "error"
+    """error = part of the reason for a FAIL or INCONCLUSIVE; warning and info never are."""
+    counterexample: Counterexample | None = None
+    reproduce: str = ""
+    """The command that shows it again."""
+    fix: Fix | None = None
+    notes: tuple[str, ...] = ()
+    """Lines to show under the finding: ``effect: run 2 created …``."""
+    rule: str = ""
+    """Sub-rule, such as ``S602`` or ``conventions-docstring``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What one check says. ``verdict`` None = NOT_APPLICABLE, and then ``why`` is the measured reason."""
+
+    id: str
+    verdict: Verdict | None
+    findings: tuple[Finding, ...] = ()
+    why: str = ""
+    """Of NOT_APPLICABLE and INCONCLUSIVE: one sentence."""
+    runs: int = 0
+    seconds: float = 0.0
+    measured: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Counts and facts for score and report, JSON values, deterministic."""
+
+    @classmethod
+    def not_applicable(cls, id: str, why: str, runs: int = 0, **measured: JsonValue) -> CheckResult:
+        if not why:
+            raise ValueError("NOT_APPLICABLE needs a measured reason")
+        return cls(id, None, why=why, runs=runs, measured=measured)
+
+    @classmethod
+    def inconclusive(cls, id: str, why: str, findings: Sequence[Finding] = (), runs: int = 0, **measured: JsonValue) -> CheckResult:
+        return cls(id, Verdict.INCONCLUSIVE, tuple(findings) or (Finding(why),), why=why, runs=runs, measured=measured)
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A skill (and the evidence it is judged on) that a check must catch, or must not."""
+
+    title: str
+    source: str
+    evidence: str = ""
+    """Name of an evidence file below ``fixtures/examples`` for dynamic checks."""
+    args: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict)
+    """task_id -> arguments."""
+
+
+Stage = Literal["static", "dynamic"]
+
+
+class Check(Protocol):
+    """One question. One file in ``verifiers/checks/``; tests and manual are generated from these attributes."""
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    """The question, one line."""
+    why: ClassVar[str]
+    """Why it matters and what it means exactly; Markdown paragraphs."""
+    stage: ClassVar[Stage]
+    good: ClassVar[tuple[Example, ...]]
+    bad: ClassVar[tuple[Example, ...]]
+    version: ClassVar[int]
+    """Part of every cache key: raise it when the check's meaning changes."""
+
+    def run(self, context: Context) -> CheckResult: ...
+
+
+class StaticCheck(Protocol):
+    """A check that reads the text only. Judges a batch at once (mypy starts once for all)."""
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    why: ClassVar[str]
+    stage: ClassVar[Stage]
+    good: ClassVar[tuple[Example, ...]]
+    bad: ClassVar[tuple[Example, ...]]
+    version: ClassVar[int]
+
+    def run_batch(self, subjects: Sequence[Subject]) -> list[CheckResult]: ...
+
+
+# ---------------------------------------------------------------- reports
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Formula and meaning: SEMANTICS §7, ``verifiers/score.py``."""
+
+    value: float
+    estimate: float
+    inputs: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSummary:
+    sha256: str
+    traces: int
+    usable: int
+    reconstructed: int
+    unusable: Mapping[str, str] = field(default_factory=dict)
+    """task_id -> why, one sentence."""
+    volatile: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxSummary:
+    runtime: str
+    image: str
+    inventory: str
+    runs: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that one verification found. ``assay-report/1`` is its JSON form."""
+
+    name: str
+    path: str
+    sha256: str
+    verdict: Verdict
+    score: Score | None
+    checks: tuple[CheckResult, ...]
+    not_checked: tuple[NotChecked, ...]
+    evidence: EvidenceSummary
+    bindings: Mapping[str, Args]
+    sandbox: SandboxSummary | None
+    tools: Mapping[str, str]
+    seed: int
+    seconds: float
+    partial: bool
+    budget: Budget
+    profile: Profile
+    capabilities: tuple[str, ...] = ()
+    """Measured: creates, overwrites, deletes, chmods, links, renames, follows-outside-paths, read-only."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    inferred: tuple[str, ...] = ()
+    """task_ids whose binding was inferred."""
+
+    def check(self, id: str) -> CheckResult | None:
+        return next((c for c in self.checks if c.id == id), None)
+
+    @property
+    def why(self) -> str:
+        """One sentence: why the verdict is not PASS ("" for PASS)."""
+        if self.verdict is Verdict.PASS:
+            return ""
+        for c in self.checks:
+            if c.verdict is self.verdict:
+                errors = [f.message for f in c.findings if f.severity == "error"]
+                return f"{c.id}: {errors[0] if errors else c.why}"
+        if self.not_checked:
+            return f"{self.not_checked[0].id} was not checked: {self.not_checked[0].why}"
+        return "nothing was checked"
+
+
+# ---------------------------------------------------------------- errors
+
+
+class AssayError(Exception):
+    """Something the user can act on. Each subclass is also the builtin that it resembles."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, what: str, advice: str = "", where: str | Path | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.advice = advice
+        self.where = str(where) if where is not None else ""
+
+    def diagnostics(self) -> str:
+        """Where, what, and what to do, on one line."""
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{head}. {self.advice}" if self.advice else head
+
+
+class EvidenceError(AssayError, ValueError):
+    """An evidence or trace file that cannot be read as such."""
+
+
+class BindingError(AssayError, ValueError):
+    """A bindings file that cannot be read as such."""
+
+
+class SkillFileError(AssayError, OSError):
+    """A skill file that cannot be read at all (missing, a directory, not text)."""
+
+
+class ConfigError(AssayError, ValueError):
+    """Wrong configuration or policy."""
+
+
+class NothingToVerify(AssayError, LookupError):
+    exit_code: ClassVar[int] = 4
+
+
+class Inconclusive(AssayError, RuntimeError):
+    """A required part is missing: no evidence, no engine."""
+
+    exit_code: ClassVar[int] = 3
