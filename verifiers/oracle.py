@@ -1,0 +1,182 @@
+"""What was right: the traces' own commands, replayed. Says which evidence is usable and what of it is volatile (SEMANTICS §2, §3)."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sandbox.interface import ROOT, Effect, Limits, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings
+from verifiers.answers import same_answer
+from verifiers.equivalence import Attribute, differences, durable_effects
+from verifiers.interface import Evidence
+
+ELAPSED_S = 1.1
+"""Between two replays whose time stamps must not look equal (SEMANTICS §3)."""
+
+REPETITIONS = (Surroundings(), Surroundings(order="reversed"), Surroundings(order="shuffled:7"))
+"""The trace's own repetitions: again, other directory orders, and (the later ones) more than a second later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What running the trace's commands on one base does, as far as it is stable."""
+
+    base: Snapshot
+    tree: Snapshot
+    volatile: frozenset[Attribute]
+    answer: str
+    answer_ordered: bool
+    exit_codes: tuple[int, ...]
+    quiet: tuple[bool, ...]
+    """Per step: nothing on stderr."""
+
+    @property
+    def failed(self) -> tuple[bool, ...]:
+        return tuple(code != 0 for code in self.exit_codes)
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        return durable_effects(self.base, self.tree, self.volatile)
+
+
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """One trace that replays, with what it shows."""
+
+    evidence: Evidence
+    expectation: Expectation
+    notes: tuple[str, ...] = ()
+    """Recorded, never disqualifying: outputs that differ from the recording."""
+
+    @property
+    def task_id(self) -> str:
+        return self.evidence.task_id
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """All evidence after replay."""
+
+    usable: tuple[Usable, ...]
+    unusable: dict[str, str] = field(default_factory=dict)
+    runs: int = 0
+
+    @property
+    def read_only(self) -> bool:
+        """No usable trace has an effect; then the answer is what is required."""
+        return bool(self.usable) and not any(u.expectation.effects for u in self.usable)
+
+
+def shell_request(base: Snapshot, commands: Sequence[str], surroundings: Surroundings = Surroundings()) -> RunRequest:
+    return RunRequest(ShellJob(tuple(commands)), base, surroundings, limits=Limits(wall_s=20.0 * max(1, len(commands))))
+
+
+def replay(evidence: Sequence[Evidence], session: Session) -> Replayed:
+    """Replays every trace from its base, three times, and sorts the usable from the unusable."""
+    unusable = {e.task_id: why for e in evidence if (why := _unfit(e))}
+    fit = [e for e in evidence if e.task_id not in unusable]
+    rounds: list[list[ReplayRecord]] = []
+    began = time.monotonic()
+    for surroundings in REPETITIONS:
+        rounds.append(session.map(shell_request(e.base, e.commands, _rooted(surroundings, e)) for e in fit if e.base is not None))
+        if len(rounds) == 1 and fit:
+            time.sleep(max(0.0, ELAPSED_S - (time.monotonic() - began)))
+    usable = []
+    for i, e in enumerate(fit):
+        records = [r[i] for r in rounds]
+        expectation, why = expect(e, records)
+        why = why or disagreement(e, expectation)
+        if why:
+            unusable[e.task_id] = why
+        else:
+            usable.append(Usable(e, expectation, tuple(_output_notes(e, records[0]))))
+    return Replayed(tuple(usable), unusable, len(REPETITIONS) * len(fit))
+
+
+def _rooted(surroundings: Surroundings, e: Evidence) -> Surroundings:
+    root = e.workspace_root
+    return replace(surroundings, workdir=root) if root and not e.rewritten else surroundings
+
+
+def _unfit(e: Evidence) -> str:
+    if not e.success:
+        return "the trace failed: negative evidence, never an oracle"
+    if e.base is None:
+        return "the recording has no workspace and none could be reconstructed"
+    if not e.commands:
+        return "the recording has no commands"
+    return ""
+
+
+def expect(evidence: Evidence, records: Sequence[ReplayRecord]) -> tuple[Expectation, str]:
+    """The stable part of several replays of one trace, and why it cannot be used ("" where it can)."""
+    first = records[0]
+    base = evidence.base if evidence.base is not None else Snapshot()
+    volatile = frozenset(
+        (d.path, d.kind) for r in records[1:] for d in differences(first.post, r.post)
+    )
+    answers = [_text(r.steps[-1].stdout) for r in records if r.steps]
+    ordered = all(same_answer(answers[0], a) for a in answers[1:])
+    expectation = Expectation(
+        base, first.post, volatile, answers[0] if answers else "", ordered,
+        tuple(_code(s.exit_code, s.signal) for s in first.steps), tuple(not s.stderr for s in first.steps),
+    )  # fmt: skip
+    return expectation, _unstable(records, volatile, answers)
+
+
+def _unstable(records: Sequence[ReplayRecord], volatile: frozenset[Attribute], answers: Sequence[str]) -> str:
+    for r in records:
+        if r.ended != "exited":
+            return f"its own commands do not end ({r.ended})"
+        if r.network:
+            return f"its own commands reach for the network ({r.network[0]})"
+        left = [x for x in r.leftovers if x.kind != "file" or not x.detail.startswith("/tmp/.")]
+        if left:
+            return f"its own commands leave something outside the workspace ({left[0].kind} {left[0].detail})"
+    paths = [p for p, kind in volatile if kind in ("created", "removed", "type")]
+    if paths:
+        return f"its own replays disagree about which paths exist ({sorted(paths)[0]})"
+    classes = {tuple(_code(s.exit_code, s.signal) != 0 for s in r.steps) for r in records}
+    if len(classes) > 1:
+        return "its own replays disagree about which commands fail"
+    if any(not same_answer(answers[0], a, ordered=False) for a in answers[1:]):
+        return "its own replays print different answers"
+    return ""
+
+
+def disagreement(e: Evidence, x: Expectation) -> str:
+    """Where the replay disagrees with the recording, in one sentence; "" where it agrees."""
+    if e.exit_codes is not None:
+        for i, (was, now) in enumerate(zip(e.exit_codes, x.exit_codes, strict=False)):
+            if (was != 0) != (now != 0):
+                return f"command {i + 1} ended with {was} when recorded and with {now} when replayed"
+    if e.post is not None:
+        found = differences(e.post, x.tree, volatile=x.volatile, root=False)
+        if found:
+            return f"the replayed end state is not the recorded one ({found[0]})"
+    if e.outputs and not same_answer(e.stdout(len(e.commands) - 1), x.answer, ordered=x.answer_ordered):
+        return "the last command printed something else when replayed"
+    return ""
+
+
+def _output_notes(e: Evidence, record: ReplayRecord) -> list[str]:
+    notes = []
+    for i, step in enumerate(record.steps[:-1]):
+        if i < len(e.outputs) and Counter(e.stdout(i).splitlines()) != Counter(_text(step.stdout).splitlines()):
+            notes.append(f"command {i + 1} printed other lines than recorded")
+    return notes
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _code(exit_code: int | None, signal: int | None) -> int:
+    return exit_code if exit_code is not None else 128 + (signal or 0)
+
+
+def without_root(tree: Snapshot) -> Snapshot:
+    """The tree without the workspace directory's own entry, so that it can serve as a base."""
+    return Snapshot({p: e for p, e in tree.items() if p != ROOT})
