@@ -1,0 +1,1 @@
+"""Detection: which of the recorded traces are one task, done often or with many steps."""
