@@ -1,0 +1,81 @@
+"""Sessions of the project. Each sets up everything it needs, on a machine that has nothing but Python.
+
+python3 -m pip install nox && python3 -m nox -s demo
+python3 -m nox -s tests
+"""
+
+from __future__ import annotations
+
+import nox
+
+nox.options.sessions = ["lint", "types", "tests"]
+nox.options.reuse_venv = "yes"
+nox.options.error_on_external_run = True
+
+LOCK = ".ci/constraints.txt"
+"""Exact versions of everything that is installed: a verdict must not change because a linter was released."""
+
+
+def install(session: nox.Session, *what: str) -> None:
+    """Installs ``what`` with the versions of the lock."""
+    session.install("--disable-pip-version-check", "-q", "-c", LOCK, *what)
+
+
+def sandbox(session: nox.Session) -> None:
+    """Brings up an engine and the sandbox image, the product's own way. Nothing happens where both are there."""
+    session.run("assay", "engine", "up", "--install")
+    session.run("assay", "engine", "image")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """ruff with the pinned selection of pyproject.toml."""
+    install(session, "ruff")
+    session.run("ruff", "check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """mypy --strict on the three packages."""
+    install(session, "-e", ".[test]")
+    session.run("mypy")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Every test, those that need a Docker Engine included: a missing engine is a failure, never a skip."""
+    install(session, "-e", ".[test,mcp,dask]")
+    sandbox(session)
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """The main job on the traces in fixtures/: crystallize, register, route. ``-- --all`` takes every family."""
+    install(session, ".")
+    sandbox(session)
+    session.run("python", "-I", "fixtures/demo.py", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Speed of the sandbox against the host, warm ``docker exec`` and a fresh container, interleaved."""
+    install(session, "-e", ".[test]")
+    sandbox(session)
+    session.run("python", "-m", "sandbox.bench", *session.posargs)
+
+
+@nox.session
+def study(session: nox.Session) -> None:
+    """The gate measures itself: catch rate, false rejects, calibration. Fails when nothing ran."""
+    install(session, "-e", ".[test,study]")
+    sandbox(session)
+    session.run("python", "-m", "verifiers.study", *session.posargs)
+
+
+@nox.session
+def readme(session: nox.Session) -> None:
+    """Writes the README's output blocks and the manual of the checks anew, by running the program."""
+    install(session, "-e", ".[test]")
+    sandbox(session)
+    session.run("python", "tests/readme_blocks.py", "--write")

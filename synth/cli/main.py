@@ -1,0 +1,148 @@
+"""Entry point: finds the command, runs it, and turns whatever ends it into an exit code.
+
+Exit codes: 0 pass · 1 fail · 2 usage or configuration · 3 inconclusive · 4 nothing to verify · 70 internal · 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from synth.cli import console
+from synth.cli.shadow import shadowed
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "record": ("record", "Run a command and keep it as a trace, with the directory before and after."),
+    "import": ("importing", "Bring in traces from other tools."),
+    "patterns": ("patterns", "Show the repeated tasks in traces."),
+    "synth": ("synthesize", "Generate candidates for repeated tasks, without verifying them."),
+    "crystallize": ("crystallize", "Turn traces into verified, registered skills."),
+    "verify": ("verify", "Judge one skill on its evidence."),
+    "fix": ("fix", "Apply the safe fixes of the static checks."),
+    "gate": ("gate", "Judge every skill below a directory, for CI."),
+    "run": ("run", "Run a skill in the sandbox on a copy of a directory."),
+    "replay": ("replay", "Reproduce one finding."),
+    "diff": ("diff", "Say what an edit changed in behaviour."),
+    "explain": ("explain", "Say what a check asks, and why."),
+    "registry": ("registry", "List, promote, roll back, audit registered skills."),
+    "route": ("route", "Find the skill for a request."),
+    "feedback": ("feedback", "Tell the router how a skill did."),
+    "export": ("export", "Write a registered skill for another agent."),
+    "attest": ("attest", "Sign and verify attestations."),
+    "report": ("report", "Show a saved report in another format."),
+    "metrics": ("metrics", "Print the counters, also as Prometheus text."),
+    "engine": ("engine", "Check, start or prepare the sandbox."),
+    "mcp": ("mcp", "Offer verification to an agent host over MCP."),
+    "init": ("init", "Write a commented configuration file."),
+    "completion": ("completion", "Print the shell completion script."),
+}
+"""Command -> (module of synth.cli that defines ``command``, one line of help)."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are used, and listed without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"synth.cli.{COMMANDS[cmd_name][0]}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="skill-assay", prog_name="assay", message="%(prog)s %(version)s")
+def assay() -> None:
+    """Replays recorded evidence in a sandbox until a learned skill is shown to reproduce it, or a counterexample is found.
+
+    Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive, 4 nothing to verify, 70 internal, 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Runs the command of ``sys.argv`` and exits with its code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Runs one command line and returns its exit code. Prints errors, raises nothing."""
+    problem = shadowed()
+    if problem:
+        console.error(problem)
+        return 2
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        result = assay.main(args=list(argv), prog_name="assay", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as e:
+        return e.exit_code
+    except click.ClickException as e:
+        _usage(e)
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        console.error("interrupted")
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`assay … | head`): nothing to say, and nothing more may be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except Exception as e:  # noqa: BLE001  the one place where every error becomes an exit code
+        return _failed(e)
+    return result if isinstance(result, int) else 0
+
+
+def _terminated(signum: int, frame: FrameType | None) -> None:
+    """SIGTERM unwinds like Ctrl-C, so that containers are removed on the way out."""
+    raise KeyboardInterrupt
+
+
+def _usage(e: click.ClickException) -> None:
+    context = getattr(e, "ctx", None)
+    hint = f" (see: {context.command_path} --help)" if isinstance(context, click.Context) else ""
+    console.error(f"{e.format_message().rstrip('.')}{hint}")
+
+
+def _failed(error: Exception) -> int:
+    from sandbox.interface import SandboxError
+    from verifiers.interface import AssayError
+
+    if isinstance(error, AssayError):
+        console.error(error.diagnostics())
+        return error.exit_code
+    if isinstance(error, SandboxError):
+        console.error(error.diagnostics())
+        return 3
+    note = _crash_note(error)
+    console.error(
+        f"internal error: {type(error).__name__}: {error}. The details are in {note}" if note else f"internal error: {error!r}"
+    )
+    return 70
+
+
+def _crash_note(error: Exception) -> Path | None:
+    """Writes the traceback where the user can pick it up; None where nothing can be written."""
+    import platformdirs
+
+    path = Path(platformdirs.user_cache_dir("skill-assay")) / "crash.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="backslashreplace")
+    except OSError:
+        return None
+    return path

@@ -1,0 +1,91 @@
+"""``--format`` and ``-o``: which text goes where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from synth.cli import console
+from synth.cli.files import write_atomically
+
+FORMATS = ("plain", "json", "sarif", "junit", "github", "html", "markdown")
+SUFFIXES = {
+    ".txt": "plain", ".json": "json", ".sarif": "sarif", ".xml": "junit", ".html": "html", ".htm": "html", ".md": "markdown",
+}  # fmt: skip
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One text to produce: its format, and its file (None = stdout)."""
+
+    format: str
+    path: Path | None
+
+
+def output_options(formats: Sequence[str] = FORMATS) -> Callable[[Command], Command]:
+    """Adds ``--format`` and ``-o`` to a command (parameters ``formats`` and ``files``)."""
+
+    def decorate(command: Command) -> Command:
+        command = click.option(
+            "-o", "--output", "files", multiple=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+            help="Write to FILE (repeatable). The format is the one of its suffix, else of --format.",
+        )(command)  # fmt: skip
+        return click.option(
+            "--format", "formats", multiple=True, type=click.Choice(list(formats)), metavar="|".join(formats),
+            help="Output format (repeatable, one for each -o). Default: plain on stdout.",
+        )(command)  # fmt: skip
+
+    return decorate
+
+
+def plan(formats: Sequence[str], files: Sequence[Path], known: Sequence[str] = FORMATS) -> list[Output]:
+    """Pairs files with formats: a file takes the format of its suffix, else the next one that no file has taken.
+
+    Formats that no file takes go to stdout; plain does when none is left over.
+
+    Raises:
+        click.UsageError: a file for which no format is left, or two formats for stdout.
+    """
+    left = list(formats)
+    outputs: list[Output] = []
+    unmatched: list[Path] = []
+    for path in files:
+        by_suffix = SUFFIXES.get(path.suffix.lower())
+        if by_suffix in left or (by_suffix in known and len(left) < len(files)):
+            outputs.append(Output(str(by_suffix), path))
+            if by_suffix in left:
+                left.remove(str(by_suffix))
+        else:
+            unmatched.append(path)
+    for path in unmatched:
+        if not left:
+            raise click.UsageError(f"-o {path}: no --format is left for it, and its suffix names none of {', '.join(known)}")
+        outputs.append(Output(left.pop(0), path))
+    if len(left) > 1:
+        raise click.UsageError(f"--format {' and '.join(left)} would both go to stdout: give an -o FILE for all but one")
+    return [*outputs, Output(left[0] if left else "plain", None)]
+
+
+def emit(outputs: Sequence[Output], render: Callable[[str], str]) -> None:
+    """Writes every output: files first, stdout last. ``render`` makes the text of one format."""
+    for output in outputs:
+        text = render(output.format)
+        if output.path is not None:
+            write_atomically(output.path, text)
+        else:
+            console.out(text)
+        _summarise_on_github(output)
+
+
+def _summarise_on_github(output: Output) -> None:
+    """GitHub shows a step summary of what was found where the workflow asks for annotations."""
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if output.format == "github" and output.path is None and summary:
+        console.say(f"step summary: {summary}")

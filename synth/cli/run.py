@@ -1,0 +1,127 @@
+"""``assay run``: a skill in the sandbox, on a copy of a directory; ``--apply`` copies the effects back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from synth.cli import console
+from synth.cli.files import dump, json_object
+from synth.cli.locate import locate
+from synth.cli.outputs import emit, output_options, plan
+from synth.cli.settings import sandbox_options
+
+if TYPE_CHECKING:
+    from sandbox.interface import Effect, ReplayRecord, Snapshot
+
+SCHEMA = "assay-run/1"
+
+
+@click.command("run", short_help="Run a skill in the sandbox on a copy of a directory.")
+@click.argument("skill", type=click.Path(path_type=Path), metavar="NAME|SKILL.py|DRAFT_DIR")
+@click.option(
+    "--registry", type=click.Path(path_type=Path), metavar="DIR", help="Where NAME is registered. Default: the configured one."
+)
+@click.option("--args", "arguments", default="{}", metavar="JSON", help="Arguments, a JSON object or @FILE.")
+@click.option(
+    "--workspace",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    metavar="DIR",
+    help="Directory to work on (a copy). Default: here.",
+)
+@click.option("--apply", "apply_", is_flag=True, help="Copy the effects back into the directory when the skill claims success.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0.1, 3600),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Longest run.",
+)
+@sandbox_options
+@output_options(("plain", "json"))
+def command(
+    skill: Path, registry: Path | None, arguments: str, workspace: Path, apply_: bool, timeout_s: float, **rest: Any
+) -> int:
+    """Runs SKILL on a copy of the workspace and prints its value and its effects. Without --apply the directory stays as it is.
+
+    Exit code 0: the skill claims success. 1: it reported failure. 3: the sandbox could not run it.
+    """
+    from sandbox import open_sandbox
+    from sandbox.interface import effects
+    from synth.workspace import apply, snapshot_of
+
+    outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
+    args = json_object(arguments, "--args")
+    source = _source(skill, registry)
+    base = snapshot_of(workspace)
+    with open_sandbox(image=rest["image"], runtime=rest["runtime"], workers=1, host=rest["host"]) as box:
+        record = _run(box.session(skill.name, workers=1), source, args, base, timeout_s)
+    changes = _without_root(effects(base, record.post))
+    document = describe(record, changes)
+    emit(outputs, lambda format: dump(document) if format == "json" else _plain(document, changes, workspace))
+    if not document["claims_success"]:
+        return 1
+    if apply_:
+        apply(changes, workspace)
+        console.say(f"applied {len(changes)} effects to {workspace}")
+    return 0
+
+
+def _source(skill: Path, registry: Path | None) -> str:
+    from synth.cli.home import registry_dir
+    from verifiers.subject import load_subject
+
+    located = locate(skill, registry=registry or (registry_dir() if not skill.exists() else None))
+    return load_subject(located.skill).source
+
+
+def _run(session: Any, source: str, args: dict[str, Any], base: Snapshot, timeout_s: float) -> ReplayRecord:
+    from sandbox.interface import Limits, RunRequest, SkillJob
+
+    with session:
+        record: ReplayRecord = session.run(
+            RunRequest(SkillJob(source, args), base, observe=True, limits=Limits(wall_s=timeout_s))
+        )
+    return record
+
+
+def _without_root(changes: tuple[Effect, ...]) -> tuple[Effect, ...]:
+    """The mode of the directory itself is its owner's business: the copy's was the sandbox's."""
+    from sandbox.interface import ROOT
+
+    return tuple(c for c in changes if c.path != ROOT)
+
+
+def describe(record: ReplayRecord, changes: tuple[Effect, ...]) -> dict[str, Any]:
+    """The ``assay-run/1`` document."""
+    from sandbox.interface import Raised, Returned
+    from verifiers.answers import failure
+
+    outcome = record.outcome
+    raised = {"type": outcome.type, "message": outcome.message, "line": outcome.line} if isinstance(outcome, Raised) else None
+    return {
+        "schema": SCHEMA,
+        "value": outcome.value if isinstance(outcome, Returned) else None,
+        "raised": raised,
+        "claims_success": failure(outcome) is None and record.ended == "exited",
+        "failure": failure(outcome),
+        "effects": [{"path": c.path, "kind": c.kind} for c in changes],
+        "outside": [*record.outside, *record.network, *(f"left behind: {x.kind} {x.detail}" for x in record.leftovers)],
+        "post_workspace": record.post.to_json(),
+        "seconds": round(record.duration_s, 3),
+    }
+
+
+def _plain(document: dict[str, Any], changes: tuple[Effect, ...], workspace: Path) -> str:
+    import json
+
+    lines = [f"value: {json.dumps(document['value'])}"] if document["failure"] is None else [f"failed: {document['failure']}"]
+    lines += [f"{c.kind:8} {c.path}" for c in changes]
+    lines += [f"outside  {text}" for text in document["outside"]]
+    lines.append(f"{len(changes)} effects on a copy of {workspace} ({document['seconds']:.2f} s)")
+    return "\n".join(lines)

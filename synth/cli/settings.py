@@ -1,0 +1,122 @@
+"""Options that several commands share, and the values behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from verifiers.interface import Budget, Profile
+    from verifiers.verify import Options
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+JUDGING = (
+    click.option(
+        "--profile",
+        type=click.Choice(["seed", "omni"]),
+        default="seed",
+        show_default=True,
+        help="Which conventions a skill follows.",
+    ),
+    click.option("--static", is_flag=True, help="Judge the text alone, without the sandbox (the report is partial)."),
+    click.option("--checks", metavar="ID,ID", help="Only these checks (the report is partial)."),
+    click.option("--all", "every", is_flag=True, help="Do not stop at the first FAIL."),
+    click.option(
+        "--budget",
+        type=click.Choice(["fast", "standard", "thorough"]),
+        default="standard",
+        show_default=True,
+        help="How many cases, crash points and mutants to try.",
+    ),
+    click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs."),
+    click.option(
+        "--exclude", "excluded", multiple=True, metavar="TASK_ID=REASON", help="Leave a trace out, with a reason (repeatable)."
+    ),
+    click.option("--no-cache", is_flag=True, help="Verify again even where nothing changed."),
+)
+SANDBOX = (
+    click.option("--image", metavar="TAG", help="Sandbox image. Default: the one of `assay engine image`."),
+    click.option("--runtime", metavar="NAME", help="Container runtime, such as runsc. Default: the engine's."),
+    click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="Containers at once. Default: one per core."),
+    click.option("--host", metavar="URL", help="Engine to use. Default: DOCKER_HOST, else the local one."),
+)
+
+
+def judging_options(command: Command) -> Command:
+    """Adds the options that steer a verification."""
+    for option in reversed(JUDGING):
+        command = option(command)
+    return command
+
+
+def sandbox_options(command: Command) -> Command:
+    """Adds the options that choose the sandbox."""
+    for option in reversed(SANDBOX):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How to verify and where, as the command line gives it."""
+
+    profile: Profile = "seed"
+    static: bool = False
+    checks: tuple[str, ...] | None = None
+    every: bool = False
+    budget: Budget = "standard"
+    seed: int | None = None
+    salt: str = ""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    no_cache: bool = False
+    image: str | None = None
+    runtime: str | None = None
+    workers: int | None = None
+    host: str | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Judging:
+        """From the parameters of a command that has both groups of options (or one of them).
+
+        Raises:
+            click.BadParameter: an exclusion without a reason, or an unknown check.
+        """
+        known = {name: value for name, value in values.items() if name in cls.__dataclass_fields__ and value is not None}
+        if "excluded" in known:
+            known["excluded"] = dict(_exclusion(text) for text in known["excluded"])
+        if "checks" in known:
+            known["checks"] = _check_ids(known["checks"])
+        return cls(**known)
+
+    def options(self, **more: Any) -> Options:
+        """The verifier's options."""
+        from verifiers.verify import Options
+
+        return Options(
+            budget=self.budget, seed=self.seed, salt=self.salt, profile=self.profile, checks=self.checks, static_only=self.static,
+            stop_early=not self.every, excluded=self.excluded, **more,
+        )  # fmt: skip
+
+
+def _exclusion(text: str) -> tuple[str, str]:
+    task_id, _, reason = text.partition("=")
+    if not task_id.strip() or not reason.strip():
+        raise click.BadParameter(f"{text!r}: write TASK_ID=REASON", param_hint="--exclude")
+    return task_id.strip(), reason.strip()
+
+
+def _check_ids(text: str) -> tuple[str, ...]:
+    from verifiers.catalog import CATALOG
+
+    ids = tuple(part.strip() for part in text.split(",") if part.strip())
+    known = [check.id for check in CATALOG]
+    for wanted in ids:
+        if wanted not in known:
+            raise click.BadParameter(f"there is no check {wanted!r}. There are: {', '.join(known)}", param_hint="--checks")
+    if not ids:
+        raise click.BadParameter("names no check", param_hint="--checks")
+    return ids

@@ -1,0 +1,117 @@
+"""How the crystallizer has candidates judged: an interface, and the one that verifies in the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from verifiers.infer import infer
+
+from sandbox.interface import Sandbox, SandboxInfo
+from synth.interface import Candidate
+from verifiers.interface import Args, Binding, Budget, Evidence, Profile, Report, Subject, Verdict
+from verifiers.oracle import replay
+from verifiers.sessions import Memory, RememberingSession
+from verifiers.subject import parse_subject
+from verifiers.verify import Options, verify
+
+EFFECT_CHECKS = frozenset({"evidence-reproduces", "effect-equivalent", "answer-equivalent"})
+"""What shows whether a skill does on a trace what the trace did."""
+
+
+class Judge(Protocol):
+    """What the crystallizer needs to know about evidence and candidates."""
+
+    @property
+    def info(self) -> SandboxInfo | None: ...
+
+    def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
+        """task_id -> why its recording does not replay."""
+        ...
+
+    def bind(self, candidate: Candidate, evidence: Sequence[Evidence]) -> Mapping[str, Args]:
+        """Inferred arguments for traces that the candidate's maker has not seen; those that cannot be inferred are missing."""
+        ...
+
+    def verify(
+        self,
+        candidate: Candidate,
+        evidence: Sequence[Evidence],
+        bindings: Mapping[str, Args],
+        unseen: frozenset[str],
+        failures: int,
+    ) -> Report:
+        """The full report on a candidate.
+
+        Args:
+            bindings: Arguments per task_id.
+            unseen: task_ids that the candidate was made without.
+            failures: Refits that were wrong on the trace that they were made without.
+        """
+        ...
+
+    def holds(self, candidate: Candidate, evidence: Sequence[Evidence], bindings: Mapping[str, Args]) -> bool:
+        """Whether a candidate does on each of these traces what the trace did (effect and answer alone)."""
+        ...
+
+
+@dataclass
+class SandboxJudge:
+    """Judges by verification in one sandbox. Replays of traces are shared between the candidates of one process."""
+
+    sandbox: Sandbox
+    budget: Budget = "standard"
+    profile: Profile = "seed"
+    seed: int | None = None
+    salt: str = ""
+    min_usable: int = 3
+    progress: Callable[[str], None] | None = None
+    _memory: Memory = field(default_factory=dict)
+
+    @property
+    def info(self) -> SandboxInfo:
+        return self.sandbox.info
+
+    def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
+        with RememberingSession(self.sandbox, "evidence", self._memory) as traces:
+            return replay(evidence, traces).unusable
+
+    def bind(self, candidate: Candidate, evidence: Sequence[Evidence]) -> Mapping[str, Args]:
+        if not evidence:
+            return {}
+        subject = self._subject(candidate)
+        with (
+            RememberingSession(self.sandbox, "traces", self._memory) as traces,
+            self.sandbox.session(f"skill {candidate.name}") as skill,
+        ):
+            found, _ = infer(subject, replay(evidence, traces), skill)
+        return {task_id: binding.args for task_id, binding in found.items()}
+
+    def verify(
+        self,
+        candidate: Candidate,
+        evidence: Sequence[Evidence],
+        bindings: Mapping[str, Args],
+        unseen: frozenset[str],
+        failures: int,
+    ) -> Report:
+        options = Options(
+            budget=self.budget, profile=self.profile, seed=self.seed, salt=self.salt, unseen=unseen, leave_one_out_failures=failures,
+            min_usable=self.min_usable, memory=self._memory, progress=self.progress,
+        )  # fmt: skip
+        return verify(self._subject(candidate), evidence, _typed(bindings), sandbox=self.sandbox, options=options)
+
+    def holds(self, candidate: Candidate, evidence: Sequence[Evidence], bindings: Mapping[str, Args]) -> bool:
+        options = Options(
+            profile=self.profile, seed=self.seed, salt=self.salt, checks=EFFECT_CHECKS, min_usable=1, memory=self._memory
+        )
+        report = verify(self._subject(candidate), evidence, _typed(bindings), sandbox=self.sandbox, options=options)
+        return report.verdict is Verdict.PASS
+
+    def _subject(self, candidate: Candidate) -> Subject:
+        return parse_subject(candidate.source, f"{candidate.name}/skill.py", self.profile, name=candidate.name)
+
+
+def _typed(bindings: Mapping[str, Args]) -> dict[str, Binding]:
+    return {task_id: Binding(task_id, args) for task_id, args in bindings.items()}

@@ -1,0 +1,99 @@
+"""What became of a pattern: the typed result of crystallizing, and its JSON form (``assay-crystallize/1``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from verifiers.interface import Args, Report
+
+Ending = Literal["registered", "refused", "no-candidate", "inconclusive"]
+ENDINGS: tuple[Ending, ...] = ("registered", "refused", "no-candidate", "inconclusive")
+
+SCHEMA = "assay-crystallize/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a generator spent on one pattern."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float | None = None
+    """None where the price of the model is not known."""
+    requests: int = 0
+    retries: int = 0
+    refusals: int = 0
+    malformed: int = 0
+    truncated: int = 0
+    model: str = ""
+    prompts: str = ""
+    """SHA-256 of the prompt files that were used."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternOutcome:
+    """One pattern's end. Only ``registered`` has put anything anywhere."""
+
+    task: str
+    task_ids: tuple[str, ...]
+    ending: Ending
+    why: str
+    """One sentence that a user understands; empty for ``registered`` without reservations."""
+    skill: str | None = None
+    version: str | None = None
+    """sha256 of the registered directory."""
+    score: float | None = None
+    held_out: tuple[str, ...] = ()
+    """Traces that no generator saw before the skill was judged on them."""
+    bindings: Mapping[str, Args] = field(default_factory=dict)
+    tried: int = 0
+    """Candidates that were judged."""
+    refitted: tuple[str, ...] = ()
+    """Traces on which a skill made without them held (leave-one-out)."""
+    notes: tuple[str, ...] = ()
+    report: Report | None = None
+    seconds: float = 0.0
+    usage: Usage | None = None
+    generator: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of one pattern, as DESIGN §9 gives it; a few keys more (``task``, ``tried``, ``notes``, …)."""
+        return {
+            "task": self.task,
+            "task_ids": list(self.task_ids),
+            "outcome": self.ending,
+            "skill": self.skill,
+            "version": self.version,
+            "score": self.score,
+            "why": self.why,
+            "held_out": list(self.held_out),
+            "refitted": list(self.refitted),
+            "bindings": {task_id: {"args": dict(args)} for task_id, args in self.bindings.items()},
+            "tried": self.tried,
+            "notes": list(self.notes),
+            "generator": self.generator,
+            "usage": _usage_json(self.usage),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def _usage_json(usage: Usage | None) -> dict[str, Any] | None:
+    if usage is None:
+        return None
+    return {name: getattr(usage, name) for name in Usage.__dataclass_fields__}
+
+
+def to_json(outcomes: Sequence[PatternOutcome], metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole ``assay-crystallize/1`` document."""
+    return {"schema": SCHEMA, "patterns": [o.to_json() for o in outcomes], "metrics": dict(metrics)}
+
+
+def counts(outcomes: Sequence[PatternOutcome]) -> dict[Ending, int]:
+    """How many patterns ended in which way, all ways listed."""
+    seen = Counter(o.ending for o in outcomes)
+    return {ending: seen[ending] for ending in ENDINGS}

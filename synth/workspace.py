@@ -1,0 +1,211 @@
+"""A directory as a snapshot, and effects copied back into one: never outside it, each file whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sandbox.interface import ROOT, Effect, Entry, EntryType, Snapshot
+from verifiers.interface import AssayError
+
+MAX_BYTES = 512 << 20
+MAX_ENTRIES = 200_000
+
+
+class WorkspaceError(AssayError, OSError):
+    """A workspace that cannot be read whole, or effects that cannot be copied back."""
+
+
+def snapshot_of(directory: Path) -> Snapshot:
+    """Everything below ``directory``, links not followed, with the directory's own mode under ``ROOT``.
+
+    Raises:
+        WorkspaceError: not a directory, unreadable, or larger than a snapshot may be.
+    """
+    if not directory.is_dir():
+        raise WorkspaceError("is not a directory", "Give the directory that the skill should work on", directory)
+    entries: dict[str, Entry] = {ROOT: Entry("dir", stat.S_IMODE(directory.stat().st_mode))}
+    size = 0
+    for path in _walk(directory):
+        name = path.relative_to(directory).as_posix()
+        try:
+            entries[name] = _entry(path)
+        except OSError as e:
+            raise WorkspaceError(
+                f"cannot be read: {e.strerror}", "Make it readable, or work on a directory without it", path
+            ) from e
+        size += len(entries[name].content)
+        if size > MAX_BYTES or len(entries) > MAX_ENTRIES:
+            what = f"holds more than {MAX_BYTES >> 20} MiB or {MAX_ENTRIES} paths"
+            raise WorkspaceError(what, "Give a smaller directory", directory)
+    return Snapshot(entries)
+
+
+def _walk(directory: Path) -> Iterator[Path]:
+    def refuse(e: OSError) -> None:
+        raise WorkspaceError(
+            f"cannot be listed: {e.strerror}", "Make it readable, or work on a directory without it", e.filename
+        ) from e
+
+    for top, dirs, files in os.walk(directory, onerror=refuse):
+        dirs.sort()
+        yield from (Path(top, name) for name in sorted([*dirs, *files]))
+
+
+def _entry(path: Path) -> Entry:
+    info = path.lstat()
+    mode = stat.S_IMODE(info.st_mode)
+    if stat.S_ISLNK(info.st_mode):
+        return Entry("symlink", 0o777, target=str(path.readlink()))
+    if stat.S_ISDIR(info.st_mode):
+        return Entry("dir", mode)
+    if not stat.S_ISREG(info.st_mode):
+        return Entry(_special(info.st_mode), mode)
+    if info.st_size > MAX_BYTES:
+        raise OSError(27, f"larger than {MAX_BYTES >> 20} MiB", str(path))
+    return Entry("file", mode, path.read_bytes())
+
+
+def _special(mode: int) -> EntryType:
+    return "fifo" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+
+
+def apply(changes: Sequence[Effect], directory: Path) -> None:
+    """Makes ``changes`` happen in ``directory``: removals first, then directories, files and links, modes last.
+
+    Nothing is changed where a path is not what it was when the copy was taken. Every path is reached from the directory's own
+    descriptor without following a link, so that nothing outside can be touched. Set-user-ID and set-group-ID bits are left out.
+
+    Raises:
+        WorkspaceError: a path changed meanwhile, is special, or could not be written (then some may have been applied).
+    """
+    top = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for change in changes:
+            _require_unchanged(top, change)
+        final = {c.path: c for c in changes}
+        for path in sorted((p for p, c in final.items() if _goes(c)), reverse=True):
+            with _parent(top, path) as (parent, name):
+                _remove(parent, name)
+        for path in sorted(p for p, c in final.items() if c.after is not None and p != ROOT):
+            _write(top, path, final[path])
+        # Modes of directories last, deepest first: a read-only directory must not refuse its own content.
+        for path in sorted((p for p, c in final.items() if c.after is not None and c.after.type == "dir"), reverse=True):
+            _chmod(top, path, final[path])
+    except OSError as e:
+        raise WorkspaceError(
+            f"not everything could be applied: {e.strerror}: {e.filename}", "Compare it with the listed effects", directory
+        ) from e
+    finally:
+        os.close(top)
+
+
+def _goes(change: Effect) -> bool:
+    """Whether what is there must be removed first."""
+    return change.before is not None and (change.after is None or change.after.type != change.before.type)
+
+
+def _require_unchanged(top: int, change: Effect) -> None:
+    if change.after is not None and change.after.type in ("fifo", "socket", "device"):
+        raise WorkspaceError(f"{change.path} would become a {change.after.type}", "Such effects are not copied back")
+    current = _current(top, change.path)
+    if current != change.before:
+        raise WorkspaceError(f"{change.path} changed while the skill ran on the copy", "Nothing was applied: run it again")
+
+
+def _current(top: int, path: str) -> Entry | None:
+    try:
+        with _parent(top, path) as (parent, name):
+            info = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            mode = stat.S_IMODE(info.st_mode)
+            if stat.S_ISLNK(info.st_mode):
+                return Entry("symlink", 0o777, target=os.readlink(name, dir_fd=parent))
+            if stat.S_ISDIR(info.st_mode):
+                return Entry("dir", mode)
+            if not stat.S_ISREG(info.st_mode):
+                return Entry(_special(info.st_mode), mode)
+            with os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=parent), "rb") as f:
+                return Entry("file", mode, f.read())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+@contextmanager
+def _parent(top: int, path: str) -> Iterator[tuple[int, str]]:
+    """The open parent directory of ``path`` below ``top``, reached without following links, and the last name."""
+    *parents, name = path.split("/")
+    if not name or ".." in (*parents, name):
+        raise WorkspaceError(f"{path!r} is not a path inside the workspace")
+    fd = os.dup(top)
+    try:
+        for part in parents:
+            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=fd)
+            os.close(fd)
+            fd = below
+        yield fd, name
+    finally:
+        os.close(fd)
+
+
+def _remove(parent: int, name: str) -> None:
+    info = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    if stat.S_ISDIR(info.st_mode):
+        os.rmdir(name, dir_fd=parent)
+    else:
+        os.unlink(name, dir_fd=parent)
+
+
+def _write(top: int, path: str, change: Effect) -> None:
+    after = change.after
+    assert after is not None
+    with _parent(top, path) as (parent, name):
+        if after.type == "dir":
+            if change.before is None or change.before.type != "dir":
+                os.mkdir(name, 0o700, dir_fd=parent)
+            return
+        temporary = f".{name[:200]}.assay-{os.getpid()}"
+        if after.type == "symlink":
+            os.symlink(after.target, temporary, dir_fd=parent)
+        else:
+            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
+            with os.fdopen(fd, "wb") as f:
+                f.write(after.content)
+                f.flush()
+                os.fchmod(f.fileno(), after.mode & 0o1777)
+                os.fsync(f.fileno())
+        os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+
+
+def _chmod(top: int, path: str, change: Effect) -> None:
+    assert change.after is not None
+    mode = change.after.mode & 0o1777
+    if path == ROOT:
+        os.fchmod(top, mode)
+        return
+    with _parent(top, path) as (parent, name):
+        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+        try:
+            os.fchmod(fd, mode)
+        finally:
+            os.close(fd)
+
+
+def write_tree(snapshot: Snapshot, directory: Path) -> None:
+    """Writes a snapshot into a new directory, to look at. Special files become empty files named so."""
+    directory.mkdir(parents=True)
+    for path, entry in snapshot.items():
+        target = directory if path == ROOT else directory / path
+        if path == ROOT:
+            continue
+        if entry.type == "dir":
+            target.mkdir(exist_ok=True)
+        elif entry.type == "symlink":
+            target.symlink_to(entry.target)
+        elif entry.type == "file":
+            target.write_bytes(entry.content)
+            target.chmod(entry.mode & 0o777)
+        else:
+            target.with_name(f"{target.name}.{entry.type}").touch()
