@@ -1,0 +1,181 @@
+"""What a dynamic check works with: the subject, its cases, the two sessions, and one way to run and to judge."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sandbox.interface import Limits, ReplayRecord, RunRequest, SandboxInfo, Session, SkillJob, Snapshot, Surroundings
+from verifiers.answers import answer_at, answer_path, failure, same_answer
+from verifiers.budgets import COUNTS, Counts
+from verifiers.equivalence import Difference, differences
+from verifiers.interface import Args, Budget, Counterexample, Evidence, Finding, Subject
+from verifiers.oracle import Expectation, Replayed
+
+SKILL_LIMITS = Limits(wall_s=10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One situation with a known right outcome: a usable trace with its binding, or a generated one."""
+
+    label: str
+    args: Args
+    expectation: Expectation
+    task_id: str
+    evidence: Evidence | None = None
+    """Of a recorded trace; None for generated cases."""
+
+    @property
+    def base(self) -> Snapshot:
+        return self.expectation.base
+
+    @property
+    def distinct(self) -> str:
+        """Digest of arguments and base: copies of a trace share it."""
+        doc = f"{sorted(self.args.items())!r}\0{self.base.digest}"
+        return hashlib.sha256(doc.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Where a run is not what was expected."""
+
+    kind: str
+    """failure, effect or answer."""
+    message: str
+    expected: str
+    observed: str
+    differences: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Decides whether a run did the right thing. Pure."""
+
+    read_only: bool
+    """The answer is required (SEMANTICS §4)."""
+    answer_path: str | None
+    """Where the skill's values hold their answer, over all its traces; None = it claims none."""
+
+    def wrong(self, record: ReplayRecord, x: Expectation, also: Sequence[Expectation] = ()) -> Wrong | None:
+        """The first thing that is wrong with a run, or None.
+
+        Args:
+            also: other expectations of the same commands (under another factor): each path may match either.
+        """
+        why = failure(record.outcome)
+        if why is not None:
+            return None if x.failed and x.failed[-1] and not self._tree_wrong(record.post, x, also) else Wrong("failure", why, "success", why)
+        found = self._tree_wrong(record.post, x, also)
+        if found:
+            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+            return Wrong("effect", f"{found[0]}{more}", found[0].expected, found[0].observed, found)
+        return self.answer_wrong(record, x, also)
+
+    def answer_wrong(self, record: ReplayRecord, x: Expectation, also: Sequence[Expectation] = ()) -> Wrong | None:
+        if self.answer_path is None:
+            return Wrong("answer", "the skill returns no answer", repr(x.answer.strip()), "no answer") if self.read_only and x.answer.strip() else None
+        value = getattr(record.outcome, "value", None)
+        text = answer_at(value, self.answer_path)
+        if text is None:
+            return Wrong("answer", f"no answer at {self.answer_path}", repr(x.answer.strip()), "no answer")
+        if any(same_answer(e.answer, text, ordered=e.answer_ordered) for e in (x, *also)):
+            return None
+        return Wrong("answer", f"the answer at {self.answer_path} differs", repr(x.answer.strip()), repr(text.strip()))
+
+    def _tree_wrong(self, post: Snapshot, x: Expectation, also: Sequence[Expectation]) -> tuple[Difference, ...]:
+        found = differences(x.tree, post, volatile=x.volatile)
+        for other in also:
+            if not found:
+                break
+            accepted = {(d.path, d.kind) for d in differences(other.tree, post, volatile=other.volatile | x.volatile)}
+            found = tuple(d for d in found if (d.path, d.kind) in accepted)
+        return found
+
+
+@dataclass
+class Context:
+    """Shared by the checks of one verification. Mutable on purpose: it collects facts of every run for ``contained``."""
+
+    subject: Subject
+    replayed: Replayed
+    cases: tuple[Case, ...]
+    skill: Session
+    traces: Session
+    info: SandboxInfo
+    budget: Budget
+    seed: int
+    judge: Judge
+    min_usable: int = 3
+    strict_torn: bool = False
+    forbid_outside: bool = False
+    evidence_args: Mapping[str, Args] = field(default_factory=dict)
+    first: dict[str, ReplayRecord] = field(default_factory=dict)
+    """label of a recorded case -> the first (observed) run on its base."""
+    ran: list[tuple[str, ReplayRecord]] = field(default_factory=list)
+    """Every run of the skill with what it was for."""
+    answer_paths: tuple[str, ...] = ()
+    """Where the skill's values hold answers; more than one place is a finding."""
+    generated: list[tuple[Case, ReplayRecord]] = field(default_factory=list)
+    """Cases of the differential and renaming oracles that the skill passed, for mutants and coverage."""
+
+    @property
+    def counts(self) -> Counts:
+        return COUNTS[self.budget]
+
+    def rng(self, purpose: str) -> random.Random:
+        """Randomness that depends on the verification's seed and on what it is for, nothing else."""
+        return random.Random(f"{self.seed}:{purpose}")
+
+    def number(self, purpose: str) -> int:
+        return self.rng(purpose).getrandbits(31)
+
+    def request(self, base: Snapshot, args: Args, surroundings: Surroundings = Surroundings(), **more: object) -> RunRequest:
+        request = RunRequest(SkillJob(self.subject.source, dict(args)), base, self._rooted(surroundings), limits=SKILL_LIMITS)
+        return replace(request, **more)  # type: ignore[arg-type]  # field names and types are RunRequest's own
+
+    def _rooted(self, surroundings: Surroundings) -> Surroundings:
+        roots = {c.evidence.workspace_root for c in self.cases if c.evidence and c.evidence.workspace_root and not c.evidence.rewritten}
+        return replace(surroundings, workdir=next(iter(roots))) if len(roots) == 1 and surroundings.workdir is None else surroundings
+
+    def run(self, purpose: str, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
+        """Runs the skill (or variants of it) and keeps the facts."""
+        records = self.skill.map(requests)
+        self.ran.extend((purpose, r) for r in records)
+        return records
+
+    def prime(self) -> None:
+        """Runs the skill once on the base of every case; later checks build on these runs. Stops after one that does not end."""
+        observe = not self.supervised()
+        waiting = [c for c in self.cases if c.label not in self.first]
+        while waiting:
+            batch, waiting = (waiting[:1], waiting[1:]) if not self.first else (waiting, [])
+            records = self.run("recorded trace", (self.request(c.base, c.args, observe=observe) for c in batch))
+            self.first.update(zip((c.label for c in batch), records, strict=True))
+            if any(r.ended == "timeout" for r in records):
+                return
+        paths = {p for c in self.cases if (p := answer_path(getattr(self.first[c.label].outcome, "value", None))) is not None}
+        self.judge = replace(self.judge, answer_path=min(paths) if len(paths) == 1 else None)
+        self.answer_paths = tuple(sorted(paths))
+
+    def supervised(self) -> str:
+        """Why supervision is not to be had here; "" where it is."""
+        return "" if self.info.probes.get("supervise") else self.info.why_not.get("supervise", "the engine does not allow it")
+
+    def reproduce(self, check: str, task_id: str = "", extra: str = "") -> str:
+        words = ["assay", "replay", self.subject.path]
+        words += ["--trace", task_id] if task_id else []
+        return " ".join(shlex.quote(w) for w in [*words, "--check", check]) + (f" {extra}" if extra else "")
+
+    def finding(self, check: str, message: str, case: Case, wrong: Wrong | None = None, extra: str = "", line: int | None = None) -> Finding:
+        """A finding with its counterexample and the command that shows it again."""
+        example = Counterexample(case.label, dict(case.args), wrong.expected if wrong else "", wrong.observed if wrong else "", case.task_id)
+        notes = tuple(f"effect: {d}" for d in (wrong.differences if wrong else ())[:6])
+        return Finding(
+            message, self.subject.path, line or 1, counterexample=example,
+            reproduce=self.reproduce(check, case.task_id, extra), notes=notes,
+        )  # fmt: skip

@@ -69,8 +69,8 @@ def _summary(repo: Repo) -> str:
     lines.append(f"HEAD {head.decode('utf-8', 'replace') if head and head.startswith(b'ref:') else 'detached'}")
     if (Path(repo.path) / "index").exists():
         for name, entry in sorted(Index(str(Path(repo.path) / "index")).items()):
-            sha = b"conflict" if isinstance(entry, ConflictedIndexEntry) else entry.sha
-            lines.append(f"index {name.decode('utf-8', 'replace')} {sha.decode('ascii', 'replace')}")
+            object_name = bytes(entry.sha) if not isinstance(entry, ConflictedIndexEntry) else b"conflict"
+            lines.append(f"index {name.decode('utf-8', 'replace')} {object_name.decode('ascii', 'replace')}")
     return "\n".join(lines)
 
 

@@ -1,0 +1,25 @@
+"""What a skill was seen to do to workspaces: the measured capabilities that the gate prints (SEMANTICS §8)."""
+
+from __future__ import annotations
+
+from verifiers.context import Context
+from verifiers.equivalence import durable_effects
+from verifiers.oracle import without_root
+
+
+def capabilities(context: Context) -> tuple[str, ...]:
+    """Sorted words: creates, overwrites, deletes, chmods, links, follows-outside-paths; ``read-only`` where none was seen."""
+    seen: set[str] = set()
+    for case in context.cases:
+        record = context.first.get(case.label)
+        if record is None:
+            continue
+        for e in durable_effects(case.base, without_root(record.post)):
+            made = e.after or e.before
+            if e.kind == "created":
+                seen.add("links" if made is not None and made.type == "symlink" else "creates")
+            else:
+                seen.add({"removed": "deletes", "mode": "chmods", "target": "links"}.get(e.kind, "overwrites"))
+    if any(purpose == "outside argument" and record.outside for purpose, record in context.ran):
+        seen.add("follows-outside-paths")
+    return tuple(sorted(seen)) or ("read-only",)

@@ -1,0 +1,53 @@
+"""Does the skill touch nothing but its workspace?"""
+
+from __future__ import annotations
+
+from sandbox.interface import ReplayRecord
+from verifiers.context import Context
+from verifiers.interface import CheckResult, Counterexample, Finding, Verdict
+
+
+class Contained:
+    id = "contained"
+    title = "Nothing outside the workspace, no network, nothing left, within limits?"
+    why = (
+        "Every run of the skill counts, whatever it was made for. Anything left in /tmp, HOME, /dev/shm or the process table is a finding (what the run "
+        "removes before it ends is not); so is every network attempt, every attempt to change something outside the workspace, and a second or forged "
+        "frame on the channel that carries the returned value."
+    )
+    stage = "dynamic"
+    version = 1
+    good = ()
+    bad = ()
+
+    def run(self, context: Context) -> CheckResult:
+        context.prime()
+        findings: list[Finding] = []
+        seen: set[str] = set()
+        for purpose, record in context.ran:
+            for message in breaches(record):
+                if message not in seen and len(findings) < 20:
+                    seen.add(message)
+                    example = Counterexample(purpose, expected="nothing outside the workspace", observed=message)
+                    findings.append(Finding(message, context.subject.path, counterexample=example, reproduce=context.reproduce(self.id)))
+        why = context.supervised()
+        notes = (Finding(f"refused attempts outside the workspace were not watched: {why}", severity="info"),) if why else ()
+        verdict = Verdict.FAIL if findings else Verdict.PASS if context.ran else Verdict.INCONCLUSIVE
+        return CheckResult(self.id, verdict, (*findings, *notes), runs=0, measured={"runs_watched": len(context.ran)})
+
+
+def breaches(record: ReplayRecord) -> list[str]:
+    """What one run did outside its workspace, a sentence each. A run that we killed may leave what it had begun."""
+    interrupted = record.ended == "killed"
+    out = [f"left behind: {x.kind} {x.detail}" for x in record.leftovers if not interrupted or x.kind == "process"]
+    out += [f"reached for the network: {n}" for n in record.network]
+    out += [f"changed something outside the workspace: {o}" for o in record.outside]
+    out += [f"its channel: {p}" for p in record.protocol_findings]
+    if record.ended == "timeout" and not interrupted:
+        out.append("did not end within its time limit")
+    if record.ended == "oom":
+        out.append("used more memory than its limit")
+    return out
+
+
+CHECK = Contained()

@@ -1,0 +1,94 @@
+"""Is the outcome the same under other surroundings?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sandbox.interface import JsonValue, ReplayRecord, Returned, Surroundings
+from verifiers.context import Case, Context, Wrong
+from verifiers.interface import CheckResult, Finding, Verdict
+from verifiers.oracle import Expectation, expect, shell_request
+
+FACTORS: Mapping[str, tuple[Surroundings, str]] = {
+    "directory order": (Surroundings(order="reversed"), "order"),
+    "directory order (shuffled)": (Surroundings(order="shuffled:3"), "order"),
+    "hash seed": (Surroundings(hash_seed=1), "hash_seed"),
+    "time zone": (Surroundings(tz="Asia/Kathmandu"), "tz"),
+    "locale": (Surroundings(locale="en_US.UTF-8"), "locale"),
+    "HOME": (Surroundings(home="other"), "home"),
+    "umask": (Surroundings(umask=0o077), "umask"),
+    "working directory": (Surroundings(workdir="other"), "cwd"),
+    "wall clock": (Surroundings(delay_s=1.1), "clock"),
+    "number of CPUs": (Surroundings(cpus=1), "cpus"),
+}
+"""Factor -> surroundings that differ from the normal ones in it alone, and what the probe calls it."""
+
+SAME_VALUE = ("directory order", "directory order (shuffled)", "hash seed")
+"""Under these the returned JSON must be equal, not only the effect."""
+
+
+class DeterministicReplay:
+    id = "deterministic-replay"
+    title = "Same under other surroundings?"
+    why = (
+        "The trace's commands and the skill run from the same base with one factor changed at a time: directory order, hash seed, time zone, locale, HOME, "
+        "umask, working directory, wall clock, number of CPUs. Each path and attribute must be what the commands leave under that factor or normally: "
+        "a factor may do to the skill what it does to the commands, and nothing else. The returned value must not depend on directory order or hash "
+        "seed. A factor counts only if a probe inside the job saw it change."
+    )
+    stage = "dynamic"
+    version = 1
+    good = ()
+    bad = ()
+
+    def run(self, context: Context) -> CheckResult:
+        context.prime()
+        cases = context.cases[: context.counts.factor_traces]
+        findings: list[Finding] = []
+        unseen: list[str] = []
+        judged, runs = 0, 0
+        for factor, (surroundings, probe) in FACTORS.items():
+            pairs = self._pairs(context, cases, surroundings)
+            runs += 2 * len(pairs)
+            for case, trace, skill in pairs:
+                if not changed(context.first[case.label].probe, skill.probe, probe):
+                    unseen.append(factor)
+                    continue
+                wrong = self._wrong(context, case, trace, skill, factor)
+                judged += 1
+                if wrong is not None:
+                    findings.append(context.finding(self.id, f"{case.label}: another {factor} flips the outcome: {wrong.message}", case, wrong))
+        not_seen = tuple(sorted(set(unseen)))
+        measured: dict[str, JsonValue] = {"judged": judged, "factors_not_checked": list[JsonValue](not_seen)}
+        notes = tuple(Finding(f"factor not checked: {f} (a probe in the job saw no change)", severity="info") for f in not_seen)
+        verdict = Verdict.FAIL if findings else Verdict.PASS if judged else Verdict.INCONCLUSIVE
+        why = "" if judged else "no factor could be changed here"
+        return CheckResult(self.id, verdict, (*findings, *notes), why, runs=runs, measured=measured)
+
+    def _pairs(self, context: Context, cases: tuple[Case, ...], s: Surroundings) -> list[tuple[Case, Expectation | None, ReplayRecord]]:
+        evidence = [c.evidence for c in cases if c.evidence is not None]
+        traces = context.traces.map(shell_request(c.base, e.commands, s) for c, e in zip(cases, evidence, strict=True))
+        skills = context.run("other surroundings", (context.request(c.base, c.args, s) for c in cases))
+        out = []
+        for c, e, t, k in zip(cases, evidence, traces, skills, strict=True):
+            x, why = expect(e, [t])
+            out.append((c, None if why or x.failed != c.expectation.failed else x, k))
+        return out
+
+    def _wrong(self, context: Context, case: Case, trace: Expectation | None, skill: ReplayRecord, factor: str) -> Wrong | None:
+        if trace is None:
+            return None
+        wrong = context.judge.wrong(skill, case.expectation, (trace,))
+        if wrong is None and factor in SAME_VALUE:
+            a, b = (getattr(r.outcome, "value", None) for r in (context.first[case.label], skill))
+            if isinstance(skill.outcome, Returned) and a != b:
+                return Wrong("answer", "the returned value differs", repr(a), repr(b))
+        return wrong
+
+
+def changed(normal: Mapping[str, str], under: Mapping[str, str], probe: str) -> bool:
+    """Whether the job itself saw the factor change. A probe that reports nothing counts as no change."""
+    return probe in under and under.get(probe) != normal.get(probe)
+
+
+CHECK = DeterministicReplay()

@@ -1,0 +1,138 @@
+"""The literals of a trace, each with its place, so that one place can be followed through several traces."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from verifiers.interface import Evidence
+from verifiers.words import Word, parse_script
+
+Key = tuple[str, str, int, str]
+"""Program, slot, how many times that slot was seen before, part of the word."""
+
+_TOKEN = re.compile(r"[^/'\"*?$(){}\[\];|&<>=,:^%\\\n]+")
+_SMALL_TOKEN = re.compile(r"[^\s/'\"*?$(){}\[\];|&<>=,:^%\\]+")
+_EXTENSION = re.compile(r"\.([^\W_][\w+~-]{0,15})(?![\w.])")
+_SUBSTITUTION = re.compile(r"(?:^|;\s*|\d)s([/|#,@!])((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1[a-zA-Z0-9]*\s*(?:$|;)")
+_QUOTED = re.compile(r"\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`")
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """One piece of text of one trace."""
+
+    value: str
+    key: Key
+    position: float
+    """Order in the trace; what stands in the commands comes before what only the description has."""
+    before: str = ""
+    """The character before it in its word."""
+    after: str = ""
+    hint: str = ""
+    """What is known from the grammar: ``ext``, ``number``, ``old``, ``new``, ``whole``, ``path``, ``token``, ``middle``, ``description``, ``base``."""
+    near: str = ""
+    """Earlier words of the same command, for ``-type d`` and the like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One place followed through the traces: its value in each, by task_id."""
+
+    values: Mapping[str, str]
+    literals: tuple[Literal, ...]
+    """One per trace that has the place, in task order; alternatives of the same values are merged."""
+
+    @property
+    def varies(self) -> bool:
+        return len(set(self.values.values())) > 1
+
+
+def slots(evidence: Sequence[Evidence]) -> list[Slot]:
+    """Returns the places of the traces, in order of position; places with equal values everywhere are one."""
+    by_key: dict[Key, dict[str, Literal]] = {}
+    for trace in evidence:
+        for literal in literals(trace):
+            by_key.setdefault(literal.key, {}).setdefault(trace.task_id, literal)
+    for key, found in list(by_key.items()):
+        if key[3] == "whole" and len(found) > 1:
+            by_key.setdefault((*key[:3], "middle"), _middles(found))
+    merged: dict[tuple[tuple[str, str], ...], list[Literal]] = {}
+    for found in by_key.values():
+        if found:
+            merged.setdefault(tuple((t, found[t].value) for t in sorted(found)), []).extend(found[t] for t in sorted(found))
+    out = [Slot(dict(values), tuple(sorted(group, key=lambda g: g.position))) for values, group in merged.items()]
+    return sorted(out, key=lambda s: s.literals[0].position)
+
+
+def literals(evidence: Evidence) -> Iterator[Literal]:
+    """Every literal of one trace: words of the commands and their parts, quoted text and numbers of the description, base paths."""
+    seen: Counter[tuple[str, str]] = Counter()
+    near: dict[int, list[str]] = {}
+    for order, word in enumerate(parse_script(evidence.commands).words):
+        if word.slot in ("name", "option"):
+            near.setdefault(word.step, []).append(word.text)
+            continue
+        place = (word.program, word.slot)
+        context = " ".join(near.get(word.step, [])[-6:])
+        for literal in _parts(word, (*place, seen[place]), float(order)):
+            yield replace(literal, near=context)
+        seen[place] += 1
+        near.setdefault(word.step, []).append(word.text)
+    for n, match in enumerate(_QUOTED.finditer(evidence.description)):
+        text = next(g for g in match.groups() if g)
+        yield Literal(text, ("", "description", n, "quoted"), 1e6 + match.start(), hint="description")
+    for n, match in enumerate(re.finditer(r"\d+", evidence.description)):
+        yield Literal(match.group(), ("", "description", n, "number"), 1e6 + match.start(), hint="number")
+    tops = [p for p in evidence.base or () if "/" not in p and p != "."]
+    if len(tops) == 1:
+        yield Literal(tops[0], ("", "base", 0, "only"), 2e6, hint="base")
+
+
+def _parts(word: Word, place: tuple[str, str, int], order: float) -> Iterator[Literal]:
+    text = word.text
+
+    def part(kind: str, value: str, start: int, hint: str) -> Literal:
+        before = text[start - 1 : start] if start else ""
+        end = start + len(value)
+        return Literal(value, (*place, kind), order + start / (len(text) + 1), before, text[end : end + 1], hint)
+
+    clean = re.sub(r"^(\./)+", "", text).rstrip("/") or text
+    yield part("whole", clean, text.find(clean), "whole")
+    for match in _SUBSTITUTION.finditer(text):
+        for n, hint in ((2, "old"), (3, "new")):
+            raw = match.group(n)
+            yield part(f"sed-{hint}", raw, match.start(n), hint)
+            anchored = raw.removeprefix("^").removesuffix("$")
+            if anchored != raw:
+                yield part(f"sed-{hint}-free", anchored, match.start(n) + raw.find(anchored), hint)
+    for n, match in enumerate(_EXTENSION.finditer(text)):
+        yield part(f"ext-{n}", match.group(1), match.start(1), "ext")
+    if "/" in clean and " " not in clean.replace("\\ ", ""):
+        head, _, tail = clean.rpartition("/")
+        yield part("head", head, text.find(head), "path")
+        yield part("tail", tail, text.rfind(tail), "path")
+    for name, pattern in (("token", _TOKEN), ("small", _SMALL_TOKEN)):
+        for n, match in enumerate(pattern.finditer(text)):
+            value = match.group().strip()
+            if value and value != clean:
+                yield part(f"{name}-{n}", value, match.start() + match.group().find(value), "token")
+    for n, match in enumerate(re.finditer(r"\d+(?:\.\d+)?", text)):
+        yield part(f"number-{n}", match.group(), match.start(), "number")
+
+
+def _middles(found: Mapping[str, Literal]) -> dict[str, Literal]:
+    """What is left of aligned words without what they share at both ends; cut at word boundaries. Empty if nothing is shared."""
+    texts = [f.value for f in found.values()]
+    prefix = re.sub(r"\w+$", "", os.path.commonprefix(texts))
+    rest = [t[len(prefix) :] for t in texts]
+    suffix = re.sub(r"\w+$", "", os.path.commonprefix([r[::-1] for r in rest]))[::-1]
+    if not (prefix or suffix) or any(len(r) <= len(suffix) for r in rest):
+        return {}
+    return {
+        task: replace(f, value=r[: len(r) - len(suffix)], key=(*f.key[:3], "middle"), before=prefix[-1:], after=suffix[:1], hint="middle")
+        for (task, f), r in zip(found.items(), rest, strict=True)
+    }

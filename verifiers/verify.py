@@ -1,0 +1,265 @@
+"""Verification: runs the checks in order, merges their verdicts, scores a full PASS. The one place that catches a check's own crash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+
+from sandbox.interface import Sandbox, SandboxError
+from verifiers.capabilities import capabilities
+from verifiers.cases import Bound, bind
+from verifiers.catalog import CATALOG
+from verifiers.context import Context, Judge
+from verifiers.interface import (
+    Binding,
+    Budget,
+    Check,
+    CheckResult,
+    EvidenceSummary,
+    Evidence,
+    Finding,
+    NotChecked,
+    Profile,
+    Report,
+    SandboxSummary,
+    Score,
+    Subject,
+    Verdict,
+    merge,
+)
+from verifiers.oracle import Replayed, replay
+from verifiers.score import ScoreInputs, Trial, score
+from verifiers.sessions import Memory, RememberingSession
+from verifiers.static import run_static
+
+NOT_REQUIRED = frozenset({"mutants-killed"})
+"""May be missing without making the verdict INCONCLUSIVE (SEMANTICS §1)."""
+
+TOOLS = ("skill-assay", "libcst", "ruff", "mypy", "hypothesis")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    budget: Budget = "standard"
+    seed: int | None = None
+    """None = derived from the digest of the inputs and the salt."""
+    salt: str = ""
+    profile: Profile = "seed"
+    checks: frozenset[str] | None = None
+    """Only these; the report is then partial."""
+    static_only: bool = False
+    stop_early: bool = True
+    """Stop after the first FAIL."""
+    min_usable: int = 3
+    unseen: frozenset[str] = frozenset()
+    """task_ids that the author of the skill has not seen."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """task_id -> reason."""
+    workers: int | None = None
+    torn_strict: bool = False
+    forbid_outside: bool = False
+    leave_one_out_failures: int = 0
+    memory: Memory | None = None
+    """Replays of traces to share between verifications in one process."""
+    progress: Callable[[str], None] | None = None
+    """Called with the id of each check as it starts."""
+
+    @property
+    def partial(self) -> bool:
+        return self.static_only or self.checks is not None
+
+    def wants(self, check_id: str) -> bool:
+        return self.checks is None or check_id in self.checks
+
+
+@dataclass
+class _Run:
+    """What one verification has found so far."""
+
+    results: list[CheckResult] = field(default_factory=list)
+    not_checked: list[NotChecked] = field(default_factory=list)
+    replayed: Replayed = Replayed(())
+    bound: Bound = field(default_factory=Bound)
+    context: Context | None = None
+    sandbox_seconds: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        return any(r.verdict is Verdict.FAIL for r in self.results)
+
+
+def verify(
+    subject: Subject,
+    evidence: Sequence[Evidence],
+    bindings: Mapping[str, Binding] | None = None,
+    *,
+    sandbox: Sandbox | None = None,
+    options: Options = Options(),
+    no_sandbox: str = "no sandbox was given",
+) -> Report:
+    """Judges one skill on its evidence.
+
+    Args:
+        bindings: None = inferred from the evidence.
+        sandbox: None = the dynamic checks are not checked, for the reason ``no_sandbox``.
+
+    Returns:
+        A report. A bad skill, an unusable trace, a lost engine or a crashed check are all in it; nothing is raised for them.
+    """
+    began = time.monotonic()
+    seed = derive_seed(subject, evidence, bindings, options) if options.seed is None else options.seed
+    run = _Run()
+    _static(run, subject, options)
+    dynamic = [c for c in CATALOG if c.stage == "dynamic" and options.wants(c.id)]
+    if not options.static_only and dynamic:
+        _dynamic(run, dynamic, subject, _kept(evidence, options), bindings, sandbox, options, seed, no_sandbox)
+    verdict = _verdict(run)
+    scored = _score(run, options) if verdict is Verdict.PASS and not options.partial else None
+    return Report(
+        name=subject.name, path=subject.path, sha256=subject.sha256, verdict=verdict, score=scored,
+        checks=tuple(run.results), not_checked=tuple(run.not_checked), evidence=_summary(run, evidence),
+        bindings={t: dict(b.args) for t, b in sorted(run.bound.bindings.items())},
+        sandbox=_sandbox_summary(run, sandbox), tools=tool_versions(), seed=seed, seconds=round(time.monotonic() - began, 3),
+        partial=options.partial, budget=options.budget, profile=options.profile,
+        capabilities=capabilities(run.context) if run.context else (), excluded=dict(sorted(options.excluded.items())),
+        inferred=tuple(sorted(t for t, b in run.bound.bindings.items() if b.inferred)),
+    )  # fmt: skip
+
+
+def derive_seed(subject: Subject, evidence: Sequence[Evidence], bindings: Mapping[str, Binding] | None, options: Options) -> int:
+    """A seed from the digest of everything judged, so that the same inputs give the same report (SEMANTICS §8)."""
+    bound = sorted((t, sorted(b.args.items())) for t, b in (bindings or {}).items())
+    doc = [subject.sha256, sorted(e.digest for e in evidence), repr(bound), options.profile, options.budget, options.salt]
+    return int.from_bytes(hashlib.sha256(json.dumps(doc).encode("utf-8", "surrogatepass")).digest()[:4], "big")
+
+
+def tool_versions() -> dict[str, str]:
+    """Versions of what the verdict depends on."""
+    out = {}
+    for name in TOOLS:
+        try:
+            out[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            out[name] = "not installed"
+    return out
+
+
+def _kept(evidence: Sequence[Evidence], options: Options) -> list[Evidence]:
+    return [e for e in evidence if e.task_id not in options.excluded]
+
+
+def _static(run: _Run, subject: Subject, options: Options) -> None:
+    if not any(c.stage == "static" and options.wants(c.id) for c in CATALOG):
+        return
+    if options.progress:
+        options.progress("static checks")
+    run.results += [r for r in run_static([subject])[0] if options.wants(r.id)]
+
+
+def _dynamic(
+    run: _Run, checks: Sequence[Check], subject: Subject, evidence: Sequence[Evidence], bindings: Mapping[str, Binding] | None,
+    sandbox: Sandbox | None, options: Options, seed: int, no_sandbox: str,
+) -> None:  # fmt: skip
+    waiting = [c.id for c in checks]
+    why = "a static check failed" if run.failed and options.stop_early else ""
+    why = why or ("" if sandbox is not None else no_sandbox)
+    why = why or ("" if evidence else "there is no evidence: record some with `assay record`")
+    if why or sandbox is None:
+        run.not_checked += [NotChecked(i, why) for i in waiting]
+        return
+    memory: Memory = options.memory if options.memory is not None else {}
+    began = time.monotonic()
+    try:
+        with sandbox.session(f"skill {subject.name}", options.workers) as skill, RememberingSession(sandbox, "traces", memory) as traces:
+            if options.progress:
+                options.progress("replaying the evidence")
+            run.replayed = replay(evidence, traces)
+            run.bound = bind(subject, run.replayed, bindings, skill)
+            if options.wants("bindings") or run.bound.result.verdict is not Verdict.PASS:
+                run.results.append(run.bound.result)
+            run.context = Context(
+                subject, run.replayed, run.bound.cases, skill, traces, sandbox.info, options.budget, seed,
+                Judge(run.replayed.read_only, None), options.min_usable, options.torn_strict, options.forbid_outside,
+            )  # fmt: skip
+            _run_checks(run, checks, run.context, options, waiting)
+    except SandboxError as error:
+        run.not_checked += [NotChecked(i, error.diagnostics()) for i in waiting]
+    run.sandbox_seconds = time.monotonic() - began
+
+
+def _run_checks(run: _Run, checks: Sequence[Check], context: Context, options: Options, waiting: list[str]) -> None:
+    """Runs the checks; ``waiting`` loses each id as its result is in, so that the caller knows what was not checked."""
+    for check in checks:
+        if run.failed and options.stop_early:
+            run.not_checked += [NotChecked(i, "stopped after the first FAIL (--all goes on)") for i in waiting]
+            waiting.clear()
+            return
+        if not context.cases and check.id != "evidence-reproduces":
+            run.not_checked.append(NotChecked(check.id, "no usable trace with a binding"))
+            waiting.remove(check.id)
+            continue
+        if options.progress:
+            options.progress(check.id)
+        began = time.monotonic()
+        result = _guarded(check, context)
+        run.results.append(replace(result, seconds=round(time.monotonic() - began, 3)))
+        waiting.remove(check.id)
+
+
+def _guarded(check: Check, context: Context) -> CheckResult:
+    try:
+        return check.run(context)
+    except SandboxError:
+        raise
+    except Exception as error:  # noqa: BLE001  # a crashed check is never a pass, and never takes the report down with it
+        why = f"the check itself crashed ({type(error).__name__}: {error})"
+        return CheckResult.inconclusive(check.id, why, [Finding(why)])
+
+
+def _verdict(run: _Run) -> Verdict:
+    verdicts = [r.verdict for r in run.results if r.verdict is not None and (r.id not in NOT_REQUIRED or r.verdict is Verdict.FAIL)]
+    missing = [n for n in run.not_checked if n.id not in NOT_REQUIRED]
+    return merge([*verdicts, *([Verdict.INCONCLUSIVE] if missing else [])])
+
+
+def _score(run: _Run, options: Options) -> Score | None:
+    context = run.context
+    if context is None:
+        return None
+    measured = {r.id: r.measured for r in run.results}
+    blind = measured.get("controls-fail", {}).get("not_discriminating", [])
+    adequacy = measured.get("mutants-killed", {}).get("adequacy")
+    generated = measured.get("generalises", {}).get("judged_nonempty", 0)
+    crash = measured.get("crash-convergent", {})
+    seen: set[str] = set()
+    trials = []
+    for case in context.cases:
+        if case.distinct in seen or (isinstance(blind, list) and case.label in blind):
+            continue
+        seen.add(case.distinct)
+        trials.append(Trial(case.task_id, case.task_id in options.unseen, bool(case.evidence and case.evidence.reconstructed)))
+    inputs = ScoreInputs(
+        tuple(trials), generated=generated if isinstance(generated, int) else 0,
+        adequacy=float(adequacy) if isinstance(adequacy, int | float) else None,
+        torn=bool(crash.get("torn")), residue=bool(crash.get("residue")), failures=options.leave_one_out_failures,
+    )  # fmt: skip
+    return score(inputs)
+
+
+def _summary(run: _Run, evidence: Sequence[Evidence]) -> EvidenceSummary:
+    digest = hashlib.sha256("\n".join(sorted(e.digest for e in evidence)).encode()).hexdigest()
+    volatile = {u.task_id: tuple(sorted(f"{p} ({k})" for p, k in u.expectation.volatile)) for u in run.replayed.usable if u.expectation.volatile}
+    reconstructed = sum(u.evidence.reconstructed for u in run.replayed.usable)
+    return EvidenceSummary(digest, len(evidence), len(run.replayed.usable), reconstructed, dict(sorted(run.replayed.unusable.items())), volatile)
+
+
+def _sandbox_summary(run: _Run, sandbox: Sandbox | None) -> SandboxSummary | None:
+    if sandbox is None or run.context is None:
+        return None
+    info = sandbox.info
+    runs = len(run.context.ran) + sum(r.runs for r in run.results if r.id == "evidence-reproduces")
+    return SandboxSummary(info.runtime, info.image, info.inventory, runs, round(run.sandbox_seconds, 3))

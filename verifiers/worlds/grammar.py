@@ -1,0 +1,80 @@
+"""The grammar of one trace: what of it may be renamed, copied, dropped or varied without changing what the task is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox.interface import ROOT, Snapshot
+from verifiers.interface import Args
+from verifiers.oracle import Expectation
+from verifiers.worlds.template import Template, as_text
+from verifiers.worlds.tokens import all_text, components, snapshot_tokens, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What one trace offers to vary."""
+
+    task_id: str
+    args: Args
+    template: Template
+    expectation: Expectation
+    free: tuple[str, ...]
+    """Tokens of names that no argument and no literal of the commands mentions."""
+    free_words: tuple[str, ...]
+    """The same for words of contents."""
+    bound: tuple[tuple[str, tuple[str, ...]], ...]
+    """Token of an argument -> the parameters that it is part of. Only parameters with holes, only tokens that no literal mentions."""
+    inside: frozenset[str]
+    """Tokens of arguments that occur in the base only as parts of longer words."""
+    files: tuple[str, ...]
+    """Regular files that no argument and no literal names."""
+    directories: tuple[str, ...]
+    """``""`` for the workspace itself."""
+
+    @property
+    def base(self) -> Snapshot:
+        return self.expectation.base
+
+
+def grammar(task_id: str, args: Args, template: Template, expectation: Expectation) -> Grammar:
+    """Reads off one trace what may vary."""
+    base = Snapshot({p: e for p, e in expectation.base.items() if p != ROOT})
+    literal = template.literal_text()
+    literal_tokens = set(tokens(literal))
+    arg_tokens = {t for v in args.values() for t in tokens(as_text(v))}
+    names = snapshot_tokens(base)
+    fixed = literal_tokens | arg_tokens
+    words = set(tokens("\n".join(e.content.decode("utf-8", "replace") for e in base.values())))
+    owners = _bound(args, template, literal_tokens)
+    return Grammar(
+        task_id, args, template, expectation,
+        free=tuple(sorted(t for t in names - fixed if not t.isdigit() and not _mentioned(t, literal))),
+        free_words=tuple(sorted(t for t in words - fixed - names if len(t) > 2 and not t.isdigit() and not _mentioned(t, literal)))[:40],
+        bound=tuple(sorted(owners.items())),
+        inside=frozenset(t for t in owners if len(t) > 2 and t not in names | words and t in all_text(base)),
+        files=tuple(p for p, e in base.items() if e.type == "file" and not _names(p, literal, args)),
+        directories=("", *(p for p, e in base.items() if e.type == "dir")),
+    )  # fmt: skip
+
+
+def _bound(args: Args, template: Template, literal_tokens: set[str]) -> dict[str, tuple[str, ...]]:
+    owners: dict[str, tuple[str, ...]] = {}
+    for p, v in sorted(args.items()):
+        for t in tokens(as_text(v)):
+            owners[t] = (*owners.get(t, ()), p)
+    return {
+        t: ps for t, ps in owners.items()
+        if t not in literal_tokens and all(p in template.parameters and isinstance(args[p], str | int) and not isinstance(args[p], bool) for p in ps)
+    }  # fmt: skip
+
+
+def _mentioned(token: str, literal: str) -> bool:
+    return len(token) > 2 and token in literal
+
+
+def _names(path: str, literal: str, args: Args) -> bool:
+    """Whether an argument or a literal names a component of the path."""
+    values = [as_text(v) for v in args.values()]
+    parts = set(components([path]))
+    return any(len(c) > 1 and (c in literal or any(c in v.split("/") for v in values)) for c in parts - {p for p in parts if "." not in p and len(p) < 3})

@@ -1,0 +1,84 @@
+"""Shell text as a stream of characters that know their quoting, so that a value can be found in it and put back in its context."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+Context = Literal["bare", "single", "double"]
+
+_ACTIVE_IN_DOUBLE = "$`"
+
+
+@dataclass(frozen=True, slots=True)
+class Char:
+    """One character that a command means, and where in the text it stands."""
+
+    value: str
+    context: Context
+    start: int
+    end: int
+    """Offsets of its raw form, quotes and backslashes included only if they belong to this character."""
+    escaped: bool = False
+
+    @property
+    def meaning(self) -> tuple[str, bool]:
+        """Equal for two characters that mean the same: ordinary ones whatever their quoting, special ones by whether they act."""
+        if self.value.isalnum() or self.value in "_./-,:+=@%^" or ord(self.value) > 127:
+            return self.value, False
+        acts = not self.escaped and (self.context == "bare" or (self.context == "double" and self.value in _ACTIVE_IN_DOUBLE))
+        return self.value, acts
+
+
+@lru_cache(maxsize=2048)
+def characters(text: str) -> tuple[Char, ...]:
+    """The characters of a command without its quotes. Inside here-documents and ``$( )`` the outer quoting is kept simply."""
+    out: list[Char] = []
+    context: Context = "bare"
+    at = 0
+    while at < len(text):
+        c = text[at]
+        if context == "single":
+            if c == "'":
+                context = "bare"
+            else:
+                out.append(Char(c, "single", at, at + 1))
+        elif c == "\\" and at + 1 < len(text) and (context == "bare" or text[at + 1] in '$`"\\\n'):
+            out.append(Char(text[at + 1], context, at, at + 2, escaped=True))
+            at += 1
+        elif c == '"':
+            context = "bare" if context == "double" else "double"
+        elif c == "'" and context == "bare":
+            context = "single"
+        else:
+            out.append(Char(c, context, at, at + 1))
+        at += 1
+    return tuple(out)
+
+
+def in_context(value: str, context: Context) -> str:
+    """A value written so that, spliced into text of that quoting, it means itself."""
+    if context == "single":
+        return value.replace("'", "'\\''")
+    if context == "double":
+        return "".join("\\" + c if c in '"$`\\' else c for c in value)
+    return shlex.quote(value) if value else "''"
+
+
+def meaning(text: str) -> tuple[tuple[str, bool], ...]:
+    """What a command means, quoting aside: equal for texts that differ only in how they quote."""
+    return tuple(c.meaning for c in characters(text))
+
+
+def splice(text: str, holes: Iterable[tuple[int, int, str]]) -> str:
+    """``text`` with character ranges (indices into ``characters(text)``) replaced by values, re-quoted for their context."""
+    chars = characters(text)
+    out, at = [], 0
+    for first, last, value in sorted(holes):
+        out.append(text[at : chars[first].start])
+        out.append(in_context(value, chars[first].context))
+        at = chars[last - 1].end
+    return "".join([*out, text[at:]])

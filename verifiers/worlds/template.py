@@ -1,0 +1,178 @@
+"""The commands of a trace as a template over the arguments of its binding (SEMANTICS §6, generalises 1).
+
+A hole is a place whose text is the value of one parameter. Holes are found by reading several traces of the same shape side by side:
+the reference's text, with its holes filled from another trace's binding, must mean that trace's own commands, for every one of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from verifiers.interface import Args
+from verifiers.worlds.shelltext import characters, meaning, splice
+
+MAX_STATES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    command: int
+    first: int
+    last: int
+    """Indices into ``characters(command)``, end exclusive."""
+    parameter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One trace's commands with holes."""
+
+    commands: tuple[str, ...]
+    args: Args
+    holes: tuple[Hole, ...]
+    why_not: Mapping[str, str] = field(default_factory=dict)
+    """Parameters that have no holes, and why."""
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return frozenset(h.parameter for h in self.holes)
+
+    def fill(self, args: Args) -> tuple[str, ...]:
+        """The commands with the holes filled from ``args``."""
+        out = []
+        for i, command in enumerate(self.commands):
+            out.append(splice(command, [(h.first, h.last, as_text(args[h.parameter])) for h in self.holes if h.command == i]))
+        return tuple(out)
+
+    def literal_text(self) -> str:
+        """The commands with their holes blanked: what the template says by itself."""
+        out = []
+        for i, command in enumerate(self.commands):
+            covered = {j for h in self.holes if h.command == i for j in range(h.first, h.last)}
+            out.append("".join("\0" if j in covered else c.value for j, c in enumerate(characters(command))))
+        return "\n".join(out)
+
+
+def as_text(value: object) -> str:
+    """An argument as it stands in a command: numbers in decimal."""
+    return value if isinstance(value, str) else str(value)
+
+
+def templates(traces: Sequence[tuple[tuple[str, ...], Args]]) -> list[Template]:
+    """One template a trace, in order. A trace without a companion of its shape gets holes only at whole, unmistakable words."""
+    out = []
+    for i, (commands, args) in enumerate(traces):
+        companions = [t for j, t in enumerate(traces) if j != i and same_shape(commands, args, t)]
+        varying = {p for p in args if any(as_text(a.get(p)) != as_text(args[p]) for _, a in companions)}
+        holes = aligned_holes(commands, args, companions, varying) if varying else None
+        out.append(_template(commands, args, holes if holes is not None else unmistakable_holes(commands, args)))
+    return out
+
+
+def _template(commands: tuple[str, ...], args: Args, holes: Sequence[Hole]) -> Template:
+    found = {h.parameter for h in holes}
+    return Template(commands, args, tuple(holes), {p: "ambiguous: its value has no place of its own in the commands" for p in args if p not in found})
+
+
+def same_shape(commands: tuple[str, ...], args: Args, other: tuple[tuple[str, ...], Args]) -> bool:
+    """Whether another trace's commands are these with other arguments."""
+    return (
+        len(other[0]) == len(commands)
+        and set(other[1]) == set(args)
+        and aligned_holes(commands, args, [other], {p for p in args if as_text(other[1][p]) != as_text(args[p])}) is not None
+    )
+
+
+def aligned_holes(
+    commands: tuple[str, ...], args: Args, others: Sequence[tuple[tuple[str, ...], Args]], varying: set[str]
+) -> list[Hole] | None:
+    """The one way to place holes so that every other trace is regenerated; None where there is none, or more than one."""
+    holes: list[Hole] = []
+    for k, command in enumerate(commands):
+        streams = [meaning(command), *(meaning(o[0][k]) for o in others)]
+        ways = _ways(streams, {p: tuple(as_text(a[p]) for a in (args, *(o[1] for o in others))) for p in sorted(varying)})
+        if len(ways) != 1:
+            return None
+        holes += [Hole(k, first, last, p) for first, last, p in ways[0]]
+    return holes
+
+
+Stream = tuple[tuple[str, bool], ...]
+Way = tuple[tuple[int, int, str], ...]
+
+
+def _ways(streams: Sequence[Stream], values: Mapping[str, tuple[str, ...]]) -> list[Way]:
+    """Up to two ways to read all streams at once as literals and holes. A hole reads each trace's own value of one parameter."""
+    texts = ["".join(c for c, _ in s) for s in streams]
+    found: list[Way] = []
+    dead: set[tuple[int, ...]] = set()
+    budget = MAX_STATES
+
+    def read(at: tuple[int, ...], way: Way) -> bool:
+        nonlocal budget
+        budget -= 1
+        if budget < 0 or len(found) > 1:
+            return False
+        if all(a == len(s) for a, s in zip(at, streams, strict=True)):
+            found.append(way)
+            return True
+        if at in dead:
+            return False
+        hit = False
+        for p, vs in values.items():
+            if all(v and t.startswith(v, a) for v, t, a in zip(vs, texts, at, strict=True)) and len(set(vs)) > 1:
+                hit |= read(tuple(a + len(v) for a, v in zip(at, vs, strict=True)), (*way, (at[0], at[0] + len(vs[0]), p)))
+        run = _literal_run(streams, at, texts, values)
+        if run:
+            hit |= read(tuple(a + run for a in at), way)
+        if not hit:
+            dead.add(at)
+        return hit
+
+    read((0,) * len(streams), ())
+    return found if budget >= 0 else []
+
+
+def _literal_run(streams: Sequence[Stream], at: tuple[int, ...], texts: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> int:
+    """How many characters are equal in all streams from ``at`` on, up to the next place where a hole could begin."""
+    run = 0
+    while all(a + run < len(s) for a, s in zip(at, streams, strict=True)):
+        if len({s[a + run] for a, s in zip(at, streams, strict=True)}) > 1:
+            break
+        run += 1
+        here = tuple(a + run for a in at)
+        if any(all(v and t.startswith(v, h) for v, t, h in zip(vs, texts, here, strict=True)) for vs in values.values()):
+            break
+    return run
+
+
+def unmistakable_holes(commands: tuple[str, ...], args: Args) -> list[Hole]:
+    """Holes of a trace that stands alone: whole words' parts of two letters or more, where no value is part of another."""
+    texts = {p: as_text(v) for p, v in args.items()}
+    holes: list[Hole] = []
+    for p, value in texts.items():
+        others = [v for q, v in texts.items() if q != p]
+        if len(value) < 2 or value.isdigit() or any(value in o or o in value for o in others if o):
+            continue
+        for k, command in enumerate(commands):
+            text = "".join(c.value for c in characters(command))
+            starts = [m.start() for m in re.finditer(re.escape(value), text)]
+            whole = [s for s in starts if _bounded(text, s, s + len(value))]
+            if len(whole) != len(starts) or any(_names_command(text, s) for s in whole):
+                holes = [h for h in holes if h.parameter != p]
+                break
+            holes += [Hole(k, s, s + len(value), p) for s in whole]
+    return holes
+
+
+def _bounded(text: str, first: int, last: int) -> bool:
+    before, after = text[first - 1 : first], text[last : last + 1]
+    return not (before and (before.isalnum() or before in "_-")) and not (after and (after.isalnum() or after == "_"))
+
+
+def _names_command(text: str, at: int) -> bool:
+    """Whether the word at an offset stands where a command's name stands."""
+    head = text[:at].rstrip()
+    return not head or head[-1] in "|;&(`\n{"

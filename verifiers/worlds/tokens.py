@@ -1,0 +1,90 @@
+"""Names and values taken apart into tokens, so that new ones of the same kind can be made from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from random import Random
+
+from sandbox.interface import ROOT, Entry, Snapshot
+
+TOKEN = re.compile(r"[^\W\d_]+|\d+")
+"""A run of letters or a run of digits."""
+
+_SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
+
+
+def tokens(text: str) -> list[str]:
+    return TOKEN.findall(text)
+
+
+def snapshot_tokens(tree: Snapshot) -> set[str]:
+    """Every token of the paths and link targets of a tree."""
+    return {t for path, e in tree.items() if path != ROOT for t in (*tokens(path), *tokens(e.target))}
+
+
+def all_text(tree: Snapshot) -> str:
+    """Paths, targets and contents of a tree as one text, to look for words in."""
+    parts = [p for path, e in tree.items() for p in (path, e.target, e.content.decode("utf-8", "replace"))]
+    return "\n".join(parts)
+
+
+def fresh_words(rng: Random, taken: str, count: int) -> list[str]:
+    """Lower-case words that occur nowhere in ``taken`` (in any case) and do not contain each other."""
+    haystack = taken.lower()
+    words: list[str] = []
+    while len(words) < count:
+        word = "".join(rng.choice(_SYLLABLES) for _ in range(rng.choice((2, 3)))) + rng.choice("bdgklmnprst")
+        if word not in haystack and not any(word in w or w in word for w in words):
+            words.append(word)
+    return words
+
+
+def like(old: str, word: str) -> str:
+    """``word`` in the letter case of ``old``."""
+    if old.isupper() and len(old) > 1:
+        return word.upper()
+    return word.capitalize() if old[:1].isupper() else word
+
+
+def new_digits(old: str, rng: Random) -> str:
+    """Digits of the same length from the same range; octal modes keep what the owner may do."""
+    top = max(int(c) for c in old)
+    if len(old) in (3, 4) and top <= 7:
+        return old[:-2] + "".join(rng.choice(("0", "4", "5") if int(old[-3]) & 1 else ("0", "4")) for _ in range(2))
+    drawn = "".join(str(rng.randint(0, max(top, 3))) for _ in old)
+    kept = "0" * (len(old) - len(old.lstrip("0")))
+    drawn = kept + drawn[len(kept) :] if kept and len(kept) < len(old) else drawn
+    return drawn if int(drawn) else old
+
+
+def substitute(text: str, renames: Mapping[str, str], *, inside: frozenset[str] = frozenset()) -> str:
+    """Text with tokens renamed: as whole tokens, or for those in ``inside`` wherever the characters occur."""
+    out = TOKEN.sub(lambda m: renames.get(m.group(), m.group()), text)
+    for old in sorted(inside, key=len, reverse=True):
+        if old in renames:
+            out = out.replace(old, renames[old])
+    return out
+
+
+def rename_entry(entry: Entry, renames: Mapping[str, str], inside: frozenset[str]) -> Entry:
+    """An entry with its link target and, where it is text, its content renamed."""
+    target = substitute(entry.target, renames, inside=inside) if entry.target else ""
+    content = entry.content
+    try:
+        content = substitute(content.decode("utf-8"), renames, inside=inside).encode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    return Entry(entry.type, entry.mode, content, target)
+
+
+def rename_tree(tree: Snapshot, renames: Mapping[str, str], inside: frozenset[str]) -> Snapshot | None:
+    """The image of a tree; None where two paths fall together."""
+    pairs = [(path if path == ROOT else substitute(path, renames, inside=inside), rename_entry(e, renames, inside)) for path, e in tree.items()]
+    return Snapshot(pairs) if len({p for p, _ in pairs}) == len(pairs) else None
+
+
+def components(paths: Iterable[str]) -> Iterator[str]:
+    """Every path component."""
+    for path in paths:
+        yield from path.split("/")
