@@ -184,7 +184,7 @@ def build_from_dockerfile(store: ImageStore, plan: Plan, ref: str, say: Say) -> 
 
 def build_from_packages(store: ImageStore, plan: Plan, ref: str, say: Say) -> None:
     """The form for machines that reach a package archive only."""
-    say("building from the distribution's packages with mmdebstrap (about two minutes)")
+    say("building from the distribution's packages with mmdebstrap (a minute or two)")
     with scratch_file() as tar:
         build_root(plan.recipe, plan.nu, tar, say)
         say(f"importing {tar.stat().st_size >> 20} MB into the engine")

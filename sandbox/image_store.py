@@ -106,4 +106,6 @@ def _as_missing(ref: str, error: SandboxError) -> SandboxError:
     """A registry's silence or refusal is about the image, not about the engine."""
     if error.cause is Cause.IMAGE_MISSING or error.cause is Cause.DISK:
         return error
+    if "no such host" in error.what or "name resolution" in error.what:
+        return SandboxError(Cause.IMAGE_MISSING, f"{ref} cannot be pulled: no image registry is in reach")
     return SandboxError(Cause.IMAGE_MISSING, f"{ref} cannot be pulled: {error.what}")

@@ -146,7 +146,7 @@ def run_mmdebstrap(command: list[str], env: dict[str, str], say: Say) -> None:
     ) as run:
         for line in run.stdout or ():
             tail = [*tail[-39:], line.rstrip()]
-            if line.startswith("I: "):
+            if line.startswith("I: ") and line.rstrip().endswith(("...", "done")) and "tempdir" not in line:
                 say(f"mmdebstrap: {line[3:].rstrip()}")
     if run.returncode == 0:
         return

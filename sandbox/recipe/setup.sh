@@ -13,3 +13,5 @@ chown "$UID_:$UID_" "$HOME_"
 for locale in $LOCALES; do localedef -i "$locale" -f UTF-8 "$locale.UTF-8"; done
 # What differs from build to build and serves no run.
 rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/apt/archives/*.deb /var/cache/ldconfig/aux-cache /var/log/*.log /var/log/apt/*
+# How the builder's own machine reaches its package archive is nobody's business in the image.
+rm -f /etc/apt/apt.conf.d/99mmdebstrap /etc/apt/sources.list.d/0000host.* /etc/apt/sources.list
