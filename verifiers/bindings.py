@@ -16,8 +16,14 @@ from pathlib import Path
 
 from sandbox.interface import JsonValue, Snapshot
 from verifiers.argtypes import fits
+from verifiers.inference import Guess, infer_bindings
 from verifiers.interface import Args, Binding, BindingError, Evidence, Finding, Parameter, Subject
 from verifiers.words import Script, c_decode, expand_braces, parse_script, squeeze
+
+__all__ = [
+    "Guess", "bindings_from_json", "bindings_to_json", "foreign", "infer_bindings", "is_whole_command", "load_bindings", "occurs",
+    "renamed", "validate_binding",
+]  # fmt: skip
 
 _MAX_TEXT_BYTES = 1 << 20
 """Of one base file that is searched for values."""

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from sandbox.interface import JsonValue
 from verifiers.argtypes import fits
 from verifiers.interface import Binding, Evidence, Parameter, Subject
-from verifiers.literals import Literal, Slot, slots
+from verifiers.literals import LIST_SEPARATOR, Literal, Slot, slots
 
 _SLOTS_PER_PARAMETER = 8
 _MAX_COMBINATIONS = 20_000
 _MAX_GUESSES = 24
+_NAMED_POINTS = 3.0
+"""A pattern that a trace does not name with at least so many points is taken as ``*``: everything."""
 
 _ROLES: Mapping[str, frozenset[str]] = {
     "ext": frozenset({"ext", "extension", "extensions", "suffix", "filetype"}),
@@ -27,8 +29,14 @@ _ROLES: Mapping[str, frozenset[str]] = {
     "text": frozenset({"line", "text", "title", "message", "content", "header", "comment"}),
     "prefix": frozenset({"prefix"}),
 }
+_HINT_POINTS: Mapping[str, float] = {
+    "whole": 0.8, "middle": 0.8, "padded": -0.4, "ext": 0.2, "old": 0.5, "new": 0.5, "description": -1.0, "base": -2.0,
+}  # fmt: skip
+_WHOLE = ("whole", "padded")
 _FIRST = frozenset({"old", "src", "source", "from", "in", "infile", "input", "search", "find", "before", "original", "pattern"})
-_SECOND = frozenset({"new", "dest", "dst", "destination", "to", "out", "outfile", "output", "replace", "replacement", "after", "link"})
+_SECOND = frozenset(
+    {"new", "dest", "dst", "destination", "to", "out", "outfile", "output", "replace", "replacement", "after", "link"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +81,14 @@ def _rank(parameter: Parameter, places: Sequence[Slot], traces: Sequence[Evidenc
 
 
 def _points(parameter: Parameter, place: Slot, traces: Mapping[str, Evidence]) -> float:
+    if (place.literals[0].hint == "list") != _is_list(parameter):
+        return -100.0
     values = [_convert(v, parameter) for v in place.values.values()]
     if any(v is None or not fits(parameter.annotation, v) for v in values):
         return -100.0
     missing = len(traces) - len(place.values)
     total = max(_literal_points(parameter, literal, place) for literal in place.literals)
-    total += 1.5 if place.varies else -0.5 if len(traces) > 1 else 0.0
+    total += 1.5 if place.varies else -1.5 if len(traces) > 2 else 0.0
     total -= 4.0 * missing / len(traces)
     total += sum(_base_points(parameter, place.values[t], traces[t]) for t in place.values) / len(place.values)
     total += sum(_mention_points(parameter, place.values[t], traces[t]) for t in place.values) / len(place.values)
@@ -87,13 +97,17 @@ def _points(parameter: Parameter, place: Slot, traces: Mapping[str, Evidence]) -
 
 def _convert(text: str, parameter: Parameter) -> JsonValue:
     wants = set(re.findall(r"\w+", parameter.annotation))
-    if wants & {"list", "List", "Sequence"}:
-        return [text]
+    if _is_list(parameter):
+        return list(text.split(LIST_SEPARATOR))
     if "str" in wants or not wants & {"int", "float"}:
         return text
     if "int" in wants:
         return int(text) if re.fullmatch(r"-?\d{1,15}", text) else None
     return float(text) if re.fullmatch(r"-?\d{1,15}(\.\d+)?", text) else None
+
+
+def _is_list(parameter: Parameter) -> bool:
+    return bool(set(re.findall(r"\w+", parameter.annotation)) & {"list", "List", "Sequence", "tuple"})
 
 
 def _tokens(parameter: Parameter) -> set[str]:
@@ -108,7 +122,10 @@ def _roles(parameter: Parameter) -> dict[str, float]:
 
 def _literal_points(parameter: Parameter, literal: Literal, place: Slot) -> float:
     value = literal.value
-    total = {"whole": 0.8, "middle": 0.6, "ext": 0.2, "old": 0.5, "new": 0.5, "description": -1.0, "base": -2.0}.get(literal.hint, 0.0)
+    total = _HINT_POINTS.get(literal.hint, 0.0)
+    total -= 2.0 if literal.key[1] == "-exec" else 0.0  # a program's name
+    total -= 2.0 if "{" in value or "}" in value else 0.0
+    total += 2.0 if literal.hint == "width" and "width" in _tokens(parameter) | set(parameter.description.split()) else 0.0
     total -= 4.0 if "$" in value or value.startswith("-") or (len(value) > 1 and not re.search(r"\w", value)) else 0.0
     total -= 3.0 if value in ("{}", ";", "+", ".", "") else 0.0
     names = _tokens(parameter)
@@ -132,9 +149,9 @@ def _role_points(role: str, literal: Literal, values: Sequence[str]) -> float:
         case "ext":
             return 3.0 * share(r"\.?[\w+~-]{1,12}") - 2.0 + (2.0 if literal.before == "." or literal.hint == "ext" else 0.0)
         case "file":
-            return (1.0 if literal.hint in ("whole", "path") else -1.0) - 3.0 * share(r".*[*?|;].*") + share(r"\S*[^/]\.\w+")
+            return (1.0 if literal.hint in (*_WHOLE, "path") else -1.0) - 3.0 * share(r".*[*?|;].*") + share(r"\S*[^/]\.\w+")
         case "dir":
-            return (1.0 if literal.hint in ("whole", "path", "middle") else -0.5) - 3.0 * share(r".*[*?|;].*")
+            return (1.0 if literal.hint in (*_WHOLE, "path", "middle") else -0.5) - 3.0 * share(r".*[*?|;].*")
         case "pattern":
             return 3.0 * share(r".*[*?\[].*") + (1.5 if literal.key[1] in ("-name", "-iname", "-path", "--include") else 0.0)
         case "mode":
@@ -209,9 +226,14 @@ def _order(wanted: Sequence[Parameter], picked: Sequence[Slot]) -> tuple[float, 
         total += 0.3 if first <= second else -0.3
         forwards = bool(_tokens(a) & _FIRST and _tokens(b) & _SECOND)
         backwards = bool(_tokens(a) & _SECOND and _tokens(b) & _FIRST)
+        total -= 3.0 if _overlap(place_a.literals[0], place_b.literals[0]) else 0.0
         if (forwards and second < first) or (backwards and first < second):
             total, ok = total - 4.0, False
     return total, ok
+
+
+def _overlap(a: Literal, b: Literal) -> bool:
+    return a.key[:3] == b.key[:3] and (a.value in b.value or b.value in a.value)
 
 
 def _values(wanted: Sequence[Parameter], chosen: Mapping[str, Slot], trace: Evidence) -> dict[str, JsonValue]:
@@ -221,8 +243,10 @@ def _values(wanted: Sequence[Parameter], chosen: Mapping[str, Slot], trace: Evid
     for parameter in wanted:
         text = chosen[parameter.name].values.get(trace.task_id)
         if text is None:
-            alone = [s for _, s in _rank(parameter, slots([trace]), [trace])]
+            floor = _NAMED_POINTS if "pattern" in _roles(parameter) else -50.0
+            alone = [s for points, s in _rank(parameter, slots([trace]), [trace]) if points > floor]
             text = next((s.values[trace.task_id] for s in alone if s.values[trace.task_id] not in taken), None)
+            text = "*" if text is None and "pattern" in _roles(parameter) else text
         if text is not None:
             taken.add(text)
             out[parameter.name] = _convert(text, parameter)
@@ -239,6 +263,10 @@ def _place(literal: Literal) -> str:
         return "the description"
     if slot == "base":
         return "the base"
-    where = f"option {slot}" if slot.startswith("-") else "a redirection" if slot == ">" else f"argument {slot.lstrip('#') or '0'}"
+    if slot == "all":
+        return f"all arguments of {program or 'the shell'}"
+    where = f"argument {slot.lstrip('#') or '0'}"
+    if not slot.startswith("#"):
+        where = f"option {slot}" if slot.startswith("-") else "a redirection"
     part = "" if kind == "whole" else f" ({kind.replace('-', ' ')})"
     return f"{program or 'the shell'} {where}{part}"

@@ -39,6 +39,8 @@ class Word:
     """Its place: the option's name for an option's value, ``#n`` for the n-th other argument, ``>`` for a redirection."""
     step: int
     """Index of the recorded command."""
+    call: int = -1
+    """Where its simple command starts in the recorded command: tells two calls of one program apart. -1 outside any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ def _command(node: Node, data: bytes, step: int, statements: set[str]) -> Iterat
     option, count = "", 0
     for child in node.children:
         if child == name_node:
-            yield Word(program, program, "name", step)
+            yield Word(program, program, "name", step, node.start_byte)
             yield from _nested(child, data, step, statements)
             continue
         if child.type not in _WORD_TYPES:
@@ -187,7 +189,7 @@ def _command(node: Node, data: bytes, step: int, statements: set[str]) -> Iterat
         slot = option or f"#{count}"
         is_option = re.match(r"--?[A-Za-z]", text) is not None
         count += not is_option and not option
-        yield Word(text, program, "option" if is_option else slot, step)
+        yield Word(text, program, "option" if is_option else slot, step, node.start_byte)
         yield from _nested(child, data, step, statements)
         option = text if is_option and "=" not in text else ""
 
