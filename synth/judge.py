@@ -97,8 +97,8 @@ class SandboxJudge:
         failures: int,
     ) -> Report:
         options = Options(
-            budget=self.budget, profile=self.profile, seed=self.seed, salt=self.salt, unseen=unseen, leave_one_out_failures=failures,
-            min_usable=self.min_usable, memory=self._memory, progress=self.progress,
+            budget=self.budget, profile=self.profile, seed=self.seed, salt=self.salt, unseen=unseen,
+            leave_one_out_failures=failures, min_usable=self.min_usable, memory=self._memory, progress=self.progress,
         )  # fmt: skip
         return verify(self._subject(candidate), evidence, _typed(bindings), sandbox=self.sandbox, options=options)
 

@@ -4,35 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from synth.usage import Usage
 from verifiers.interface import Args, Report
 
 Ending = Literal["registered", "refused", "no-candidate", "inconclusive"]
 ENDINGS: tuple[Ending, ...] = ("registered", "refused", "no-candidate", "inconclusive")
 
 SCHEMA = "assay-crystallize/1"
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a generator spent on one pattern."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    cost_usd: float | None = None
-    """None where the price of the model is not known."""
-    requests: int = 0
-    retries: int = 0
-    refusals: int = 0
-    malformed: int = 0
-    truncated: int = 0
-    model: str = ""
-    prompts: str = ""
-    """SHA-256 of the prompt files that were used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +58,9 @@ class PatternOutcome:
             "tried": self.tried,
             "notes": list(self.notes),
             "generator": self.generator,
-            "usage": _usage_json(self.usage),
+            "usage": asdict(self.usage) if self.usage is not None else None,
             "seconds": round(self.seconds, 3),
         }
-
-
-def _usage_json(usage: Usage | None) -> dict[str, Any] | None:
-    if usage is None:
-        return None
-    return {name: getattr(usage, name) for name in Usage.__dataclass_fields__}
 
 
 def to_json(outcomes: Sequence[PatternOutcome], metrics: Mapping[str, Any]) -> dict[str, Any]:

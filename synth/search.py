@@ -170,7 +170,7 @@ class Search:
         return _Refits(tuple(held), wrong, tuple(notes))
 
     def _refit(self, winner: Candidate, rest: Sequence[Evidence], out: Evidence) -> bool | None:
-        """Whether the skill that the rest leads to holds on the trace left out; None where it leads to none that is as general."""
+        """Whether what the rest leads to holds on the trace left out; None where it leads to nothing that is as general."""
         key = frozenset(e.task_id for e in rest)
         if key not in self._without:
             self._without[key] = tuple(self._candidates(rest)) if rest else ()

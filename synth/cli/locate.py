@@ -60,7 +60,8 @@ def _skill_file(target: Path) -> Path:
 def _registered(name: str, registry: Path) -> Path:
     from synth.registry import Registry
 
-    return Path(Registry(registry).get(name).path)
+    with Registry(registry) as opened:
+        return Path(opened.show(name).path)
 
 
 def require_evidence(located: Located) -> Path:

@@ -66,7 +66,7 @@ class Judging:
 
     profile: Profile = "seed"
     static: bool = False
-    checks: tuple[str, ...] | None = None
+    checks: frozenset[str] | None = None
     every: bool = False
     budget: Budget = "standard"
     seed: int | None = None
@@ -109,7 +109,7 @@ def _exclusion(text: str) -> tuple[str, str]:
     return task_id.strip(), reason.strip()
 
 
-def _check_ids(text: str) -> tuple[str, ...]:
+def _check_ids(text: str) -> frozenset[str]:
     from verifiers.catalog import CATALOG
 
     ids = tuple(part.strip() for part in text.split(",") if part.strip())
@@ -119,4 +119,4 @@ def _check_ids(text: str) -> tuple[str, ...]:
             raise click.BadParameter(f"there is no check {wanted!r}. There are: {', '.join(known)}", param_hint="--checks")
     if not ids:
         raise click.BadParameter("names no check", param_hint="--checks")
-    return ids
+    return frozenset(ids)

@@ -1,0 +1,168 @@
+"""From a pattern to a registered skill, or to one sentence that says why not. Nothing is registered on any failure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from sandbox.interface import SandboxError
+from synth.documentation import skill_md
+from synth.interface import Draft, ExecutionTrace, Generator, RegistryEntry, TracePattern
+from synth.judge import Judge
+from synth.outcome import Ending, PatternOutcome
+from synth.search import Found, NotFound, Search, SearchSettings
+from synth.traces import to_evidence, trace_digest
+from synth.usage import take_usage
+from verifiers.interface import AssayError, Evidence, Verdict
+
+if TYPE_CHECKING:
+    from synth.registry import Registry
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A registered skill that a pattern's traces belong to."""
+
+    entry: RegistryEntry
+    traces: tuple[ExecutionTrace, ...]
+
+
+@dataclass
+class Crystallization:
+    """Takes patterns through search, verification and registration."""
+
+    generator: Generator
+    judge: Judge
+    registry: Registry | None
+    """None = nothing is registered; what would be is reported as ``refused`` with that reason."""
+    settings: SearchSettings = field(default_factory=SearchSettings)
+    require_approval: bool = False
+    say: Say = lambda text: None
+    prepare: Callable[[Sequence[Evidence]], Sequence[Evidence]] = lambda evidence: evidence
+    """Gives evidence without a base its reconstructed one, where there is one."""
+
+    def run(self, pattern: TracePattern) -> PatternOutcome:
+        """One pattern's outcome. A lost engine, a full disk or a refusal of the registry are outcomes too."""
+        began = time.monotonic()
+        try:
+            outcome = self._run(pattern)
+        except SandboxError as e:
+            outcome = self._end(pattern, "inconclusive", e.diagnostics())
+        except AssayError as e:
+            outcome = self._end(pattern, "inconclusive" if e.exit_code == 3 else "refused", e.diagnostics())
+        return replace(outcome, seconds=time.monotonic() - began, usage=take_usage(self.generator), generator=self.generator.name)
+
+    def _run(self, pattern: TracePattern) -> PatternOutcome:
+        known = self._known(pattern)
+        if known is not None:
+            new = _new_traces(pattern.traces, known.traces)
+            if not new:
+                return self._already(pattern, known)
+            self.say(f"{known.entry.name} is registered for this task: its evidence and {len(new)} new traces make a new version")
+            merged = replace(pattern, traces=(*known.traces, *new), frequency=len(known.traces) + len(new))
+            outcome = self._crystallize(merged, known.entry.name)
+            if outcome.ending == "registered":
+                return replace(outcome, task_ids=tuple(t.task_id for t in pattern.traces))
+        return self._crystallize(pattern, None)
+
+    def _crystallize(self, pattern: TracePattern, supersedes: str | None) -> PatternOutcome:
+        evidence = self.prepare([to_evidence(t) for t in pattern.traces])
+        found = Search(pattern, evidence, self.generator, self.judge, self.settings, self.say).run()
+        if isinstance(found, NotFound):
+            return self._not_found(pattern, found)
+        return self._register(pattern, found, {e.task_id: e for e in evidence}, supersedes)
+
+    def _not_found(self, pattern: TracePattern, found: NotFound) -> PatternOutcome:
+        ending: Ending = "no-candidate"
+        if found.refused_evidence:
+            ending = "inconclusive"
+        elif found.report is not None:
+            ending = "refused" if found.report.verdict is Verdict.FAIL else "inconclusive"
+        return self._end(
+            pattern, ending, found.why, held_out=found.held_out, tried=found.tried, notes=found.notes, report=found.report
+        )  # fmt: skip
+
+    def _register(
+        self, pattern: TracePattern, found: Found, evidence: Mapping[str, Evidence], supersedes: str | None
+    ) -> PatternOutcome:
+        used = {c: found.bindings[c] for c in sorted(found.bindings)}
+        traces = tuple(_as_used(t, evidence[t.task_id]) for t in pattern.traces if t.task_id in used)
+        draft = Draft(supersedes or found.candidate.name, found.candidate.source, traces, used, skill_md(found, pattern))
+        common: dict[str, Any] = {
+            "score": found.report.score.value if found.report.score else None, "held_out": found.held_out,
+            "refitted": found.refitted, "bindings": used, "tried": found.tried,
+            "notes": (*found.candidate.notes, *found.notes), "report": found.report,
+        }  # fmt: skip
+        if self.registry is None:
+            return self._end(pattern, "refused", "it passed, and no registry was given", skill=draft.name, **common)
+        entry = self.registry.register(
+            draft,
+            found.report,
+            self.judge.info,
+            supersedes=supersedes,
+            require_approval=self.require_approval,
+            metadata=_metadata(pattern, found),
+        )
+        why = "" if entry.status == "active" else f"it waits for approval: assay registry approve {entry.name}"
+        return self._end(pattern, "registered", why, skill=entry.name, version=entry.version, **common)
+
+    def _already(self, pattern: TracePattern, known: Known) -> PatternOutcome:
+        assert self.registry is not None  # a known skill comes from it
+        entry = known.entry
+        return self._end(
+            pattern, "registered", "it was registered from these traces before", skill=entry.name, version=entry.version,
+            score=entry.score, bindings=self.registry.draft(entry.name).bindings,
+            held_out=tuple(entry.metadata.get("held_out", ())), refitted=tuple(entry.metadata.get("refitted", ())),
+        )  # fmt: skip
+
+    def _known(self, pattern: TracePattern) -> Known | None:
+        """The active skill that was made for the same task: same signature, and the same programs or a trace in common."""
+        if self.registry is None:
+            return None
+        ids = {trace_digest(t) for t in pattern.traces}
+        for entry in self.registry.list():
+            if entry.metadata.get("signature") != pattern.signature or entry.metadata.get("source") != "crystallized":
+                continue
+            if ids & set(entry.metadata.get("trace_digests", ())) or entry.metadata.get("shape") == shape_of(pattern):
+                return Known(entry, tuple(self.registry.draft(entry.name).evidence))
+        return None
+
+    def _end(self, pattern: TracePattern, ending: Ending, why: str, **rest: Any) -> PatternOutcome:
+        return PatternOutcome(pattern.task_category, tuple(t.task_id for t in pattern.traces), ending, why, **rest)
+
+
+def shape_of(pattern: TracePattern) -> list[str]:
+    """The programs that the pattern's commands start with, sorted: two tasks of one signature and one shape are one task."""
+    return sorted({c.split()[0] for c in pattern.command_sequence if c.split()})
+
+
+def _new_traces(traces: Sequence[ExecutionTrace], known: Sequence[ExecutionTrace]) -> list[ExecutionTrace]:
+    seen = {trace_digest(t) for t in known}
+    taken = {t.task_id for t in known}
+    return [t for t in traces if trace_digest(t) not in seen and t.task_id not in taken]
+
+
+def _as_used(trace: ExecutionTrace, evidence: Evidence) -> ExecutionTrace:
+    """The trace as it was judged: with the base that was reconstructed for it, and marked so."""
+    if not evidence.reconstructed or trace.workspace is not None or evidence.base is None:
+        return trace
+    return replace(trace, workspace=evidence.base.to_json(), metadata={**trace.metadata, "reconstructed": True})
+
+
+def _metadata(pattern: TracePattern, found: Found) -> dict[str, Any]:
+    return {
+        "source": "crystallized",
+        "pattern_type": pattern.pattern_type,
+        "frequency": pattern.frequency,
+        "success_rate": pattern.success_rate,
+        "signature": pattern.signature,
+        "shape": shape_of(pattern),
+        "trace_digests": sorted(trace_digest(t) for t in pattern.traces),
+        "generator": found.candidate.generator,
+        "held_out": list(found.held_out),
+        "refitted": list(found.refitted),
+    }
