@@ -1,0 +1,112 @@
+"""Rows of the registry as values."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from synth.interface import RegistryEntry
+from synth.registry.versions import VERSIONS
+
+
+class JsonObject(Mapping[str, Any]):
+    """A JSON object that is parsed when it is first looked into: a listing of thousands does not."""
+
+    __slots__ = ("_text", "_value")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._value: dict[str, Any] | None = None
+
+    def _parsed(self) -> dict[str, Any]:
+        if self._value is None:
+            value = json.loads(self._text)
+            self._value = value if isinstance(value, dict) else {}
+        return self._value
+
+    def __getitem__(self, key: str) -> Any:
+        return self._parsed()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parsed())
+
+    def __len__(self) -> int:
+        return len(self._parsed())
+
+    def __repr__(self) -> str:
+        return repr(self._parsed())
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened to a skill."""
+
+    at: datetime
+    name: str
+    version: str | None
+    kind: str
+    """registered, superseded, promoted, archived, restored, rolled-back, approved, revoked, reverified, drifted, cleared."""
+    actor: str
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+COLUMNS = (
+    "name, version, status, score, estimate, measured, description, registered_at, verified_at, report_sha256, code_sha256, "
+    "evidence_sha256, needs_approval, approved_by, drifted, ordinal, metadata"
+)
+
+
+def entry_of(row: sqlite3.Row, root: Path) -> RegistryEntry:
+    """The entry in a row of ``COLUMNS``.
+
+    Its metadata are those given at registration and ``measured`` (false: the score was cleared), ``verified_at``,
+    ``code_sha256``, ``evidence_sha256``, ``needs_approval``, ``approved_by``, ``drifted`` and ``ordinal``.
+    """
+    return RegistryEntry(
+        name=row[0],
+        version=row[1],
+        status=row[2],
+        score=row[3],
+        estimate=row[4],
+        description=row[6],
+        registered_at=datetime.fromisoformat(row[7]),
+        report_sha256=row[9],
+        path=f"{root}/{VERSIONS}/{row[1]}",
+        metadata=_RowMetadata(row),
+    )
+
+
+class _RowMetadata(JsonObject):
+    __slots__ = ("_row",)
+
+    def __init__(self, row: sqlite3.Row) -> None:
+        super().__init__(row[16])
+        self._row = row
+
+    def _parsed(self) -> dict[str, Any]:
+        if self._value is None:
+            row = self._row
+            given = json.loads(self._text)
+            own = {
+                "measured": bool(row[5]),
+                "verified_at": row[8],
+                "code_sha256": row[10],
+                "evidence_sha256": row[11],
+                "needs_approval": bool(row[12]),
+                "approved_by": row[13],
+                "drifted": bool(row[14]),
+                "ordinal": row[15],
+            }
+            self._value = {**given, **own}
+        return self._value
+
+
+def event_of(row: sqlite3.Row) -> Event:
+    return Event(
+        datetime.fromisoformat(row["at"]), row["name"], row["version"], row["kind"], row["actor"], JsonObject(row["detail"])
+    )
