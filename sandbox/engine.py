@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import socket
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -23,6 +24,9 @@ LABEL_OWNER = "assay.owner"
 
 CONNECT_S = 10.0
 
+OLDEST_API = "1.40"
+"""Of Docker Engine 19.03, the first whose answers we know. The one in use is what the engine speaks."""
+
 
 def connect(host: str | None = None, timeout_s: float = 60.0) -> Any:
     """A client of the engine at ``host`` (None = as DOCKER_HOST and the Docker context say).
@@ -31,9 +35,34 @@ def connect(host: str | None = None, timeout_s: float = 60.0) -> Any:
         SandboxError: no engine answers, it refuses this user, or it is too old.
     """
     with translated():
-        if host is None:
-            return docker.from_env(timeout=int(timeout_s), version="auto")
-        return docker.DockerClient(base_url=host, timeout=int(timeout_s), version="auto")
+        probe = _client(host, OLDEST_API, timeout_s)
+        try:
+            _knock(getattr(probe.api.get_adapter(probe.api.base_url), "socket_path", None))
+            spoken = str(probe.version(api_version=False)["ApiVersion"])
+        finally:
+            probe.close()
+        if _numbers(spoken) < _numbers(OLDEST_API):
+            raise SandboxError(*classify(f"API {spoken} is too old"))
+        return _client(host, spoken, timeout_s)
+
+
+def _client(host: str | None, version: str, timeout_s: float) -> Any:
+    """A client that has not spoken to its engine yet."""
+    if host is None:
+        return docker.from_env(timeout=int(timeout_s), version=version)
+    return docker.DockerClient(base_url=host, timeout=int(timeout_s), version=version)
+
+
+def _knock(path: str | None) -> None:
+    """Raises OSError where nobody serves a Unix socket. The SDK would leave its own socket open in that case."""
+    if path is not None:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(CONNECT_S)
+            probe.connect(path)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def ping(host: str | None = None) -> str | None:
