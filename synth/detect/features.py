@@ -1,0 +1,108 @@
+"""What grouping needs to know of one trace, small enough to keep for a hundred thousand of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from synth.detect.shape import Shape, shape_of
+from synth.detect.signature import STOPWORDS, signature
+from synth.interface import ExecutionTrace
+
+FEATURES_VERSION = 1
+"""Raise it when a feature's meaning changes: cached ones are then made again."""
+
+_QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`|“[^”\n]*”")
+_VALUE = re.compile(r".*[\d/*~$=@_\\{}<>|\[\]].*|\.\S+|\S+\.\w{1,5}", re.DOTALL)
+_EDGE = ".,;:!?()'\"`“”‘’"
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    task_id: str
+    success: bool
+    time: float
+    """Seconds since the epoch."""
+    template: tuple[str, ...]
+    """Content words of the description in order, values taken out."""
+    core: tuple[str, ...]
+    """Skeletons of the steps that work; of a read-only trace, of the step that answers."""
+    names: tuple[str, ...]
+    """Commands run by those steps."""
+    effects: tuple[str, ...]
+    """Kinds of change between the two snapshots, sorted; empty when nothing changed or nothing is known."""
+    writes: bool
+    steps: int
+    signature: str
+
+
+def features_of(trace: ExecutionTrace) -> Features:
+    """The features of a trace. Its metadata (source, labels) plays no part."""
+    shapes = [shape_of(c) for c in trace.commands]
+    working = core_steps(shapes)
+    core = [shapes[i] for i in working]
+    return Features(
+        task_id=trace.task_id,
+        success=trace.success,
+        time=trace.timestamp.timestamp(),
+        template=template(trace.task_description, literal_tokens(shapes)),
+        core=tuple(s.skeleton for s in core),
+        names=tuple(n for s in core for n in s.names),
+        effects=effect_kinds(trace.workspace, trace.post_workspace),
+        writes=any(not s.observes and not s.moves for s in shapes),
+        steps=len(trace.commands),
+        signature=signature(trace.task_description),
+    )
+
+
+def core_steps(shapes: Sequence[Shape]) -> list[int]:
+    """Indices of the steps that a task is told by: those that change something, else the last one; ``cd`` goes along."""
+    if any(not s.observes and not s.moves for s in shapes):
+        return [i for i, s in enumerate(shapes) if not s.observes]
+    return [i for i, s in enumerate(shapes) if s.moves or i == len(shapes) - 1]
+
+
+def literal_tokens(shapes: Sequence[Shape]) -> frozenset[str]:
+    """Words that occur in the literals of the commands, lower-cased: in a description they are values, not the task."""
+    out: set[str] = set()
+    for shape in shapes:
+        for literal in shape.literals:
+            out.add(literal.lower())
+            out.update(re.findall(r"\w+", literal.lower()))
+    return frozenset(out)
+
+
+def template(description: str, literals: frozenset[str]) -> tuple[str, ...]:
+    """Content words of a description, plurals as singulars; quoted text, numbers, paths and the commands' literals left out."""
+    out: list[str] = []
+    for raw in _QUOTED.sub(" ", description).split():
+        word = raw.strip(_EDGE).lower()
+        if not word or word in STOPWORDS or word in literals or _VALUE.fullmatch(word) or raw.startswith("."):
+            continue
+        out.append(singular(word))
+    return tuple(out)
+
+
+def singular(word: str) -> str:
+    """A crude singular: enough to make ``files`` and ``file`` one word."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+def effect_kinds(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Kinds of change between two raw snapshot objects (DESIGN §3); empty without both."""
+    if before is None or after is None:
+        return ()
+    kinds: set[str] = set()
+    for path in before.keys() | after.keys():
+        a, b = before.get(path), after.get(path)
+        if a == b:
+            continue
+        if a is None or b is None:
+            kinds.add("created" if a is None else "removed")
+        else:
+            kinds.update(key for key in ("type", "mode", "content_b64", "target") if a.get(key) != b.get(key))
+    return tuple(sorted(kinds))

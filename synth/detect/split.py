@@ -1,0 +1,131 @@
+"""Grouping: traces of one task together, of different tasks apart.
+
+Two keys. *Said*: the description's template, equal but for values (agents that were given one text go about it in many ways).
+*Done*: the skeleton of the working steps, equal but for literals (people word one task in many ways). Traces that were said
+alike form a group; small groups and single traces are joined by what was done. Two groups that each are large enough to be a
+pattern stay apart unless most of both was done alike: a pattern that mixes two tasks is worse than two patterns of one task.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+
+from synth.detect.features import Features
+
+MIN_TEMPLATE_WORDS = 3
+"""Shorter templates ("scaffold") say too little to be a key."""
+NEAR_WORDS = 0.5
+"""Jaccard similarity of templates from which near groups (same commands, other flags) are one."""
+_NEAR_COMPARED = 50
+
+
+class _Union:
+    """Disjoint sets over 0..n-1."""
+
+    def __init__(self, n: int) -> None:
+        self.parent = list(range(n))
+
+    def find(self, i: int) -> int:
+        while self.parent[i] != i:
+            self.parent[i] = self.parent[self.parent[i]]
+            i = self.parent[i]
+        return i
+
+    def join(self, a: int, b: int) -> None:
+        ra, rb = self.find(a), self.find(b)
+        if ra != rb:
+            self.parent[max(ra, rb)] = min(ra, rb)
+
+    def join_by(self, keys: Iterable[tuple[int, Hashable]]) -> None:
+        first: dict[Hashable, int] = {}
+        for i, key in keys:
+            self.join(i, first.setdefault(key, i))
+
+    def groups(self, members: Iterable[int]) -> list[list[int]]:
+        out: dict[int, list[int]] = defaultdict(list)
+        for i in members:
+            out[self.find(i)].append(i)
+        return list(out.values())
+
+
+def group(traces: Sequence[Features], enough: int = 3) -> list[list[int]]:
+    """Groups of indices into ``traces``, each group and the list in order of first appearance. Failures join what they tried.
+
+    Args:
+        traces: Features, in any order.
+        enough: Successes from which a group stands by itself (``min_frequency``).
+    """
+    union = _Union(len(traces))
+    good = [i for i, t in enumerate(traces) if t.success]
+    _join_said(union, traces, good)
+    _join_done(union, traces, good, enough)
+    _join_near(union, traces, good, enough)
+    _attach_failures(union, traces, good)
+    return union.groups(range(len(traces)))
+
+
+def said_key(t: Features) -> Hashable | None:
+    """What was asked, with the kind of answer; None when the template says too little."""
+    return (t.template, t.writes) if len(t.template) >= MIN_TEMPLATE_WORDS else None
+
+
+def done_key(t: Features) -> Hashable:
+    return (t.core, t.writes)
+
+
+def _join_said(union: _Union, traces: Sequence[Features], good: list[int]) -> None:
+    keyed = ((i, said_key(traces[i])) for i in good)
+    union.join_by((i, key) for i, key in keyed if key is not None)
+
+
+def _join_done(union: _Union, traces: Sequence[Features], good: list[int], enough: int) -> None:
+    """Joins groups whose dominant skeletons are equal; small groups join by any skeleton of theirs."""
+    keys: list[tuple[int, Hashable]] = []
+    for members in union.groups(good):
+        counts = Counter(done_key(traces[i]) for i in members)
+        small = len(members) < enough
+        keys += [(members[0], key) for key, n in counts.items() if key != ((), False) and (small or 2 * n > len(members))]
+    union.join_by(keys)
+
+
+def _join_near(union: _Union, traces: Sequence[Features], good: list[int], enough: int) -> None:
+    """Joins what is left over where the same commands ran, with the same kinds of effect, for a similar request."""
+    buckets: dict[Hashable, list[list[int]]] = defaultdict(list)
+    for members in union.groups(good):
+        head = traces[members[0]]
+        buckets[(head.names, head.writes, head.effects)].append(members)
+    for found in buckets.values():
+        reference = sorted(found, key=len, reverse=True)[:_NEAR_COMPARED]
+        for members in found:
+            near = [
+                (similarity(traces[members[0]].template, traces[other[0]].template), -other[0])
+                for other in reference
+                if other is not members and min(len(members), len(other)) < enough
+            ]
+            best, at = max(near, default=(0.0, 0))
+            if best >= NEAR_WORDS:
+                union.join(members[0], -at)
+
+
+def _attach_failures(union: _Union, traces: Sequence[Features], good: list[int]) -> None:
+    """A failure goes to the group that was asked the same, else to the one that did the same, else stands alone."""
+    said: dict[Hashable, int] = {}
+    done: dict[Hashable, int] = {}
+    for i in good:
+        said.setdefault(traces[i].template, i)
+        done.setdefault(done_key(traces[i]), i)
+    for i, t in enumerate(traces):
+        if t.success:
+            continue
+        target = said.get(t.template) if len(t.template) >= MIN_TEMPLATE_WORDS else None
+        if target is None:
+            target = done.get(done_key(t))
+        if target is not None:
+            union.join(target, i)
+
+
+def similarity(a: Sequence[str], b: Sequence[str]) -> float:
+    """Jaccard similarity of two templates as sets of words; 0 when both are empty."""
+    left, right = set(a), set(b)
+    return len(left & right) / len(left | right) if left | right else 0.0
