@@ -1,0 +1,265 @@
+"""Configuration: ``[tool.assay]`` of ``pyproject.toml``, or ``assay.yaml``.
+
+An unknown key is an error that names the nearest known one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from verifiers.interface import Budget, ConfigError, Profile
+
+Trigger = Literal["any", "all"]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Evolution(_Section):
+    """The seed's ``evolution:`` block, and ``trigger`` and ``min_success_rate``."""
+
+    enabled: bool = True
+    trace_dir: str = "{PRJ_DATA}/evolution/traces"
+    learned_skills_dir: str = "{ASSETS}/skills/learned_skills"
+    min_frequency: int = Field(default=3, ge=1, description="Successful traces from which a task counts as repeated")
+    min_complexity: int = Field(default=5, ge=1, description="Commands a trace from which a task counts as complex")
+    max_traces_stored: int = Field(default=1000, ge=1, description="Older traces are pruned")
+    crystallization_interval: float = Field(
+        default=3600, gt=0, description="Seconds between checks of 'assay crystallize --every'"
+    )
+    trigger: Trigger = Field(default="any", description="any: frequent or complex; all: frequent and complex")
+    min_success_rate: float = Field(default=0.25, ge=0, le=1, description="Tasks that fail more often are left alone")
+
+
+class Sandbox(_Section):
+    image: str | None = Field(default=None, description="Image tag; without one, the image of assay's own recipe")
+    runtime: str | None = Field(default=None, description="Container runtime, such as runsc (gVisor)")
+    host: str | None = Field(default=None, description="Engine address; without one, DOCKER_HOST or the local socket")
+    workers: int | None = Field(default=None, ge=1, le=256, description="Containers at a time; without one, the CPUs")
+    packages: tuple[str, ...] = Field(default=(), strict=False, description="Distribution packages added to the image")
+
+
+class Verify(_Section):
+    profile: Profile = Field(default="seed", description="What a skill looks like: seed or omni")
+    budget: Budget = Field(default="standard", description="How many cases: fast, standard or thorough")
+    min_usable: int = Field(default=3, ge=1, description="Usable traces that a PASS needs")
+    seed_salt: str = Field(default="", description="A CI secret that makes sampled points unpredictable")
+
+
+class Generator(_Section):
+    name: Literal["embedded", "anthropic"] = "embedded"
+    template: Literal["skill", "command", "tool"] = "skill"
+    candidates: int = Field(default=3, ge=1, description="Candidates asked of a model for one pattern")
+    repair_rounds: int = Field(default=3, ge=0, description="Rounds in which a model sees counterexamples")
+    hold_out: int | None = Field(
+        default=None, ge=0, description="Traces kept from the generator; without a number, as evidence allows"
+    )
+
+
+class Llm(_Section):
+    model: str | None = Field(default=None, description="Model name; without one, the generator's default")
+    max_tokens: int = Field(default=200_000, ge=0, description="Tokens a pattern, input and output together")
+    max_usd: float = Field(default=1.0, ge=0, description="Money a pattern")
+
+
+class Registry(_Section):
+    dir: str | None = Field(default=None, description="Where skills are registered; without one, learned_skills_dir")
+    approve: bool = Field(default=False, description="A person must approve each skill before it is active")
+    signing_key: str | None = Field(default=None, description="Ed25519 private key (PEM) that signs attestations")
+
+
+class Hooks(_Section):
+    command: tuple[str, ...] = Field(default=(), strict=False, description="Run after the registry changed")
+    url: str | None = Field(default=None, description="POSTed to after the registry changed")
+
+
+class Conventions(_Section):
+    allow_imports: tuple[str, ...] = Field(default=(), strict=False, description="Modules allowed besides the built-in list")
+
+
+class _File(_Section):
+    evolution: Evolution = Evolution()
+    sandbox: Sandbox = Sandbox()
+    verify: Verify = Verify()
+    generator: Generator = Generator()
+    llm: Llm = Llm()
+    registry: Registry = Registry()
+    hooks: Hooks = Hooks()
+    conventions: Conventions = Conventions()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_sections_are_defaults(cls, data: object) -> object:
+        return {k: {} if v is None else v for k, v in data.items()} if isinstance(data, dict) else data
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings, with the directory that relative paths and placeholders refer to."""
+
+    root: Path
+    evolution: Evolution = field(default_factory=Evolution)
+    sandbox: Sandbox = field(default_factory=Sandbox)
+    verify: Verify = field(default_factory=Verify)
+    generator: Generator = field(default_factory=Generator)
+    llm: Llm = field(default_factory=Llm)
+    registry: Registry = field(default_factory=Registry)
+    hooks: Hooks = field(default_factory=Hooks)
+    conventions: Conventions = field(default_factory=Conventions)
+    source: Path | None = None
+    """The file that was read; None = defaults."""
+
+    @classmethod
+    def default(cls, root: Path | str = ".") -> Self:
+        return cls(Path(root))
+
+    def path(self, template: str) -> Path:
+        """A configured path, relative to ``root``.
+
+        ``{PRJ_DATA}`` and ``{ASSETS}`` come from the environment, else they are ``.assay`` and ``assets``.
+
+        Raises:
+            ConfigError: another placeholder.
+        """
+        places = {"PRJ_DATA": os.environ.get("PRJ_DATA", ".assay"), "ASSETS": os.environ.get("ASSETS", "assets")}
+        text = template
+        for name, value in places.items():
+            text = text.replace("{" + name + "}", value)
+        if "{" in text:
+            raise ConfigError(f"path {template!r} has an unknown placeholder", "Known: {PRJ_DATA} and {ASSETS}", self.source)
+        return self.root / Path(text).expanduser()
+
+    @property
+    def trace_dir(self) -> Path:
+        return self.path(self.evolution.trace_dir)
+
+    @property
+    def learned_skills_dir(self) -> Path:
+        return self.path(self.evolution.learned_skills_dir)
+
+    @property
+    def registry_dir(self) -> Path:
+        return self.path(self.registry.dir) if self.registry.dir is not None else self.learned_skills_dir
+
+    @property
+    def patterns_file(self) -> Path:
+        """The pattern cache, beside the trace directory as in the seed."""
+        return self.trace_dir.parent / "patterns.json"
+
+
+def load_config(path: Path | str | None = None, start: Path | str = ".") -> Config:
+    """The configuration in ``path``, else the nearest one at or above ``start``, else the defaults.
+
+    Sought are ``assay.yaml`` and ``pyproject.toml`` with a ``[tool.assay]`` table.
+
+    Raises:
+        ConfigError: names the file and the key; also when one directory has both kinds.
+    """
+    if path is not None:
+        given = Path(path)
+        return _parse(given, _read(given))
+    here = Path(start).absolute()
+    for directory in (here, *here.parents):
+        found = [(p, data) for p in _candidates(directory) if (data := _section(p)) is not None]
+        if len(found) > 1:
+            raise ConfigError(f"{found[0][0].name} and {found[1][0].name} both configure assay", "Keep one of them", directory)
+        if found:
+            return _parse(*found[0])
+    return Config(here)
+
+
+def _candidates(directory: Path) -> list[Path]:
+    return [p for name in ("assay.yaml", "assay.yml", "pyproject.toml") if (p := directory / name).is_file()]
+
+
+def _section(path: Path) -> object | None:
+    """The settings in a file found by search; None for a ``pyproject.toml`` that has none."""
+    data = _read(path)
+    return None if path.suffix == ".toml" and data is None else data or {}
+
+
+def _read(path: Path) -> object | None:
+    try:
+        text = path.read_text("utf-8")
+        if path.suffix == ".toml":
+            tool = tomllib.loads(text).get("tool", {})
+            return tool.get("assay") if isinstance(tool, dict) else None
+        document: object = yaml.load(text, Loader=_UniqueLoader)
+        return document
+    except OSError as e:
+        raise ConfigError(f"cannot be read: {e.strerror}", "Name an assay.yaml or pyproject.toml", path) from e
+    except UnicodeDecodeError as e:
+        raise ConfigError(f"is not UTF-8 text (byte {e.start})", "", path) from e
+    except (tomllib.TOMLDecodeError, yaml.YAMLError) as e:
+        raise ConfigError(f"cannot be parsed: {' '.join(str(e).split())}", "", path) from e
+
+
+class _UniqueLoader(yaml.SafeLoader):
+    """A SafeLoader that refuses duplicate keys, of which YAML's own loaders silently keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[object] = set()
+        for key_node, _ in node.value:
+            key = key_node.value
+            if key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} appears twice", key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _parse(path: Path, data: object) -> Config:
+    try:
+        file = _File.model_validate({} if data is None else data)
+    except ValidationError as e:
+        raise _error(path, e) from e
+    sections = {name: getattr(file, name) for name in _File.model_fields}
+    return Config(root=path.absolute().parent, source=path, **sections)
+
+
+def _error(path: Path, error: ValidationError) -> ConfigError:
+    first, *others = error.errors()
+    where = ".".join(str(part) for part in first["loc"]) or "the file"
+    more = f" (and {len(others)} more)" if others else ""
+    if first["type"] == "extra_forbidden":
+        known = _keys_at(first["loc"][:-1])
+        near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1, cutoff=0.0)
+        advice = f"Did you mean {near[0]!r}? Known keys: {', '.join(known)}" if near else ""
+        return ConfigError(f"unknown key {where!r}{more}", advice, path)
+    return ConfigError(f"{where}: {first['msg'].lower()}, got {first['input']!r}{more}", "", path)
+
+
+def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
+    """Known keys below a location."""
+    fields: Mapping[str, Any] = _File.model_fields
+    for part in loc:
+        fields = fields[str(part)].annotation.model_fields
+    return list(fields)
+
+
+def render_default_config() -> str:
+    """A commented ``assay.yaml`` with every key at its default."""
+    lines = [
+        "# assay configuration. Every key is optional; these are the defaults.",
+        "# {PRJ_DATA} is .assay and {ASSETS} is assets, unless the environment says otherwise.",
+    ]
+    for section, part in _File.model_fields.items():
+        lines += ["", f"{section}:"]
+        model = part.annotation
+        assert model is not None
+        for key, info in model.model_fields.items():
+            value = yaml.safe_dump(
+                list(info.default) if isinstance(info.default, tuple) else info.default, default_flow_style=True
+            )
+            text = value.removesuffix("\n").removesuffix("\n...")
+            lines.append(f"  {key}: {text}" + (f"  # {info.description}" if info.description else ""))
+    return "\n".join(lines) + "\n"
