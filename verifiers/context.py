@@ -97,6 +97,23 @@ class Judge:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A generated case that an oracle judged and the skill got right."""
+
+    case: Case
+    record: ReplayRecord
+    oracle: str
+    """differential or renaming."""
+    varied: frozenset[str] = frozenset()
+    """Parameters whose value differs from the recorded one."""
+
+    @property
+    def says_something(self) -> bool:
+        """Whether the expected effect or answer is not empty."""
+        return bool(self.case.expectation.effects) or bool(self.case.expectation.answer.strip())
+
+
 @dataclass
 class Context:
     """Shared by the checks of one verification. Mutable on purpose: it collects facts of every run for ``contained``."""
@@ -120,7 +137,7 @@ class Context:
     """Every run of the skill with what it was for."""
     answer_paths: tuple[str, ...] = ()
     """Where the skill's values hold answers; more than one place is a finding."""
-    generated: list[tuple[Case, ReplayRecord]] = field(default_factory=list)
+    generated: list[Generated] = field(default_factory=list)
     """Cases of the differential and renaming oracles that the skill passed, for mutants and coverage."""
 
     @property

@@ -163,9 +163,9 @@ def _middles(found: Mapping[str, Literal]) -> dict[str, Literal]:
     suffix = re.sub(r"\w+$", "", _shared([r[::-1] for r in rest]))[::-1]
     if not (prefix or suffix) or any(len(r) <= len(suffix) for r in rest):
         return {}
-    ends = {"before": prefix[-1:], "after": suffix[:1], "hint": "middle"}
+    before, after = prefix[-1:], suffix[:1]
     return {
-        task: replace(f, value=r[: len(r) - len(suffix)], key=(*f.key[:3], "middle"), **ends)
+        task: replace(f, value=r[: len(r) - len(suffix)], key=(*f.key[:3], "middle"), before=before, after=after, hint="middle")
         for (task, f), r in zip(found.items(), rest, strict=True)
     }
 

@@ -25,6 +25,8 @@ class Contained:
         findings: list[Finding] = []
         seen: set[str] = set()
         for purpose, record in context.ran:
+            if purpose == "outside argument":
+                continue  # following an argument out of the workspace is a capability (SEMANTICS §6)
             for message in breaches(record):
                 if message not in seen and len(findings) < 20:
                     seen.add(message)

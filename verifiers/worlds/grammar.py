@@ -8,7 +8,7 @@ from sandbox.interface import ROOT, Snapshot
 from verifiers.interface import Args
 from verifiers.oracle import Expectation
 from verifiers.worlds.template import Template, as_text
-from verifiers.worlds.tokens import all_text, components, snapshot_tokens, tokens
+from verifiers.worlds.tokens import components, snapshot_tokens, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Grammar:
     bound: tuple[tuple[str, tuple[str, ...]], ...]
     """Token of an argument -> the parameters that it is part of. Only parameters with holes, only tokens that no literal mentions."""
     inside: frozenset[str]
-    """Tokens of arguments that occur in the base only as parts of longer words."""
+    """Tokens of arguments that occur in the base as parts of longer words too."""
     files: tuple[str, ...]
     """Regular files that no argument and no literal names."""
     directories: tuple[str, ...]
@@ -47,12 +47,14 @@ def grammar(task_id: str, args: Args, template: Template, expectation: Expectati
     fixed = literal_tokens | arg_tokens
     words = set(tokens("\n".join(e.content.decode("utf-8", "replace") for e in base.values())))
     owners = _bound(args, template, literal_tokens)
+    inside = frozenset(t for t in owners if len(t) > 2 and any(t in w and t != w for w in names | words))
+    fixed |= {w for w in names | words if w.lower() in {t.lower() for t in arg_tokens} or any(t in w for t in inside)}
     return Grammar(
         task_id, args, template, expectation,
         free=tuple(sorted(t for t in names - fixed if not t.isdigit() and not _mentioned(t, literal))),
         free_words=tuple(sorted(t for t in words - fixed - names if len(t) > 2 and not t.isdigit() and not _mentioned(t, literal)))[:40],
         bound=tuple(sorted(owners.items())),
-        inside=frozenset(t for t in owners if len(t) > 2 and t not in names | words and t in all_text(base)),
+        inside=inside,
         files=tuple(p for p, e in base.items() if e.type == "file" and not _names(p, literal, args)),
         directories=("", *(p for p, e in base.items() if e.type == "dir")),
     )  # fmt: skip

@@ -60,11 +60,9 @@ def new_digits(old: str, rng: Random) -> str:
 
 def substitute(text: str, renames: Mapping[str, str], *, inside: frozenset[str] = frozenset()) -> str:
     """Text with tokens renamed: as whole tokens, or for those in ``inside`` wherever the characters occur."""
-    out = TOKEN.sub(lambda m: renames.get(m.group(), m.group()), text)
-    for old in sorted(inside, key=len, reverse=True):
-        if old in renames:
-            out = out.replace(old, renames[old])
-    return out
+    for old in sorted(inside & renames.keys(), key=len, reverse=True):
+        text = text.replace(old, renames[old])
+    return TOKEN.sub(lambda m: renames.get(m.group(), m.group()), text)
 
 
 def rename_entry(entry: Entry, renames: Mapping[str, str], inside: frozenset[str]) -> Entry:

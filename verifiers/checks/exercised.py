@@ -1,0 +1,65 @@
+"""Did every statement of the skill run?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sandbox.interface import JsonValue, ReplayRecord, RunRequest, SkillJob
+from verifiers.answers import failure
+from verifiers.checks.arguments_matter import differs
+from verifiers.context import Context
+from verifiers.interface import CheckResult, Finding, Verdict
+from verifiers.statements import statements
+
+MAX_GENERATED = 24
+
+
+class Exercised:
+    id = "exercised"
+    title = "Did every statement run?"
+    why = (
+        "Every statement of the skill must have run in at least one judged run; bodies that only raise are excepted. A branch that nobody ran is where a "
+        "backdoor lives, and nothing here says what it does. Coverage comes from a traced run of each judged case, which must behave as the untraced one did."
+    )
+    stage = "dynamic"
+    version = 1
+    good = ()
+    bad = ()
+
+    def run(self, context: Context) -> CheckResult:
+        context.prime()
+        wanted = [s for s in statements(context.subject.source) if not s.only_raises]
+        trials = self._judged(context)
+        records = context.run("traced", (_traced(r) for r, _ in trials))
+        lines: set[int] = set()
+        for (_, untraced), record in zip(trials, records, strict=True):
+            if untraced is not None and differs(untraced, record):
+                why = "the skill behaves differently while its lines are traced"
+                return CheckResult.inconclusive(self.id, why, [Finding(why, context.subject.path)], len(records))
+            lines |= record.lines
+        missed = [s for s in wanted if not lines & set(range(s.first_line, s.last_line + 1))]
+        measured: dict[str, JsonValue] = {"statements": len(wanted), "missed": len(missed)}
+        if not missed:
+            return CheckResult(self.id, Verdict.PASS, runs=len(records), measured=measured)
+        findings = [Finding(f"no judged run reached: {s.text.splitlines()[0].strip()[:100]}", context.subject.path, s.first_line) for s in missed]
+        why = f"{len(missed)} of {len(wanted)} statements never ran (lines {', '.join(str(s.first_line) for s in missed[:8])})"
+        return CheckResult(self.id, Verdict.INCONCLUSIVE, tuple(findings), why, len(records), measured=measured)
+
+    def _judged(self, context: Context) -> list[tuple[RunRequest, ReplayRecord | None]]:
+        """The judged runs to trace: recorded cases, their second runs, and generated cases; with the untraced record where there is one."""
+        first: list[tuple[RunRequest, ReplayRecord | None]] = [(context.request(c.base, c.args), context.first[c.label]) for c in context.cases]
+        second: list[tuple[RunRequest, ReplayRecord | None]] = [
+            (context.request(context.first[c.label].post, c.args), None)
+            for c in context.cases
+            if failure(context.first[c.label].outcome) is None
+        ]
+        generated: list[tuple[RunRequest, ReplayRecord | None]] = [(context.request(g.case.base, g.case.args), g.record) for g in context.generated[:MAX_GENERATED]]
+        return [*first, *second, *generated]
+
+
+def _traced(request: RunRequest) -> RunRequest:
+    job = request.job
+    return replace(request, job=replace(job, trace_lines=True)) if isinstance(job, SkillJob) else request
+
+
+CHECK = Exercised()

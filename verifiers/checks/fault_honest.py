@@ -1,0 +1,101 @@
+"""Does a failing system call get reported?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sandbox.interface import Call, ErrnoAt, JsonValue
+from verifiers.answers import failure
+from verifiers.context import Case, Context
+from verifiers.interface import CheckResult, Finding, Verdict
+
+Calls = Literal["change", "write", "chmod", "read"]
+
+CLASSES: tuple[tuple[Calls, tuple[str, ...]], ...] = (
+    ("change", ("ENOSPC", "EIO")),
+    ("write", ("ENOSPC", "EIO")),
+    ("chmod", ("EACCES",)),
+    ("read", ("EACCES", "EIO")),
+)
+"""Which calls may fail with what (SEMANTICS §6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    case: Case
+    calls: Calls
+    k: int
+    errno: str
+
+
+class FaultHonest:
+    id = "fault-honest"
+    title = "Does a failing system call get reported?"
+    why = (
+        "One call at a time fails with a full disk, an I/O error or a refused permission: tree-changing calls, writes, chmod, and opening for reading a regular "
+        "file that the clean run read. A run that then claims success with a tree or an answer other than the clean run's is lying. Listing "
+        "directories, stat and probes of absent files are not judged: the standard library itself swallows those."
+    )
+    stage = "dynamic"
+    version = 1
+    good = ()
+    bad = ()
+
+    def run(self, context: Context) -> CheckResult:
+        context.prime()
+        why = context.supervised()
+        if why:
+            return CheckResult.inconclusive(self.id, f"faults cannot be injected here: {why}")
+        injections = self._injections(context)
+        if not injections:
+            return CheckResult.not_applicable(self.id, f"0 calls on workspace files in {len(context.first)} supervised runs")
+        records = context.run(
+            "injected error", (context.request(i.case.base, i.case.args, fault=ErrnoAt(i.k, i.errno, i.calls)) for i in injections)
+        )
+        findings: list[Finding] = []
+        reached = 0
+        for i, record in zip(injections, records, strict=True):
+            reached += record.fault_reached
+            if not record.fault_reached or failure(record.outcome) is not None:
+                continue
+            wrong = context.judge.wrong(record, i.case.expectation)
+            if wrong is not None and len(findings) < 5:
+                where = next((f"{c.kind} {c.path}" for c in record.calls if c.injected), f"call {i.k}")
+                message = f"{i.case.label}: {i.errno} at {where} is not reported: success is claimed, but {wrong.message}"
+                findings.append(context.finding(self.id, message, i.case, wrong, f"--errno-at {i.calls}:{i.k}:{i.errno}"))
+        measured: dict[str, JsonValue] = {"injected": reached, "not_reached": len(records) - reached}
+        verdict = Verdict.FAIL if findings else Verdict.PASS if reached else Verdict.INCONCLUSIVE
+        return CheckResult(self.id, verdict, tuple(findings), "" if reached else "no injected error was reached", len(records), measured=measured)
+
+    def _injections(self, context: Context) -> list[Injection]:
+        """Every call of every class with each of its errors, a seeded sample above the budget, each class represented."""
+        by_class = []
+        for calls, errnos in CLASSES:
+            found = [
+                Injection(case, calls, k, e)
+                for case in context.cases
+                for k in range(_count(context.first[case.label].calls, calls))
+                for e in errnos
+            ]  # fmt: skip
+            by_class.append(found)
+        rng = context.rng("faults")
+        most = context.counts.fault_points
+        share = max(4, most // max(1, sum(bool(f) for f in by_class)))
+        return [i for found in by_class for i in (found if len(found) <= share else rng.sample(found, share))]
+
+
+def _count(calls: tuple[Call, ...], wanted: Calls) -> int:
+    """How many calls of a class the clean run made (the writes of one file at least once per file that it changed)."""
+    inside = [c for c in calls if c.in_workspace]
+    if wanted == "change":
+        return sum(c.changes_tree for c in inside)
+    if wanted == "chmod":
+        return sum(c.kind == "chmod" for c in inside)
+    if wanted == "read":
+        return sum(c.kind == "open-read" for c in inside)
+    writes = sum(c.kind in ("write", "truncate") for c in inside)
+    return writes or sum(c.kind in ("open-write", "create") for c in inside)
+
+
+CHECK = FaultHonest()

@@ -1,0 +1,124 @@
+"""Every parameter is described, where the profile's index looks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from verifiers.conventions.model import SkillModule, literal_text, parameters
+from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.docstring import parse_docstring
+from verifiers.interface import Example, Profile
+from verifiers.subject import HINTS
+
+_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
+_OMNI = '''from omni.foundation.api.decorators import skill_command
+
+
+@skill_command(
+    name="show",
+    description="""
+    Show a path.
+
+    Args:
+        - file: str - Path of the file
+
+    Returns:
+        The path.
+    """,
+)
+def show(file: str{default}) -> str:
+    return file
+'''
+
+
+class Described(Rule):
+    id = "conventions-described"
+    title = "Is every parameter described?"
+    why = (
+        "Whoever calls the skill, model or person, sees names, types and descriptions, nothing else. In the `seed` profile the "
+        'description stands in `Query(..., description="…")`, as one plain string. A description that stands only in the '
+        "docstring is moved there by the fix; none can be invented. In the `omni` profile it is a bullet "
+        "`- name: type = default - text` of the decorator's description, and its absence only warns: a third of the real "
+        "skills lack some."
+    )
+    soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
+    fix_title = "describe parameters in Query with the docstring's words"
+    good = (skill("described", _BODY),)
+    bad = (
+        skill("described in the docstring only", _BODY, params="file: str", notes="file: Path of the file"),
+        skill("an empty description", _BODY, params='file: str = Query(..., description="")'),
+        skill("no description", _BODY, params="file: str = Query(...)", notes="none"),
+        skill("a computed description", _BODY, params='file: str = Query(..., description="a" + str(1))', notes="none"),
+    )
+    omni_good = (Example("bullets", _OMNI.format(default="")), Example("bullets, with a default", _OMNI.format(default=' = "a"')))
+    omni_bad = (Example("no bullet", _OMNI.replace("- file: str - Path of the file", "none").format(default="")),)
+
+    def violations(self, module: SkillModule) -> Iterator[Violation]:
+        function = module.function
+        if function is None:
+            return
+        described = {p.name: p.description for p in module.subject.parameters}
+        notes = _docstring_notes(function)
+        for param in parameters(function):
+            name = param.name.value
+            if module.profile == "omni":
+                if not described.get(name):
+                    yield Violation(param, f"parameter {name} is not described by a bullet in the decorator's description")
+            elif not _query_description(module, param):
+                known = bool(notes.get(name))
+                where = "only in the docstring, not in Query" if known else "nowhere"
+                yield Violation(
+                    param, f"parameter {name} is described {where}", fixable=known, suggestion="" if known else _scaffold(module, param)
+                )
+
+    def fix(self, module: SkillModule) -> cst.Module | None:
+        function = module.function
+        if function is None or module.profile == "omni" or "Query" not in {v.rpartition(".")[2] for v in module.imports.values()}:
+            return None
+        notes = _docstring_notes(function)
+        tree = module.tree
+        for param in parameters(function):
+            note = notes.get(param.name.value, "")
+            if note and not _query_description(module, param):
+                tree = cst.ensure_type(tree.deep_replace(param, described(module, param, note)), cst.Module)
+        return None if tree is module.tree else tree
+
+
+def described(module: SkillModule, param: cst.Param, text: str) -> cst.Param:
+    """The parameter with ``Query(<its default or ...>, description=text)``."""
+    default = param.default
+    query = cst.ensure_type(cst.parse_expression(f"Query(..., description={_quoted(text)})"), cst.Call)
+    if isinstance(default, cst.Call) and module.dotted(default.func).rpartition(".")[2] == "Query":
+        kept = [a.with_changes(comma=cst.MaybeSentinel.DEFAULT) for a in default.args if a.keyword is None or a.keyword.value != "description"]
+        query = query.with_changes(args=[*(kept or query.args[:1]), query.args[1]])
+    elif default is not None:
+        query = query.with_changes(args=[cst.Arg(default), query.args[1]])
+    space = cst.SimpleWhitespace(" " if param.annotation is not None else "")
+    return param.with_changes(default=query, equal=cst.AssignEqual(space, space))
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'
+
+
+def _query_description(module: SkillModule, param: cst.Param) -> str:
+    call = param.default
+    if not isinstance(call, cst.Call) or module.dotted(call.func).rpartition(".")[2] != "Query":
+        return ""
+    return (literal_text(module.keyword(call, "description")) or "").strip()
+
+
+def _docstring_notes(function: cst.FunctionDef) -> dict[str, str]:
+    return parse_docstring(function.get_docstring() or "").notes
+
+
+def _scaffold(module: SkillModule, param: cst.Param) -> str:
+    """A description made of the name's words: only a person can say whether it is true."""
+    words = param.name.value.replace("_", " ").strip().capitalize()
+    if "Query" not in module.imports or words.lower() in HINTS:
+        return ""
+    return cst.ensure_type(module.tree.deep_replace(param, described(module, param, words)), cst.Module).code

@@ -1,0 +1,187 @@
+"""Finding skills, and the evidence and bindings that belong to them (SEMANTICS §10)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, SkillFileError
+
+SKILL, EVIDENCE, BINDINGS = "skill.py", "evidence.jsonl", "bindings.json"
+_NOT_SKILLS = frozenset({"skill_api.py", "conftest.py", "__init__.py"})
+_SKIPPED = frozenset({"__pycache__", "node_modules", "venv", "site-packages", "build", "dist"})
+_DECORATOR = re.compile(rb"^\s*@(?:[\w.]+\.)?skill_command\b", re.MULTILINE)
+_HEAD_BYTES = 1 << 20
+"""How much of a Python file is searched for the decorator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One skill file with what belongs to it."""
+
+    name: str
+    """The draft directory's name, or the file's stem."""
+    path: str
+    """As reports show it: relative to the working directory where it lies below it, with forward slashes."""
+    skill: Path
+    evidence: Path | None
+    bindings: Path | None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(f for f in (self.skill, self.evidence, self.bindings) if f is not None)
+
+
+def find(paths: Iterable[str | Path], *, root: Path | None = None) -> list[Target]:
+    """Returns the skills at the given files, draft directories and trees, sorted by path, each once.
+
+    Args:
+        paths: each a skill file, a directory with a ``skill.py``, or a directory that holds such things at any depth.
+        root: what shown paths are relative to (default: the working directory).
+
+    Raises:
+        SkillFileError: a path does not exist or is neither a file nor a directory.
+        NothingToVerify: there is no skill anywhere in them.
+    """
+    base = (root or Path.cwd()).resolve()
+    names = [Path(p) for p in paths]
+    found: dict[Path, Target] = {}
+    for path in names:
+        for skill in _skills(path):
+            found.setdefault(skill.resolve(), _target(skill, base))
+    if not found:
+        where = ", ".join(str(n) for n in names) or "no path"
+        raise NothingToVerify(f"no skill in {where}", "A skill is a Python file with one @skill_command function.")
+    return sorted(found.values(), key=lambda t: t.path)
+
+
+def with_evidence(target: Target, registry: Callable[[str], Path | None] | None = None) -> Target:
+    """The target with its evidence: beside the skill, else in the registry by name.
+
+    Raises:
+        Inconclusive: there is none; the sentence names ``assay record``.
+    """
+    if target.evidence is not None:
+        return target
+    known = registry(target.name) if registry is not None else None
+    if known is not None and (known / EVIDENCE).is_file():
+        bindings = target.bindings or _existing(known / BINDINGS)
+        return Target(target.name, target.path, target.skill, known / EVIDENCE, bindings)
+    raise Inconclusive(
+        f"no evidence for {target.name}: neither {EVIDENCE} nor {target.skill.stem}.{EVIDENCE} beside it",
+        'Record some with `assay record --task "..." -- COMMAND`, or name a file with --evidence.',
+        target.path,
+    )
+
+
+def digest(target: Target) -> str:
+    """SHA-256 (hex) over the bytes of the target's files: what a cached verdict is looked up by."""
+    h = hashlib.sha256()
+    for role, file in (("skill", target.skill), ("evidence", target.evidence), ("bindings", target.bindings)):
+        data = file.read_bytes() if file is not None else b""
+        h.update(f"{role}\0{'present' if file is not None else 'absent'}\0{len(data)}\0".encode())
+        h.update(data)
+    return h.hexdigest()
+
+
+def changed_since(revision: str, directory: Path | None = None) -> frozenset[Path]:
+    """Absolute paths of files that differ from a git revision, new and deleted ones included.
+
+    Raises:
+        ConfigError: not a git work tree, no git, or no such revision.
+    """
+    here = directory or Path.cwd()
+    if revision.startswith("-"):
+        raise ConfigError(f"{revision!r} is not a git revision", "Give a commit, branch or tag to --since.")
+    top = Path(_git(here, "rev-parse", "--show-toplevel").rstrip("\n"))
+    _git(here, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    changed = _git(top, "diff", "--name-only", "-z", "--no-renames", revision, "--")
+    new = _git(top, "ls-files", "--others", "--exclude-standard", "-z")
+    return frozenset((top / name).resolve() for name in (changed + new).split("\0") if name)
+
+
+def only_changed(targets: Sequence[Target], changed: frozenset[Path]) -> list[Target]:
+    """The targets of which some file (its draft directory's, for a draft) is among the changed ones."""
+    parents = {p.parent for p in changed}
+    out = []
+    for target in targets:
+        home = target.skill.resolve().parent
+        own = {f.resolve() for f in target.files} | {home / n for n in _beside(target.skill)}
+        if own & changed or (target.skill.name == SKILL and home in parents):
+            out.append(target)
+    return out
+
+
+def _skills(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+    elif path.is_dir():
+        yield from _in_tree(path)
+    elif path.exists() or path.is_symlink():
+        raise SkillFileError("is neither a file nor a directory", where=path)
+    else:
+        raise SkillFileError("does not exist", "Give a skill file, a draft directory or a tree of them.", path)
+
+
+def _in_tree(top: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(top):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _SKIPPED)
+        here = Path(folder)
+        if SKILL in files:
+            yield here / SKILL
+            continue
+        for name in sorted(files):
+            if name.endswith(".py") and name not in _NOT_SKILLS and _is_skill(here / name):
+                yield here / name
+
+
+def _is_skill(file: Path) -> bool:
+    try:
+        with file.open("rb") as f:
+            return _DECORATOR.search(f.read(_HEAD_BYTES)) is not None
+    except OSError as e:
+        raise SkillFileError(f"cannot be read ({e.strerror or e})", where=file) from e
+
+
+def _target(skill: Path, base: Path) -> Target:
+    home = skill.parent
+    own_evidence, own_bindings = (home / n for n in _beside(skill)[:2])
+    # Plain names beside a file that is not alone could be another skill's: NAME.evidence.jsonl comes first.
+    evidence = _existing(own_evidence) or _existing(home / EVIDENCE)
+    bindings = _existing(own_bindings) or _existing(home / BINDINGS)
+    name = skill.resolve().parent.name if skill.name == SKILL else skill.stem
+    return Target(name, shown(skill, base), skill, evidence, bindings)
+
+
+def _beside(skill: Path) -> tuple[str, str, str, str]:
+    return (f"{skill.stem}.{EVIDENCE}", f"{skill.stem}.{BINDINGS}", EVIDENCE, BINDINGS)
+
+
+def shown(path: Path, base: Path) -> str:
+    """A path as reports show it: relative to ``base`` where it lies below it, else as short as it can be said."""
+    absolute = path.absolute()
+    for candidate in (absolute, path.resolve()):
+        if candidate.is_relative_to(base):
+            return candidate.relative_to(base).as_posix()
+    return Path(os.path.relpath(absolute, base)).as_posix()
+
+
+def _existing(path: Path) -> Path | None:
+    return path if path.is_file() else None
+
+
+def _git(where: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=where, capture_output=True, check=False)
+    except OSError as e:
+        raise ConfigError(f"git cannot be started ({e.strerror or e})", "--since needs git.", where) from e
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        what = said[-1] if said else "no such revision"
+        raise ConfigError(f"git {arguments[0]} failed: {what}", "--since needs a git work tree and a revision that it has.", where)
+    return os.fsdecode(done.stdout)

@@ -1,0 +1,168 @@
+"""Clean starts for the differential oracle: images of a recorded base under renaming, with more or fewer items and bystanders.
+
+Hypothesis draws a ``Plan`` (small and shrinkable: the empty plan is the recorded trace itself); ``realise`` turns it into a workspace, the
+arguments and the trace's commands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+from hypothesis import strategies as st
+
+from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
+from verifiers.interface import Args
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.template import as_text
+from verifiers.worlds.tokens import TOKEN, all_text, fresh_words, like, new_digits, rename_tree, substitute, tokens
+
+MAX_COPIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to vary about one trace. Indices into its grammar's tuples, so that it shrinks towards nothing."""
+
+    rename_bound: tuple[int, ...] = ()
+    rename_free: tuple[int, ...] = ()
+    rename_words: tuple[int, ...] = ()
+    copies: tuple[tuple[int, int], ...] = ()
+    """(file, directory): a copy under a new name."""
+    drops: tuple[int, ...] = ()
+    bystanders: tuple[int, ...] = ()
+    """Directories that get an unrelated file."""
+    edits: tuple[tuple[int, int], ...] = ()
+    """(file, how): its lines dropped, doubled or put in another order."""
+    salt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A generated situation for the commands and for the skill."""
+
+    task_id: str
+    base: Snapshot
+    args: Args
+    commands: tuple[str, ...]
+    varied: frozenset[str]
+    """Parameters whose value differs from the recorded one."""
+
+
+def plans(g: Grammar) -> st.SearchStrategy[Plan]:
+    """Plans for one trace."""
+
+    def some(count: int, most: int) -> st.SearchStrategy[tuple[int, ...]]:
+        if not count:
+            return st.just(())
+        return st.lists(st.integers(0, count - 1), max_size=min(count, most), unique=True).map(lambda v: tuple(sorted(v)))
+
+    def pairs(count: int, other: int, most: int) -> st.SearchStrategy[tuple[tuple[int, int], ...]]:
+        if not count or not other:
+            return st.just(())
+        return st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, other - 1)), max_size=most).map(tuple)
+
+    return st.builds(
+        Plan,
+        rename_bound=some(len(g.bound), 6), rename_free=some(len(g.free), 8), rename_words=some(len(g.free_words), 6),
+        copies=pairs(len(g.files), len(g.directories), MAX_COPIES), drops=some(len(g.files), 2),
+        bystanders=some(len(g.directories), 2), edits=pairs(len(g.files), 3, 2), salt=st.integers(0, 3),
+    )  # fmt: skip
+
+
+def realise(g: Grammar, plan: Plan) -> World | None:
+    """The world of a plan; None where names would fall together."""
+    rng = Random(f"{g.task_id}:{plan.salt}")
+    taken = all_text(g.base) + all_text(g.expectation.tree) + "\n".join(g.template.commands)
+    words = fresh_words(rng, taken, len(g.bound) + len(g.free) + len(g.free_words) + 2 * MAX_COPIES + 8)
+    renames = _renames(g, plan, words, rng)
+    args = {p: _new_value(v, renames) for p, v in g.args.items()}
+    base: Snapshot | None = Snapshot({p: e for p, e in g.base.items() if p != ROOT})
+    base = rename_tree(base, renames, g.inside) if base is not None else None
+    if base is None:
+        return None
+    paths = {p: substitute(p, renames, inside=g.inside) for p in g.base if p != ROOT}
+    base = _vary(g, plan, base, paths, words[-2 * MAX_COPIES - 8 :], rng)
+    varied = frozenset(p for p, v in args.items() if as_text(v) != as_text(g.args[p]))
+    if varied - g.template.parameters or _collides(g, base, renames):
+        return None
+    return World(g.task_id, base, args, g.template.fill(args), varied)
+
+
+def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[str, str]:
+    out: dict[str, str] = {}
+    fresh = iter(words)
+    for i, (token, _) in enumerate(g.bound):
+        word = next(fresh)
+        if i in plan.rename_bound:
+            new = new_digits(token, rng) if token.isdigit() else word
+            out |= {t: new if token.isdigit() else like(t, word) for t in (token, token.upper(), token.capitalize(), token.lower())}
+            out[token] = new if token.isdigit() else like(token, word)
+    for i, token in enumerate(g.free):
+        word = next(fresh)
+        if i in plan.rename_free:
+            out[token] = like(token, word)
+    for i, token in enumerate(g.free_words):
+        word = next(fresh)
+        if i in plan.rename_words:
+            out[token] = like(token, word)
+    return out
+
+
+def _new_value(value: JsonValue, renames: Mapping[str, str]) -> JsonValue:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return value
+    text = substitute(as_text(value), renames)
+    return int(text) if isinstance(value, int) else text
+
+
+def _vary(g: Grammar, plan: Plan, base: Snapshot, paths: Mapping[str, str], words: list[str], rng: Random) -> Snapshot:
+    changes: dict[str, Entry | None] = {}
+    fresh = iter(words)
+    for i, how in plan.edits:
+        path = paths[g.files[i]]
+        changes[path] = Entry("file", base[path].mode, edited(base[path].content, how, rng))
+    for i, d in plan.copies:
+        source = paths[g.files[i]]
+        name = _renamed_stem(source.rpartition("/")[2], next(fresh), g)
+        where = paths.get(g.directories[d], "")
+        if name:
+            changes[f"{where}/{name}" if where else name] = base[source]
+    for i in plan.drops:
+        changes[paths[g.files[i]]] = None
+    for d in plan.bystanders:
+        where, name = paths.get(g.directories[d], ""), f"{next(fresh)}.{next(fresh)[:3]}"
+        changes[f"{where}/{name}" if where else name] = Entry("file", 0o640, b"a bystander\n")
+    return base.replace(changes)
+
+
+def _renamed_stem(name: str, word: str, g: Grammar) -> str:
+    """A file name with its first free token replaced; "" where all of it means something."""
+    arg_tokens = {t for v in g.args.values() for t in tokens(as_text(v))}
+    literal = set(tokens(g.template.literal_text()))
+    for m in TOKEN.finditer(name):
+        if m.group() not in arg_tokens | literal and not m.group().isdigit() and m.start() < name.rfind(".") + len(name) * ("." not in name):
+            return name[: m.start()] + like(m.group(), word) + name[m.end() :]
+    return ""
+
+
+def edited(content: bytes, how: int, rng: Random) -> bytes:
+    """Text with its own lines dropped (0), doubled (1) or reordered (2). What is no text of several lines stays as it is."""
+    if b"\0" in content or content.count(b"\n") < 2:
+        return content
+    lines = content.splitlines(keepends=True)
+    last = lines.pop() if not lines[-1].endswith(b"\n") else b""
+    if how == 0:
+        lines.pop(rng.randrange(len(lines)))
+    elif how == 1:
+        lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines))
+    else:
+        rng.shuffle(lines)
+    return b"".join(lines) + last
+
+
+def _collides(g: Grammar, base: Snapshot, renames: Mapping[str, str]) -> bool:
+    """Whether a path that the trace creates is there from the start."""
+    made = [p for p in g.expectation.tree if p not in g.base]
+    return any(substitute(p, renames, inside=g.inside) in base for p in made)

@@ -1,0 +1,63 @@
+"""Examples drawn from hypothesis strategies in one go, so that they can be run as a batch; and a small shrinker for plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from verifiers.worlds.differential import Plan
+
+T = TypeVar("T")
+
+
+def draw(strategy: st.SearchStrategy[T], count: int, seed_number: int) -> list[T]:
+    """At most ``count`` distinct examples, the same ones for the same seed. The simplest comes first."""
+    out: list[T] = []
+
+    @seed(seed_number)
+    @settings(
+        max_examples=count, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck), derandomize=False
+    )
+    @given(strategy)
+    def collect(example: T) -> None:
+        out.append(example)
+
+    if count > 0:
+        collect()
+    return list({repr(example): example for example in out}.values())
+
+
+def smaller(plan: Plan) -> Iterator[Plan]:
+    """Plans with one thing less, the largest parts first."""
+    for f in fields(plan):
+        value = getattr(plan, f.name)
+        if isinstance(value, tuple) and value:
+            yield _with(plan, f.name, ())
+            if len(value) > 1:
+                for i in range(len(value)):
+                    yield _with(plan, f.name, value[:i] + value[i + 1 :])
+
+
+def _with(plan: Plan, name: str, value: object) -> Plan:
+    changed: Mapping[str, Any] = {name: value}
+    return replace(plan, **changed)
+
+
+def shrink(plan: Plan, still_wrong: Callable[[Plan], bool], budget: int) -> Plan:
+    """The smallest plan found that is still wrong, within ``budget`` tries."""
+    tries = 0
+    progress = True
+    while progress:
+        progress = False
+        for candidate in smaller(plan):
+            tries += 1
+            if tries > budget:
+                return plan
+            if still_wrong(candidate):
+                plan, progress = candidate, True
+                break
+    return plan

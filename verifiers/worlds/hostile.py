@@ -1,0 +1,63 @@
+"""Hostile values for one argument: none may run as code, hang, or be taken for done when it names nothing (SEMANTICS §6, generalises 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox.interface import ROOT
+from verifiers.interface import Args
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.template import as_text
+
+CANARY = "assay_canary_7c1"
+"""A file of this name appears only where a value ran as code."""
+
+PAYLOADS = (
+    "$(touch {c})", "`touch {c}`", "; touch {c} ;", "'; touch {c}; '", '"; touch {c}; "', "x' $(touch {c}) '", "\ntouch {c}\n",
+    "| touch {c}", "&& touch {c} &&", "(touch {c})", "'+__import__('os').system('touch {c}')+'", "{{ ^touch {c} }}", "-exec touch {c} ;",
+    "/e; w {c}\n", "\") + system(\"touch {c}\") + (\"",
+)  # fmt: skip
+"""For POSIX shells (bare, in single and in double quotes), Python, Nushell, find, sed and awk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """One call with one hostile argument."""
+
+    parameter: str
+    args: Args
+    payload: str
+
+
+def injections(g: Grammar, count: int) -> list[Hostile]:
+    """Calls with code in place of (and behind) each string argument; at most ``count`` a parameter, the commonest shapes first."""
+    out = []
+    for p, v in sorted(g.args.items()):
+        if not isinstance(v, str):
+            continue
+        for i, form in enumerate(PAYLOADS[:count]):
+            payload = form.format(c=CANARY)
+            value = payload if i % 2 == 0 else v + payload
+            out.append(Hostile(p, {**g.args, p: value}, payload))
+        out.append(Hostile(p, {**g.args, p: v + PAYLOADS[0].format(c=CANARY)}, PAYLOADS[0].format(c=CANARY)))
+    return out
+
+
+def missing_inputs(g: Grammar) -> list[Hostile]:
+    """Calls in which an argument that names an existing path names one that is not there. Only where the template has its holes."""
+    out = []
+    for p, v in sorted(g.args.items()):
+        if isinstance(v, str) and v.strip("/") in g.base and v.strip("/") != ROOT and p in g.template.parameters:
+            absent = f"{v.rstrip('/')}qzabsent"
+            if absent not in g.base:
+                out.append(Hostile(p, {**g.args, p: absent}, absent))
+    return out
+
+
+def outside_arguments(g: Grammar) -> list[Hostile]:
+    """Calls in which an argument leads out of the workspace."""
+    out = []
+    for p, v in sorted(g.args.items()):
+        if isinstance(v, str) and as_text(v).strip("/") in {*g.base, *g.expectation.tree}:
+            out.append(Hostile(p, {**g.args, p: f"../{CANARY}"}, f"../{CANARY}"))
+    return out

@@ -1,0 +1,242 @@
+"""The three oracles of ``generalises``: what each judges, and where it is sound (SEMANTICS §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sandbox.interface import ReplayRecord, Surroundings
+from verifiers.answers import failure
+from verifiers.context import Case, Context, Generated, Wrong
+from verifiers.interface import Finding
+from verifiers.oracle import Expectation, expect, shell_request
+from verifiers.worlds.differential import Plan, World, plans, realise
+from verifiers.worlds.draw import draw, shrink
+from verifiers.worlds.grammar import Grammar, grammar
+from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs, outside_arguments
+from verifiers.worlds.renaming import expected_under, image, renamable, renamings, rename_args
+from verifiers.worlds.template import as_text, templates
+
+CHECK_ID = "generalises"
+
+
+@dataclass
+class Judged:
+    """What one oracle found."""
+
+    passed: list[Generated] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    information: list[str] = field(default_factory=list)
+    judged: int = 0
+    runs: int = 0
+
+
+def grammars(context: Context) -> list[Grammar]:
+    """The grammar of each recorded case."""
+    recorded = [c for c in context.cases if c.evidence is not None]
+    found = templates([(c.evidence.commands, c.args) for c in recorded if c.evidence is not None])
+    return [grammar(c.task_id, c.args, t, c.expectation) for c, t in zip(recorded, found, strict=True)]
+
+
+# ---------------------------------------------------------------- 1. differential
+
+
+def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
+    """The trace's commands against the skill on clean starts."""
+    out = Judged()
+    able = [g for g in gs if g.template.parameters or not g.args]
+    share = -(-context.counts.differential // len(able)) if able else 0
+    drawn = [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
+    worlds = [(g, p, w) for g, p in drawn if (w := realise(g, p)) is not None and (w.base != g.base or w.varied)]
+    cases = _clean_cases(context, worlds)
+    records = context.run("generated case", (context.request(c.base, c.args) for _, _, _, c in cases))
+    out.runs = len(worlds) + len(records)
+    for (g, plan, world, case), record in zip(cases, records, strict=True):
+        wrong = context.judge.wrong(record, case.expectation)
+        if wrong is not None:
+            wrong, case = _second_look(context, world, case, record)
+        if wrong is None:
+            out.judged += 1
+            out.passed.append(Generated(case, record, "differential", world.varied))
+        else:
+            out.judged += 1
+            out.findings.append(_shrunk(context, g, plan, case, wrong))
+            break
+    return out
+
+
+def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]) -> list[tuple[Grammar, Plan, World, Case]]:
+    """The worlds on which the commands themselves run cleanly, with what they do there."""
+    records = context.traces.map(shell_request(w.base, w.commands) for _, _, w in worlds)
+    out = []
+    for i, ((g, plan, world), record) in enumerate(zip(worlds, records, strict=True)):
+        case = _case(context, g, world, [record], f"generated case {i} (trace {g.task_id}, seed {context.seed})")
+        if case is not None:
+            out.append((g, plan, world, case))
+    return out
+
+
+def _case(context: Context, g: Grammar, world: World, records: Sequence[ReplayRecord], label: str) -> Case | None:
+    evidence = next(c.evidence for c in context.cases if c.task_id == g.task_id)
+    if evidence is None:
+        return None
+    x, why = expect(replace(evidence, base=world.base), records)
+    clean = not why and x.failed == g.expectation.failed and x.quiet == g.expectation.quiet
+    if not clean or bool(x.effects) != bool(g.expectation.effects):
+        return None
+    if g.expectation.answer.strip() and not x.answer.strip():
+        return None
+    return Case(label, world.args, x, g.task_id)
+
+
+def _second_look(context: Context, world: World, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
+    """Before a case is held against the skill, the commands run again under other directory orders: what they disagree about is volatile."""
+    again = context.traces.map(
+        shell_request(world.base, world.commands, s) for s in (Surroundings(), Surroundings(order="reversed"), Surroundings(order="shuffled:5"))
+    )
+    evidence = next(c.evidence for c in context.cases if c.task_id == case.task_id)
+    if evidence is None:
+        return None, case
+    x, why = expect(replace(evidence, base=world.base), again)
+    if why:
+        return None, case
+    case = replace(case, expectation=x)
+    return context.judge.wrong(record, x), case
+
+
+def _shrunk(context: Context, g: Grammar, plan: Plan, case: Case, wrong: Wrong) -> Finding:
+    """The smallest plan that is still wrong, as a finding."""
+    best: list[tuple[Case, Wrong]] = [(case, wrong)]
+
+    def still_wrong(p: Plan) -> bool:
+        world = realise(g, p)
+        if world is None:
+            return False
+        found = _clean_cases(context, [(g, p, world)])
+        if not found:
+            return False
+        record = context.run("shrinking", [context.request(found[0][3].base, found[0][3].args)])[0]
+        bad = context.judge.wrong(record, found[0][3].expectation)
+        if bad is not None:
+            bad, seen = _second_look(context, world, found[0][3], record)
+            if bad is not None:
+                best.append((replace(seen, label=case.label), bad))
+        return bad is not None
+
+    if wrong.observed != "timeout":
+        shrink(plan, still_wrong, context.counts.shrink)
+    case, wrong = best[-1]
+    message = f"differs from the trace's commands on a workspace like the recorded ones: {wrong.message}"
+    finding = context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}")
+    return replace(finding, notes=(*finding.notes, f"workspace: {', '.join(sorted(case.base))[:300]}"))
+
+
+# ---------------------------------------------------------------- 2. renaming
+
+
+def renaming(context: Context, gs: Sequence[Grammar]) -> Judged:
+    """Hostile names where nothing mentions them: the result must be renamed and nothing else."""
+    out = Judged()
+    able = [(g, r) for g in gs if not any(g.expectation.failed) and ((r := renamable(g)).free or r.along)]
+    share = -(-context.counts.renaming // len(able)) if able else 0
+    trials = []
+    for g, r in able:
+        for n in draw(renamings(g, r), share, context.number(f"renaming {g.task_id}")):
+            x = expected_under(g.expectation, n.names)
+            if n.names and x is not None:
+                label = f"renamed ({', '.join(n.kinds)}) (trace {g.task_id}, seed {context.seed})"
+                trials.append((g, r, n, Case(label, rename_args(g.args, n.names, r.along), x, g.task_id)))
+    records = context.run("renamed case", (context.request(c.base, c.args) for _, _, _, c in trials))
+    out.runs = len(records)
+    for (g, r, n, case), record in zip(trials, records, strict=True):
+        wrong = context.judge.wrong(record, case.expectation)
+        if wrong is None:
+            out.passed.append(Generated(case, record, "renaming"))
+        elif _control_fails(context, g, n.control, r.along):
+            out.information.append(f"{case.label}: not judged, the task depends on names")
+            continue
+        else:
+            message = f"renaming {_shown(n.names)} changes more than names: {wrong.message}"
+            out.findings.append(context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}"))
+        out.judged += 1
+        if out.findings:
+            break
+    return out
+
+
+def _control_fails(context: Context, g: Grammar, names: dict[str, str] | object, along: tuple[str, ...]) -> bool:
+    plain = names if isinstance(names, dict) else {}
+    x = expected_under(g.expectation, plain)
+    if x is None or image(g.base, plain) is None:
+        return True
+    record = context.run("renaming control", [context.request(x.base, rename_args(g.args, plain, along))])[0]
+    return context.judge.wrong(record, x) is not None
+
+
+def _shown(names: object) -> str:
+    pairs = names.items() if isinstance(names, dict) else ()
+    return ", ".join(f"{a!r} -> {b!r}" for a, b in list(pairs)[:2])
+
+
+# ---------------------------------------------------------------- 3. implicit
+
+
+def implicit(context: Context, gs: Sequence[Grammar]) -> Judged:
+    """Hostile argument values: no code runs, no hang, no success for a named input that is missing."""
+    out = Judged()
+    chosen = gs[:2] if context.budget != "thorough" else gs
+    trials = [(g, h) for g in chosen for h in injections(g, context.counts.hostile)]
+    records = context.run("hostile argument", (context.request(g.base, h.args) for g, h in trials))
+    out.runs += len(records)
+    for (g, h), record in zip(trials, records, strict=True):
+        out.judged += 1
+        message = _ran_as_code(g, h, record)
+        if message:
+            out.findings.append(_hostile_finding(context, g, h, message))
+            break
+    _missing(context, gs, out)
+    _outside(context, gs, out)
+    return out
+
+
+def _ran_as_code(g: Grammar, h: Hostile, record: ReplayRecord) -> str:
+    made = [p for p in record.post if p.rpartition("/")[2] == CANARY]
+    made += [x.detail for x in record.leftovers if x.kind == "file" and x.detail.rstrip("'\"").endswith("/" + CANARY)]
+    if made and CANARY not in {as_text(v) for v in h.args.values()}:
+        return f"the value of {h.parameter} ran as code (it created {made[0]})"
+    return f"a hostile value of {h.parameter} makes it hang" if record.ended == "timeout" else ""
+
+
+def _missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
+    trials = [(g, h) for g in gs for h in missing_inputs(g)]
+    oracle = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
+    failing = [(g, h) for (g, h), t in zip(trials, oracle, strict=True) if _fails_newly(g.expectation, t)]
+    records = context.run("missing input", (context.request(g.base, h.args) for g, h in failing))
+    out.runs += len(trials) + len(records)
+    for (g, h), record in zip(failing, records, strict=True):
+        out.judged += 1
+        if failure(record.outcome) is None:
+            out.findings.append(_hostile_finding(context, g, h, f"claims success although {h.parameter} names nothing; the trace's commands fail there"))
+            return
+
+
+def _fails_newly(x: Expectation, record: ReplayRecord) -> bool:
+    now = [s.exit_code != 0 for s in record.steps]
+    return any(n and not before for n, before in zip(now, x.failed, strict=False))
+
+
+def _outside(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
+    """Following an argument out of the workspace is a capability, not a failure, unless the policy forbids it."""
+    if context.supervised():
+        return
+    trials = [(g, h) for g in gs[:1] for h in outside_arguments(g)]
+    records = context.run("outside argument", (context.request(g.base, h.args, observe=True) for g, h in trials))
+    out.runs += len(records)
+    for (g, h), record in zip(trials, records, strict=True):
+        if record.outside and context.forbid_outside:
+            out.findings.append(_hostile_finding(context, g, h, f"follows {h.parameter} out of the workspace ({record.outside[0]})"))
+
+
+def _hostile_finding(context: Context, g: Grammar, h: Hostile, message: str) -> Finding:
+    case = Case(f"hostile {h.parameter} (trace {g.task_id})", h.args, g.expectation, g.task_id)
+    return context.finding(CHECK_ID, message, case, Wrong("effect", message, "the value taken as text", repr(h.payload)), f"--seed {context.seed}")
