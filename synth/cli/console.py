@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -90,7 +90,7 @@ def talk(quiet: bool = False) -> Iterator[Talk]:
         yield Talk(bar, quiet)
 
 
-def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A plain table with aligned columns; the last column is not padded."""
     cells = [head, *rows]
     widths = [max(len(escape(row[i])) for row in cells) for i in range(len(head))]

@@ -20,7 +20,7 @@ from synth.cli import console
 from synth.cli.shadow import shadowed
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "record": ("record", "Run a command and keep it as a trace, with the directory before and after."),
+    "record": ("record", "Run a command and keep it as a trace."),
     "import": ("importing", "Bring in traces from other tools."),
     "patterns": ("patterns", "Show the repeated tasks in traces."),
     "synth": ("synthesize", "Generate candidates for repeated tasks, without verifying them."),

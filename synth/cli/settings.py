@@ -9,33 +9,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from synth.config import Config
     from verifiers.interface import Budget, Profile
     from verifiers.verify import Options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+BUDGETS = click.Choice(["fast", "standard", "thorough"])
 JUDGING = (
-    click.option(
-        "--profile",
-        type=click.Choice(["seed", "omni"]),
-        default="seed",
-        show_default=True,
-        help="Which conventions a skill follows.",
-    ),
+    click.option("--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: seed."),
     click.option("--static", is_flag=True, help="Judge the text alone, without the sandbox (the report is partial)."),
     click.option("--checks", metavar="ID,ID", help="Only these checks (the report is partial)."),
     click.option("--all", "every", is_flag=True, help="Do not stop at the first FAIL."),
-    click.option(
-        "--budget",
-        type=click.Choice(["fast", "standard", "thorough"]),
-        default="standard",
-        show_default=True,
-        help="How many cases, crash points and mutants to try.",
-    ),
+    click.option("--budget", type=BUDGETS, help="How many cases, crash points and mutants to try. Default: standard."),
     click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs."),
-    click.option(
-        "--exclude", "excluded", multiple=True, metavar="TASK_ID=REASON", help="Leave a trace out, with a reason (repeatable)."
-    ),
+    click.option("--exclude", "excluded", multiple=True, metavar="TASK_ID=REASON", help="Leave a trace out, with a reason."),
     click.option("--no-cache", is_flag=True, help="Verify again even where nothing changed."),
 )
 SANDBOX = (
@@ -71,6 +59,7 @@ class Judging:
     budget: Budget = "standard"
     seed: int | None = None
     salt: str = ""
+    min_usable: int = 3
     excluded: Mapping[str, str] = field(default_factory=dict)
     no_cache: bool = False
     image: str | None = None
@@ -79,13 +68,18 @@ class Judging:
     host: str | None = None
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Judging:
-        """From the parameters of a command that has both groups of options (or one of them).
+    def of(cls, values: Mapping[str, Any], config: Config) -> Judging:
+        """From the parameters of a command that has both groups of options (or one of them), the rest as configured.
 
         Raises:
             click.BadParameter: an exclusion without a reason, or an unknown check.
         """
-        known = {name: value for name, value in values.items() if name in cls.__dataclass_fields__ and value is not None}
+        box, verify = config.sandbox, config.verify
+        known: dict[str, Any] = {
+            "profile": verify.profile, "budget": verify.budget, "salt": verify.seed_salt, "min_usable": verify.min_usable,
+            "image": box.image, "runtime": box.runtime, "workers": box.workers, "host": box.host,
+        }  # fmt: skip
+        known |= {n: v for n, v in values.items() if n in cls.__dataclass_fields__ and v is not None}
         if "excluded" in known:
             known["excluded"] = dict(_exclusion(text) for text in known["excluded"])
         if "checks" in known:
@@ -98,7 +92,7 @@ class Judging:
 
         return Options(
             budget=self.budget, seed=self.seed, salt=self.salt, profile=self.profile, checks=self.checks, static_only=self.static,
-            stop_early=not self.every, excluded=self.excluded, **more,
+            stop_early=not self.every, min_usable=self.min_usable, workers=self.workers, excluded=self.excluded, **more,
         )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import click
 
 from synth.cli import console
 from synth.cli.exits import exit_code
+from synth.cli.home import config
 from synth.cli.locate import Located, locate, require_evidence
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
@@ -44,7 +45,7 @@ def command(skill: Path, evidence: Path | None, bindings: Path | None, registry:
     Exit code 0: PASS. 1: FAIL. 3: INCONCLUSIVE (something needed is missing, or replays disagree).
     """
     outputs = plan(rest.pop("formats"), rest.pop("files"))
-    judging = Judging.of(rest)
+    judging = Judging.of(rest, config())
     located = locate(skill, evidence, bindings, registry)
     if watch:
         return _watch(located, judging, outputs)

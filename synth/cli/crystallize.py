@@ -1,0 +1,189 @@
+"""``assay crystallize``: from traces to registered skills."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from synth.cli import console
+from synth.cli.exits import FAIL, INCONCLUSIVE, NOTHING, PASS
+from synth.cli.files import dump
+from synth.cli.generators import Generation, generation_options
+from synth.cli.home import config, open_registry, registry_option
+from synth.cli.outputs import Output, emit, output_options, plan
+from synth.cli.settings import BUDGETS, Judging, sandbox_options
+from synth.cli.tracefiles import read_traces
+
+if TYPE_CHECKING:
+    from synth.config import Config
+    from synth.crystallization import Crystallization
+    from synth.interface import TracePattern
+    from synth.outcome import PatternOutcome
+
+PLAIN_JSON = ("plain", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line asks for."""
+
+    traces: tuple[Path, ...]
+    registry: Path | None
+    config: Config
+    judging: Judging
+    generation: Generation
+    hold_out: int
+    max_candidates: int
+    outputs: list[Output]
+    quiet: bool
+
+
+@click.command("crystallize", short_help="Turn traces into verified, registered skills.")
+@click.argument("traces", nargs=-1, type=click.Path(path_type=Path), metavar="[TRACES]...")
+@registry_option
+@click.option("--hold-out", type=click.IntRange(0), metavar="N", help="Cases to keep unseen. Default: 1.")
+@click.option("--min-frequency", type=click.IntRange(1), metavar="N", help="Successful traces that make a task a pattern.")
+@click.option("--min-complexity", type=click.IntRange(1), metavar="N", help="Commands that make a task complex.")
+@click.option("--trigger", type=click.Choice(["any", "all"]), help="Whether frequent or complex is enough, or both are needed.")
+@click.option("--max-candidates", type=click.IntRange(1), default=8, show_default=True, metavar="N", help="Per pattern.")
+@click.option("--budget", type=BUDGETS, help="How many cases, crash points and mutants to try. Default: standard.")
+@click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs.")
+@click.option("--every", is_flag=False, flag_value=-1.0, type=float, metavar="[SECONDS]", help="Again and again, as configured.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@generation_options
+@sandbox_options
+@output_options(PLAIN_JSON)
+def command(traces: tuple[Path, ...], registry: Path | None, every: float | None, **rest: Any) -> int:
+    """Finds repeated tasks in TRACES (files or directories; default: the configured store), makes a skill for each, verifies it
+    in the sandbox and registers what passes. Nothing is registered on any failure.
+
+    Exit code 0: something is registered. 1: every candidate was refused. 3: nothing could be settled. 4: no pattern was found.
+    """
+    settings = _configured(rest)
+    request = Request(
+        traces=traces, registry=registry, config=settings, judging=Judging.of(rest, settings),
+        generation=Generation.of(rest, settings), hold_out=_hold_out(rest["hold_out"], settings), max_candidates=rest["max_candidates"],
+        outputs=plan(rest["formats"], rest["files"], PLAIN_JSON), quiet=rest["quiet"],
+    )  # fmt: skip
+    if every is None:
+        return _once(request)
+    pause_s = request.config.evolution.crystallization_interval if every < 0 else every
+    while True:
+        _once(request)
+        console.say(f"again in {pause_s:g} s (Ctrl-C ends)")
+        time.sleep(pause_s)
+
+
+def _configured(values: dict[str, Any]) -> Config:
+    settings = config()
+    chosen = {name: values[name] for name in ("min_frequency", "min_complexity", "trigger") if values.get(name) is not None}
+    return replace(settings, evolution=settings.evolution.model_copy(update=chosen))
+
+
+def _hold_out(given: int | None, settings: Config) -> int:
+    configured = settings.generator.hold_out
+    return given if given is not None else 1 if configured is None else configured
+
+
+def _once(request: Request) -> int:
+    from synth.detect import detect
+
+    began = time.monotonic()
+    traces = read_traces(request.traces or (request.config.trace_dir,))
+    patterns = detect(traces, request.config)
+    console.say(f"{len(traces)} traces, {len(patterns)} patterns")
+    if not patterns:
+        console.error("no repeated task was found in these traces")
+    outcomes = _outcomes(request, patterns) if patterns else []
+    metrics = _metrics(outcomes, patterns)
+    emit(request.outputs, lambda format: _text(format, outcomes, metrics, time.monotonic() - began))
+    return exit_code(outcomes)
+
+
+def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[PatternOutcome]:
+    found: list[PatternOutcome] = []
+    with console.talk(request.quiet) as talk, _crystallization(request, talk) as crystallization:
+        for number, pattern in enumerate(patterns):
+            talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
+            crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
+            outcome = crystallization.run(pattern)
+            talk.note(_line(outcome))
+            found.append(outcome)
+    return found
+
+
+@contextmanager
+def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystallization]:
+    from sandbox import open_sandbox
+    from synth.crystallization import Crystallization
+    from synth.judge import SandboxJudge
+    from synth.search import SearchSettings
+
+    judging = request.judging
+    with ExitStack() as stack:
+        box = stack.enter_context(
+            open_sandbox(image=judging.image, runtime=judging.runtime, workers=judging.workers, host=judging.host)
+        )
+        registry = stack.enter_context(open_registry(request.registry))
+        judge = SandboxJudge(box, judging.budget, judging.profile, judging.seed, judging.salt, judging.min_usable)
+        settings = SearchSettings(
+            hold_out=request.hold_out, min_usable=judging.min_usable, max_candidates=request.max_candidates,
+            seed=judging.seed or 0, template=request.config.generator.template, sealed=request.generation.uses_model,
+        )  # fmt: skip
+        yield Crystallization(request.generation.open(), judge, registry, settings, request.config.registry.approve)
+
+
+def _say(talk: console.Talk, number: int, total: int, task: str, text: str) -> None:
+    talk.step(f"{task}: {text}", number, total)
+
+
+def _line(outcome: PatternOutcome) -> str:
+    score = f" {outcome.score:.2f}" if outcome.score is not None else ""
+    name = f" as {outcome.skill}{score}" if outcome.skill else ""
+    why = f": {outcome.why}" if outcome.why else ""
+    return f"  {outcome.task}: {outcome.ending}{name}{why} ({outcome.seconds:.1f} s)"
+
+
+def _metrics(outcomes: Sequence[PatternOutcome], patterns: Sequence[TracePattern]) -> dict[str, Any]:
+    """The seed's five, for this run."""
+    made = [o for o in outcomes if o.ending == "registered"]
+    return {
+        "crystallization_triggers": len(outcomes),
+        "patterns_detected": len(patterns),
+        "skills_crystallized": len(made),
+        "crystallization_latency_ms": round(1000 * sum(o.seconds for o in made) / len(made), 1) if made else None,
+        "success_rate_improvement": None,
+    }
+
+
+def exit_code(outcomes: Sequence[PatternOutcome]) -> int:
+    """0 where anything is registered; else 1 for refusals, 3 for what could not be settled, 4 for no pattern at all."""
+    endings = {o.ending for o in outcomes}
+    if "registered" in endings:
+        return PASS
+    if not endings:
+        return NOTHING
+    return FAIL if "refused" in endings else INCONCLUSIVE
+
+
+def _text(format: str, outcomes: Sequence[PatternOutcome], metrics: dict[str, Any], seconds: float) -> str:
+    from synth.outcome import counts, to_json
+
+    if format == "json":
+        return dump(to_json(outcomes, metrics))
+    rows = [(o.task, str(len(o.task_ids)), str(o.tried), o.ending, o.skill or "-", _score(o), o.why) for o in outcomes]
+    table = console.table(("task", "traces", "tried", "outcome", "skill", "score", "why"), rows) if rows else ""
+    summary = ", ".join(f"{n} {ending}" for ending, n in counts(outcomes).items())
+    tried = sum(o.tried for o in outcomes)
+    return f"{table}\n\n{len(outcomes)} patterns: {summary} ({tried} candidates, {seconds:.1f} s)".lstrip("\n")
+
+
+def _score(outcome: PatternOutcome) -> str:
+    return f"{outcome.score:.2f}" if outcome.score is not None else "-"

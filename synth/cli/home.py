@@ -1,0 +1,53 @@
+"""Where things are when the command line does not say: the configuration, then its defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from synth.config import Config
+    from synth.registry import Registry
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def config() -> Config:
+    """The configuration of the current directory (``[tool.assay]`` or ``assay.yaml``), or the defaults."""
+    from synth.config import load_config
+
+    return load_config()
+
+
+def registry_dir(given: Path | None = None) -> Path:
+    """The registry's directory: as given, else as configured."""
+    return given if given is not None else config().registry_dir
+
+
+def open_registry(given: Path | None = None, *, must_exist: bool = False) -> Registry:
+    """Opens the registry, with the configured reindex hooks.
+
+    Raises:
+        NothingToVerify: it must exist and does not.
+    """
+    from synth.hooks import hook_from
+    from synth.registry import Registry
+    from verifiers.interface import NothingToVerify
+
+    settings = config()
+    directory = given if given is not None else settings.registry_dir
+    if must_exist and not (directory / "registry.db").is_file():
+        raise NothingToVerify("there is no registry", "Fill one with: assay crystallize TRACES --registry DIR", directory)
+    lines = [*settings.hooks.command, *([settings.hooks.url] if settings.hooks.url else [])]
+    return Registry(directory, hooks=tuple(hook_from(line) for line in lines))
+
+
+def registry_option(command: Command) -> Command:
+    """Adds ``--registry DIR`` (parameter ``registry``)."""
+    return click.option(
+        "--registry", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+        help="The registry. Default: the configured one.",
+    )(command)  # fmt: skip

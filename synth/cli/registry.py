@@ -1,0 +1,182 @@
+"""``assay registry``: what is registered, and its life."""
+
+from __future__ import annotations
+
+import difflib
+import getpass
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from synth.cli import console
+from synth.cli.files import dump
+from synth.cli.home import open_registry, registry_option
+from synth.cli.outputs import emit, output_options, plan
+
+if TYPE_CHECKING:
+    from synth.interface import RegistryEntry
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+STATUSES = ("active", "staged", "archived", "revoked")
+PLAIN_JSON = ("plain", "json")
+
+
+@click.group("registry", short_help="List, promote, roll back, audit registered skills.")
+def command() -> None:
+    """Registered skills: every version is kept, bound to the bytes and the report that it passed with."""
+
+
+def _target(function: Command) -> Command:
+    function = click.argument("version", required=False)(function)
+    function = click.argument("name")(function)
+    return registry_option(function)
+
+
+def _entry_json(entry: RegistryEntry) -> dict[str, Any]:
+    return {
+        "name": entry.name, "version": entry.version, "status": entry.status, "score": entry.score, "estimate": entry.estimate,
+        "description": entry.description, "registered_at": entry.registered_at.isoformat(), "report_sha256": entry.report_sha256,
+        "path": entry.path, "metadata": dict(entry.metadata),
+    }  # fmt: skip
+
+
+def _said(entry: RegistryEntry, what: str) -> int:
+    console.out(f"{entry.name} {entry.version[:12]} is {entry.status} ({what})")
+    return 0
+
+
+def actor() -> str:
+    """Who asks, for the history."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "assay"
+
+
+@command.command("list")
+@registry_option
+@click.option("--status", type=click.Choice([*STATUSES, "all"]), default="active", show_default=True)
+@output_options(PLAIN_JSON)
+def list_(registry: Path | None, status: str, **rest: Any) -> int:
+    """Lists skills in name order."""
+    outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
+    with open_registry(registry, must_exist=True) as opened:
+        entries = opened.list(None if status == "all" else status)  # type: ignore[arg-type]  # click has checked the choice
+        document = {"schema": "assay-registry/1", "skills": [_entry_json(e) for e in entries]}
+    rows = [(e.name, e.version[:12], e.status, f"{e.score:.2f}", e.description) for e in entries]
+    table = console.table(("skill", "version", "status", "score", "what it does"), rows) if rows else "no skill is registered"
+    emit(outputs, lambda format: dump(document) if format == "json" else table)
+    return 0
+
+
+@command.command("show")
+@_target
+@output_options(PLAIN_JSON)
+def show(registry: Path | None, name: str, version: str | None, **rest: Any) -> int:
+    """Shows one version: its facts, its code and its report."""
+    outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
+    with open_registry(registry, must_exist=True) as opened:
+        entry = opened.show(name, version)
+        source = opened.source(entry)
+        document = {
+            **_entry_json(entry),
+            "schema": "assay-registry-entry/1",
+            "source": source,
+            "report": opened.report(name, entry.version),
+        }
+    head = [f"{key:14} {value}" for key, value in _entry_json(entry).items() if key != "metadata"]
+    emit(outputs, lambda format: dump(document) if format == "json" else "\n".join([*head, "", source]))
+    return 0
+
+
+@command.command("history")
+@registry_option
+@click.argument("name")
+def history(registry: Path | None, name: str) -> int:
+    """Says what happened to a skill, oldest first."""
+    with open_registry(registry, must_exist=True) as opened:
+        rows = [
+            (e.at.isoformat(timespec="seconds"), e.kind, (e.version or "")[:12], e.actor, _detail(e.detail))
+            for e in opened.history(name)
+        ]
+    console.out(console.table(("when", "what", "version", "who", "detail"), rows))
+    return 0
+
+
+def _detail(detail: Any) -> str:
+    return ", ".join(f"{key} {value}" for key, value in dict(detail).items() if value not in ("", None))
+
+
+@command.command("diff")
+@registry_option
+@click.argument("name")
+@click.argument("old")
+@click.argument("new", required=False)
+def diff(registry: Path | None, name: str, old: str, new: str | None) -> int:
+    """Shows how the code of two versions differs. `assay diff` says what that changes in behaviour."""
+    with open_registry(registry, must_exist=True) as opened:
+        a, b = opened.show(name, old), opened.show(name, new)
+        before, after = opened.source(a).splitlines(), opened.source(b).splitlines()
+    console.out(
+        "\n".join(difflib.unified_diff(before, after, f"{name}@{a.version[:12]}", f"{name}@{b.version[:12]}", lineterm=""))
+        or "no difference"
+    )
+    return 0
+
+
+@command.command("promote")
+@_target
+def promote(registry: Path | None, name: str, version: str | None) -> int:
+    """Makes a staged version the active one."""
+    with open_registry(registry, must_exist=True) as opened:
+        return _said(opened.promote(name, version, actor=actor()), "promoted")
+
+
+@command.command("rollback")
+@_target
+def rollback(registry: Path | None, name: str, version: str | None) -> int:
+    """Makes an earlier version the active one again."""
+    with open_registry(registry, must_exist=True) as opened:
+        return _said(opened.rollback(name, version, actor=actor()), "rolled back")
+
+
+@command.command("archive")
+@_target
+@click.option("--reason", default="", metavar="TEXT")
+def archive(registry: Path | None, name: str, version: str | None, reason: str) -> int:
+    """Takes a version out of use; its files stay."""
+    with open_registry(registry, must_exist=True) as opened:
+        return _said(opened.archive(name, version, actor=actor(), reason=reason), "archived")
+
+
+@command.command("restore")
+@_target
+def restore(registry: Path | None, name: str, version: str | None) -> int:
+    """Puts an archived version back into use."""
+    with open_registry(registry, must_exist=True) as opened:
+        return _said(opened.restore(name, version, actor=actor()), "restored")
+
+
+@command.command("approve")
+@registry_option
+@click.argument("name")
+@click.argument("version")
+@click.option("--approver", required=True, metavar="NAME", help="Who approves.")
+@click.option("--note", default="", metavar="TEXT")
+def approve(registry: Path | None, name: str, version: str, approver: str, note: str) -> int:
+    """Approves exactly one version, and makes it active if it waited for that."""
+    with open_registry(registry, must_exist=True) as opened:
+        return _said(opened.approve(name, version, approver=approver, note=note), f"approved by {approver}")
+
+
+@command.command("revoke")
+@_target
+@click.option("--reason", default="", metavar="TEXT")
+def revoke(registry: Path | None, name: str, version: str | None, reason: str) -> int:
+    """Withdraws a version, or all of them, for good: its code cannot be registered again."""
+    with open_registry(registry, must_exist=True) as opened:
+        for entry in opened.revoke(name, version, actor=actor(), reason=reason):
+            _said(entry, "revoked")
+    return 0
