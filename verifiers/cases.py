@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sandbox.interface import Session
 from verifiers.bindings import validate_binding
+from verifiers.confirm import infer
 from verifiers.context import Case
 from verifiers.interface import Binding, CheckResult, Finding, Subject, Verdict
 from verifiers.oracle import Replayed
@@ -24,8 +25,6 @@ class Bound:
 def bind(subject: Subject, replayed: Replayed, bindings: Mapping[str, Binding] | None, skill: Session) -> Bound:
     """Gives each usable trace its binding: the given one, checked, or an inferred one."""
     if bindings is None:
-        from verifiers.infer import infer
-
         bindings, notes = infer(subject, replayed, skill)
     else:
         notes = []

@@ -1,0 +1,59 @@
+"""Inferred bindings, confirmed by behaviour: names, types and descriptions propose, a run on the evidence may only confirm (SEMANTICS §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sandbox.interface import Limits, RunRequest, Session, SkillJob
+from verifiers.answers import answer_path
+from verifiers.context import Judge
+from verifiers.inference import Guess, infer_bindings
+from verifiers.interface import Binding, Finding, Subject
+from verifiers.oracle import Replayed, Usable
+
+CONFIRM_LIMITS = Limits(wall_s=5.0)
+
+
+def infer(subject: Subject, replayed: Replayed, skill: Session) -> tuple[Mapping[str, Binding], list[Finding]]:
+    """Bindings for the usable traces, and what is to be said about them.
+
+    Returns:
+        The best supported guess that reproduces every trace, else the best supported one at all (it then fails by its effects). Where only an
+        unsupported guess fits (two parameters swapped, say) there are no bindings, and a finding says so.
+    """
+    usable = replayed.usable
+    if not usable:
+        return {}, []
+    if not any(p.required for p in subject.parameters):
+        return {u.task_id: Binding(u.task_id, {}, inferred=True) for u in usable}, []
+    guesses = list(infer_bindings(subject, [u.evidence for u in usable]))
+    if not guesses:
+        text = "no values for the required parameters could be inferred from the evidence: give them in bindings.json"
+        return {}, [Finding(text, subject.path)]
+    fitting = _fitting(subject, replayed, usable, guesses, skill)
+    supported = [g for g in fitting if g.supported]
+    chosen = supported[0] if supported else next((g for g in guesses if g.supported), None)
+    if fitting and not supported:
+        text = f"the effects fit only if the arguments are given in another way than their names say ({fitting[0].why})"
+        return {}, [Finding(text, subject.path, rule="bindings-swapped")]
+    if chosen is None:
+        return {}, [Finding("no well supported values could be inferred: give them in bindings.json", subject.path)]
+    return chosen.bindings, [Finding(f"bindings inferred: {chosen.why}", subject.path, severity="info")]
+
+
+def _fitting(subject: Subject, replayed: Replayed, usable: Sequence[Usable], guesses: Sequence[Guess], skill: Session) -> list[Guess]:
+    """The guesses under which the skill does what every trace did, in order."""
+    alive = list(guesses)
+    for u in usable:
+        records = skill.map(
+            RunRequest(SkillJob(subject.source, dict(g.bindings[u.task_id].args)), u.expectation.base, limits=CONFIRM_LIMITS) for g in alive
+        )
+        kept = []
+        for g, record in zip(alive, records, strict=True):
+            judge = Judge(replayed.read_only, answer_path(getattr(record.outcome, "value", None)))
+            if judge.wrong(record, u.expectation) is None:
+                kept.append(g)
+        alive = kept
+        if not alive:
+            break
+    return alive
