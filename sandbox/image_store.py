@@ -24,14 +24,14 @@ class EngineImages:
         self._client = client
 
     def image_labels(self, ref: str) -> Mapping[str, str] | None:
-        with engine.translated():
+        with engine.translated(f"looking for image {ref}"):
             found = engine.or_none(lambda: self._client.api.inspect_image(ref))
         return None if found is None else dict(found["Config"].get("Labels") or {})
 
     def pull(self, ref: str, silence_s: float) -> None:
         name, _, tag = ref.partition(":")
         try:
-            with engine.translated(), engine.timeout(self._client, silence_s):
+            with engine.translated(f"pulling {ref}"), engine.patience(self._client, silence_s):
                 for event in self._client.api.pull(name, tag=tag or "latest", stream=True, decode=True):
                     if "error" in event:
                         raise SandboxError(Cause.IMAGE_MISSING, f"{ref} cannot be pulled: {_one_line(event['error'])}")
@@ -39,7 +39,7 @@ class EngineImages:
             raise _as_missing(ref, error) from error
 
     def build(self, context: Path, ref: str, say: Say) -> None:
-        with engine.translated(), engine.timeout(self._client, BUILD_S), context.open("rb") as stream:
+        with engine.translated("building the image"), engine.patience(self._client, BUILD_S), context.open("rb") as stream:
             self._build(stream, ref, say)
 
     def _build(self, stream: Any, ref: str, say: Say) -> None:
@@ -57,7 +57,7 @@ class EngineImages:
 
     def import_root(self, tar: Path, ref: str, changes: Sequence[str]) -> None:
         name, _, tag = ref.partition(":")
-        with engine.translated(), engine.timeout(self._client, BUILD_S), tar.open("rb") as stream:
+        with engine.translated("importing the image"), engine.patience(self._client, BUILD_S), tar.open("rb") as stream:
             answer = self._client.api.import_image(src=stream, repository=name, tag=tag, changes=list(changes))
         if '"error' in answer:
             full = "no space left on device" in answer
@@ -67,11 +67,11 @@ class EngineImages:
 
     def label(self, ref: str, labels: Mapping[str, str], new_ref: str) -> None:
         lines = [f"FROM {ref}", *(f'LABEL {key}="{value}"' for key, value in labels.items())]
-        with engine.translated(), engine.timeout(self._client, BUILD_S):
+        with engine.translated("labelling the image"), engine.patience(self._client, BUILD_S):
             self._build(_context_of("\n".join(lines) + "\n"), new_ref, lambda _: None)
 
     def untag(self, ref: str) -> None:
-        with engine.translated():
+        with engine.translated(f"removing image {ref}"):
             engine.or_none(lambda: self._client.api.remove_image(ref, noprune=False))
 
     def run_script(self, ref: str, script: str) -> bytes:
@@ -81,11 +81,11 @@ class EngineImages:
 @contextlib.contextmanager
 def open_images(host: str | None = None) -> Iterator[EngineImages]:
     """The images of the engine at ``host`` (None = as the environment says). Raises SandboxError where none answers."""
-    client = engine.connect(host)
+    connected = engine.Engine(host)
     try:
-        yield EngineImages(client)
+        yield EngineImages(connected.client)
     finally:
-        client.close()
+        connected.close()
 
 
 def _context_of(dockerfile: str) -> io.BytesIO:

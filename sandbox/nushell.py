@@ -41,7 +41,7 @@ def fetch_nu(source: NuSource, say: Say, cache: Path | None = None) -> Path | No
         try:
             tarball = _pack(npm, spec, Path(scratch))
             binary = _unpack(tarball, source.integrity)
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        except (OSError, ValueError, tarfile.TarError, subprocess.TimeoutExpired) as error:
             say(f"Nushell cannot be fetched, so the image is built without it: {error}")
             return None
     _place(binary, target)

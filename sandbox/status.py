@@ -76,24 +76,25 @@ def engine_status(host: str | None = None, *, probe: bool = True) -> EngineStatu
         probe: open the sandbox once, where the image is there, to find out what runs can rely on.
     """
     try:
-        client = engine.connect(host)
+        connected = engine.Engine(host)
     except SandboxError as error:
         return EngineStatus(answers=False, missing=error.diagnostics())
     try:
-        return _with_probes(read_status(client), host) if probe else read_status(client)
+        return _with_probes(read_status(connected), host) if probe else read_status(connected)
     except SandboxError as error:
         return EngineStatus(answers=False, missing=error.diagnostics())
     finally:
-        client.close()
+        connected.close()
 
 
-def read_status(client: Any) -> EngineStatus:
+def read_status(connected: engine.Engine) -> EngineStatus:
     """Facts that the engine tells about itself, and whether it has the image. Raises SandboxError where it stops answering."""
-    facts = engine.version_facts(client)
-    store = EngineImages(client)
+    with engine.translated("asking for the engine's facts"):
+        info = dict(connected.client.info())
+    store = EngineImages(connected.client)
     tag = current_tag(store)
     labels = {} if tag is None else store.image_labels(tag) or {}
-    return status_of(facts["version"], facts["info"], tag, labels.get("assay.inventory", ""))
+    return status_of(connected.version(), info, tag, labels.get("assay.inventory", ""))
 
 
 def status_of(version: Mapping[str, Any], info: Mapping[str, Any], tag: str | None, inventory: str) -> EngineStatus:
