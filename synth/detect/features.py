@@ -10,6 +10,7 @@ from typing import Any
 from synth.detect.shape import Shape, shape_of
 from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
+from synth.redact import redact
 
 FEATURES_VERSION = 1
 """Raise it when a feature's meaning changes: cached ones are then made again."""
@@ -43,17 +44,18 @@ def features_of(trace: ExecutionTrace) -> Features:
     shapes = [shape_of(c) for c in trace.commands]
     working = core_steps(shapes)
     core = [shapes[i] for i in working]
+    said = redact(trace.task_description)
     return Features(
         task_id=trace.task_id,
         success=trace.success,
         time=trace.timestamp.timestamp(),
-        template=template(trace.task_description, literal_tokens(shapes)),
+        template=template(said, literal_tokens(shapes)),
         core=tuple(s.skeleton for s in core),
         names=tuple(n for s in core for n in s.names),
         effects=effect_kinds(trace.workspace, trace.post_workspace),
         writes=any(not s.observes and not s.moves for s in shapes),
         steps=len(trace.commands),
-        signature=signature(trace.task_description),
+        signature=signature(said),
     )
 
 

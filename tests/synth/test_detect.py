@@ -1,0 +1,238 @@
+"""Detection: which traces are one task, and which tasks are due."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synth.config import Evolution
+from synth.detect import detect, match_existing
+from synth.detect.features import effect_kinds, template
+from synth.detect.match import evidence_keys
+from synth.detect.naming import distinct
+from synth.interface import ExecutionTrace, RegistryEntry
+from synth.traces import load_traces
+
+TRACES = Path(__file__).parents[2] / "fixtures" / "traces"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def trace(n: int, description: str, *commands: str, success: bool = True, **more: Any) -> ExecutionTrace:
+    return ExecutionTrace(
+        f"t{n}", description, commands, ("",) * len(commands), success, 1.0, START + timedelta(minutes=n), {}, **more
+    )
+
+
+def rename(n: int, old: str, new: str, success: bool = True) -> ExecutionTrace:
+    words = [f"Rename all .{old} files to .{new}", f"change the extension of .{old} files to .{new}", f"{old} to {new} please"]
+    return trace(n, words[n % 3], "ls", f'for f in *.{old}; do mv "$f" "${{f%.{old}}}.{new}"; done', success=success)
+
+
+RENAMES = [rename(0, "txt", "md"), rename(1, "htm", "html"), rename(2, "jpeg", "jpg")]
+
+
+def test_paraphrases_with_one_command_shape_are_one_pattern() -> None:
+    """The seed's own example: two commands, three times, worded differently."""
+    (pattern,) = detect(RENAMES)
+    assert pattern.pattern_type == "repetitive"
+    assert (pattern.frequency, pattern.success_rate) == (3, 1.0)
+    assert "rename" in pattern.task_category
+    assert pattern.command_sequence[0] == "ls"
+
+
+def test_one_wording_with_many_approaches_is_one_pattern() -> None:
+    """An agent that answers one question by other pipelines each time."""
+    ways = [
+        "find {d} -name '*.py' | xargs cat | wc -l",
+        "cat {d}/*.py | wc -l",
+        "grep -c '' {d}/*.py | awk -F: '{{s+=$2}} END{{print s}}'",
+    ]
+    dirs = ["src", "lib", "app"]
+    traces = [
+        trace(n, f'Count the number of lines in all ".py" files in the {d} directory', way.format(d=d))
+        for n, (d, way) in enumerate(zip(dirs, ways, strict=True))
+    ]
+    assert [len(p.traces) for p in detect(traces)] == [3]
+
+
+def test_tasks_that_share_a_signature_are_split() -> None:
+    """Sum and maximum of a column are near in words and apart in what is done."""
+    sums = [
+        trace(n, f"compute the sum of column price in {f}", f"awk -F, '{{s+=$3}} END{{print s}}' {f}")
+        for n, f in enumerate("abc")
+    ]
+    tops = [
+        trace(9 + n, f"compute the max of column price in {f}", f"awk -F, '$3>m{{m=$3}} END{{print m}}' {f}")
+        for n, f in enumerate("abc")
+    ]
+    patterns = detect(sums + tops)
+    assert {frozenset(t.task_id for t in p.traces) for p in patterns} == {
+        frozenset({"t0", "t1", "t2"}),
+        frozenset({"t9", "t10", "t11"}),
+    }
+    assert patterns[0].signature == patterns[1].signature
+    assert patterns[0].task_category != patterns[1].task_category
+
+
+def test_failures_are_kept_and_lower_the_rate() -> None:
+    """A failed attempt is negative evidence, not a vote."""
+    (pattern,) = detect([*RENAMES, rename(3, "log", "old", success=False)])
+    assert (pattern.frequency, pattern.success_rate, len(pattern.failures)) == (3, 0.75, 1)
+
+
+def test_mostly_failing_tasks_are_left_alone() -> None:
+    """``min_success_rate`` is a floor."""
+    bad = [rename(3 + n, "log", "old", success=False) for n in range(3)]
+    assert detect([*RENAMES, *bad], Evolution(min_success_rate=0.6)) == []
+
+
+def test_two_traces_are_not_a_pattern() -> None:
+    """Below ``min_frequency`` and short: nothing is due."""
+    assert detect(RENAMES[:2]) == []
+
+
+def test_long_traces_are_due_alone_and_together() -> None:
+    """``trigger: any``: complex is enough; ``all`` wants both."""
+    commands = ("mkdir a", "cd a", "touch x", "chmod 755 x", "ls")
+    once = trace(0, "scaffold a project", *commands)
+    assert [p.pattern_type for p in detect([once])] == ["novel"]
+    twice = [once, trace(1, "scaffold another project", *commands)]
+    assert [p.pattern_type for p in detect(twice)] == ["complex"]
+    every = Evolution(trigger="all")
+    assert detect(twice, every) == []
+    assert detect(RENAMES, every) == []
+    assert [p.pattern_type for p in detect([*twice, trace(2, "scaffold it", *commands)], every)] == ["complex"]
+
+
+def test_a_complete_streak_is_due_below_a_higher_frequency() -> None:
+    """The second way in: three in a row of one signature, unless one of them failed."""
+    same = [trace(n, "rename all .txt files to .md", 'for f in *.txt; do mv "$f" "${f%.txt}.md"; done') for n in range(3)]
+    rare = Evolution(min_frequency=5)
+    assert len(detect(same, rare)) == 1
+    failed = ExecutionTrace("f", same[0].task_description, ("ls",), ("",), False, 1.0, START + timedelta(seconds=90), {})
+    assert detect([*same, failed], rare) == []
+
+
+def test_secrets_reach_neither_names_nor_traces() -> None:
+    """A key in a request is in nothing that a pattern carries."""
+    key = "Zx81Qp0aLm3Tr7Uv2Kd9"
+    traces = [trace(n, f"deploy with {key} to host{n}", f"echo {key} > host{n}.key") for n in range(3)]
+    (pattern,) = detect(traces)
+    assert "REDACTED" in pattern.command_sequence[0]
+    assert key.lower() not in repr(pattern).lower()
+
+
+def test_metadata_and_family_labels_play_no_part() -> None:
+    """What a source says about its traces changes nothing."""
+    labelled = [
+        ExecutionTrace(
+            t.task_id, t.task_description, t.commands, t.outputs, t.success, t.duration_ms, t.timestamp, {"source_id": str(n)},
+            task_family=f"family {n}", labels={"family": n},
+        )
+        for n, t in enumerate(RENAMES)
+    ]  # fmt: skip
+    assert [len(p.traces) for p in detect(labelled)] == [3]
+
+
+def test_the_corpus_groups_by_task() -> None:
+    """On the 175 real traces: pairwise precision and recall, and one pattern for every kind of task that is repeated."""
+    labels = {r["task_id"]: r for r in map(json.loads, (TRACES / "labels.jsonl").read_text("utf-8").splitlines())}
+    traces = load_traces(TRACES / "traces.jsonl")
+    family = {t.task_id: labels[t.task_id]["task_family"] for t in traces}
+    patterns = detect(traces)
+    pairs = [
+        (family[a.task_id], family[b.task_id]) for p in patterns for a in p.traces for b in p.traces if a.task_id < b.task_id
+    ]
+    frequent = Counter(family[t.task_id] for t in traces if t.success)
+    wanted = {f for f, n in frequent.items() if n >= 3}
+    assert sum(a == b for a, b in pairs) / len(pairs) >= 0.98
+    possible = sum(n * (n - 1) // 2 for f, n in frequent.items() if f in wanted)
+    assert sum(a == b for a, b in pairs) / possible >= 0.95
+    assert sorted(family[p.traces[0].task_id] for p in patterns) == sorted(wanted)
+
+
+def test_names_are_distinct_identifiers() -> None:
+    """Every pattern of the corpus gets a name of its own that can be a function."""
+    names = [p.task_category for p in detect(load_traces(TRACES / "traces.jsonl"))]
+    assert len(set(names)) == len(names)
+    assert all(n.isidentifier() and n == n.lower() and len(n) <= 60 for n in names)
+
+
+def entry(pattern_traces: list[ExecutionTrace], **more: Any) -> RegistryEntry:
+    fields: dict[str, Any] = {"status": "active", "metadata": {"evidence": evidence_keys(pattern_traces)}, **more}
+    return RegistryEntry(
+        name="rename_file", version="v", score=0.5, estimate=0.6, description="Rename files.", registered_at=START, report_sha256="r",
+        path="p", **fields,
+    )  # fmt: skip
+
+
+def test_more_of_a_registered_task_is_recognised() -> None:
+    """New traces of an old task belong to the old skill; other tasks and archived skills do not match."""
+    known = entry(RENAMES)
+    (again,) = detect([rename(4, "yaml", "yml"), rename(5, "log", "txt"), rename(6, "c", "cpp")])
+    (other,) = detect([trace(n, f"count lines of {f}", f"wc -l {f}") for n, f in enumerate("abc")])
+    assert match_existing(again, [known]) is known
+    assert match_existing(other, [known]) is None
+    assert match_existing(again, [entry(RENAMES, status="archived")]) is None
+
+
+def test_an_entry_without_kept_evidence_is_matched_by_its_words() -> None:
+    """A foreign skill of the same description."""
+    (again,) = detect(RENAMES)
+    named = entry(
+        [],
+        metadata={},
+    )
+    same = RegistryEntry(again.task_category, "v", "active", 0.5, 0.6, "x", START, "r", "p")
+    assert match_existing(again, [same]) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "literals", "words"),
+    [
+        ("Rename all .html files to .txt", {"html"}, ("rename", "all", "file")),
+        ('Count lines in ".php" files under testbed', {"testbed"}, ("count", "line", "file", "under")),
+        ("copy 'my proj' to backup", {"backup"}, ("copy",)),
+        ("", set(), ()),
+    ],
+)
+def test_templates_hold_the_task_and_not_its_values(text: str, literals: set[str], words: tuple[str, ...]) -> None:
+    """Quoted text, extensions, paths and the commands' own literals are values."""
+    assert template(text, frozenset(literals)) == words
+
+
+def test_effect_kinds_compare_snapshots() -> None:
+    """Kinds of change, sorted; nothing known is nothing said."""
+    before = {"a": {"type": "file", "mode": "0644"}, "b": {"type": "dir", "mode": "0755"}}
+    after = {"a": {"type": "file", "mode": "0600"}, "c": {"type": "dir", "mode": "0755"}}
+    assert effect_kinds(before, after) == ("created", "mode", "removed")
+    assert effect_kinds(None, after) == ()
+
+
+@given(st.lists(st.sampled_from(["a", "b", "a_x"]), max_size=8), st.lists(st.sampled_from(["x", "y"]), max_size=2))
+def test_names_become_distinct(names: list[str], extra: list[str]) -> None:
+    """Never two equal names."""
+    assert len(set(distinct(names, [extra] * len(names)))) == len(names)
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=30), st.text(max_size=30).map(lambda s: s.replace("\0", "")), st.booleans()), max_size=12)
+)
+def test_detection_survives_any_traces_and_loses_none(items: list[tuple[str, str, bool]]) -> None:
+    """Foreign text in, patterns of distinct traces out."""
+    traces = [trace(n, text, command, success=ok) for n, (text, command, ok) in enumerate(items)]
+    ids = [t.task_id for p in detect(traces) for t in (*p.traces, *p.failures)]
+    assert len(ids) == len(set(ids)) <= len(traces)
+
+
+@given(st.permutations(RENAMES + [rename(n, "a", "b") for n in (3, 4)]))
+def test_the_order_of_traces_does_not_matter(traces: list[ExecutionTrace]) -> None:
+    """Same traces, same patterns."""
+    assert detect(traces) == detect([*RENAMES, rename(3, "a", "b"), rename(4, "a", "b")])
