@@ -1,63 +1,180 @@
-"""The one importer of the ``docker`` SDK: connections, and what its errors mean in our terms."""
+"""The connection to a Docker Engine. The only importer of the ``docker`` SDK; its exceptions are translated here."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import socket
-import uuid
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import docker
 import docker.errors
+import requests.exceptions
 import urllib3.exceptions
 
+from sandbox import owner
+from sandbox.channel import Channel, plain
+from sandbox.container import LABEL, ContainerSpec, create_options, deviations
 from sandbox.interface import Cause, SandboxError
 
 T = TypeVar("T")
 
-LABEL_OWNER = "assay.owner"
-"""Of every container: ``<host>/<pid>/<start time>`` of the process that made it."""
-
-CONNECT_S = 10.0
+TIMEOUT_S = 60
+_DENIED = "Join the `docker` group or use sudo"
+_LOOK = "Look at `assay engine status`"
+_NOBODY = ("FileNotFoundError", "No such file", "Connection refused", "Name or service", "ConnectionRefused")
 
 OLDEST_API = "1.40"
 """Of Docker Engine 19.03, the first whose answers we know. The one in use is what the engine speaks."""
+_ATTACH = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
 
 
-def connect(host: str | None = None, timeout_s: float = 60.0) -> Any:
-    """A client of the engine at ``host`` (None = as DOCKER_HOST and the Docker context say).
+@contextlib.contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turns what the SDK raises into SandboxError, in the words of what was being done."""
+    try:
+        yield
+    except docker.errors.ImageNotFound as error:
+        what = f"the sandbox image is missing ({error.explanation})"
+        raise SandboxError(Cause.IMAGE_MISSING, what, "Run `assay engine image`") from None
+    except docker.errors.NotFound as error:
+        raise SandboxError(Cause.ENGINE_LOST, f"{doing}: the container is gone ({error.explanation})") from None
+    except docker.errors.APIError as error:
+        raise _refused(doing, str(error.explanation or error)) from None
+    except (requests.exceptions.ReadTimeout, urllib3.exceptions.ReadTimeoutError):
+        what = f"{doing}: the engine did not answer within {TIMEOUT_S} s"
+        raise SandboxError(Cause.DEADLINE, what, "Is the machine overloaded?") from None
+    except (docker.errors.DockerException, requests.exceptions.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+        raise _unreachable(doing, error) from None
 
-    Raises:
-        SandboxError: no engine answers, it refuses this user, or it is too old.
-    """
-    with translated():
-        probe = _client(host, OLDEST_API, timeout_s)
+
+def _refused(doing: str, said: str) -> SandboxError:
+    if "no space left" in said.lower():
+        return SandboxError(Cause.DISK, f"{doing}: the engine's disk is full", "Free some space where the engine keeps its data")
+    if "executable file not found" in said:
+        return SandboxError(Cause.IMAGE_BROKEN, f"{doing}: the image has no python3", "Run `assay engine image`")
+    if "runtime" in said.lower() and "unknown" in said.lower():
+        return SandboxError(Cause.OPTION_IGNORED, f"{doing}: {said}", "Install that runtime or leave out --runtime")
+    return SandboxError(Cause.ENGINE_LOST, f"{doing}: the engine refused: {said}", "Look at `assay engine status`")
+
+
+def _unreachable(doing: str, error: Exception) -> SandboxError:
+    text = str(error)
+    if "Permission denied" in text or "PermissionError" in text:
+        return SandboxError(Cause.ENGINE_DENIED, f"{doing}: the engine's socket may not be used", _DENIED)
+    if "client version" in text or ("API version" in text and "too" in text):
+        return SandboxError(Cause.ENGINE_OLD, f"{doing}: {text}", "Docker Engine 20.10 or newer is needed")
+    if any(sign in text for sign in _NOBODY):
+        return SandboxError(Cause.ENGINE_MISSING, f"{doing}: no Docker Engine answers", "Run `assay engine up`")
+    return SandboxError(Cause.ENGINE_LOST, f"{doing}: the connection to the engine failed: {text[:300]}", _LOOK)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A started container with its channel. It removes itself when its stdin closes or it is killed."""
+
+    id: str
+    channel: Channel
+
+
+class Engine:
+    """One Docker Engine, local or remote, as ``DOCKER_HOST`` or ``host`` says. Methods raise SandboxError only."""
+
+    def __init__(self, host: str | None = None) -> None:
+        self.host = host or os.environ.get("DOCKER_HOST") or ""
+        with translated("connecting"):
+            self.client = _client(host)
+            self._version: dict[str, Any] = dict(self.client.version())
+
+    def close(self) -> None:
+        with translated("closing"):
+            self.client.close()
+
+    def describe(self) -> str:
+        """Name and version of the engine."""
+        parts = self._version.get("Components") or [{}]
+        return f"{parts[0].get('Name') or 'Docker Engine'} {self._version.get('Version', '?')}"
+
+    def version(self) -> dict[str, Any]:
+        """What the engine says of its version, as it says it."""
+        return self._version
+
+    def image(self, name: str) -> tuple[str, dict[str, str]]:
+        """Id and labels of an image. Raises SandboxError (IMAGE_MISSING)."""
+        with translated(f"looking for image {name}"):
+            found = self.client.images.get(name)
+            return str(found.id), dict(found.labels or {})
+
+    def start(self, spec: ContainerSpec, opening: bytes) -> Running:
+        """Creates, attaches, starts, checks by inspection, and sends the runner. Leaves no container behind on failure."""
+        with translated("starting a sandbox container"):
+            container = self.client.containers.create(**create_options(spec))
+        identity = str(container.id)
         try:
-            _knock(getattr(probe.api.get_adapter(probe.api.base_url), "socket_path", None))
-            spoken = str(probe.version(api_version=False)["ApiVersion"])
-        finally:
-            probe.close()
-        if _numbers(spoken) < _numbers(OLDEST_API):
-            raise SandboxError(*classify(f"API {spoken} is too old"))
-        return _client(host, spoken, timeout_s)
+            with translated("starting a sandbox container"):
+                sock = plain(self.client.api.attach_socket(identity, _ATTACH))
+                container.start()
+                inspected = self.client.api.inspect_container(identity)
+            wrong = deviations(spec, inspected)
+            if wrong:
+                what = f"the engine did not honour the sandbox's options: {'; '.join(wrong)}"
+                raise SandboxError(Cause.OPTION_IGNORED, what, "Nothing was run")
+            channel = Channel(sock)
+            channel.send(opening, TIMEOUT_S)
+        except BaseException:
+            with contextlib.suppress(SandboxError):
+                self.remove(identity)
+            raise
+        return Running(identity, channel)
+
+    def remove(self, identity: str) -> None:
+        """Kills and removes a container; one that is already gone is fine."""
+        with translated("removing a sandbox container"):
+            try:
+                self.client.api.remove_container(identity, force=True, v=True)
+            except docker.errors.NotFound:
+                return
+            except docker.errors.APIError as error:
+                if error.status_code != 409:  # its removal is already in progress
+                    raise
+
+    def sweep(self) -> int:
+        """Removes containers whose owner on this host is dead; how many."""
+        with translated("looking for orphaned containers"):
+            found = self.client.api.containers(all=True, filters={"label": LABEL})
+        dead = [c["Id"] for c in found if owner.is_dead(c.get("Labels", {}).get(LABEL, ""))]
+        for identity in dead:
+            self.remove(identity)
+        return len(dead)
 
 
-def _client(host: str | None, version: str, timeout_s: float) -> Any:
+def _client(host: str | None) -> Any:
+    """A client that speaks the engine's own API version."""
+    probe = _silent_client(host, OLDEST_API)
+    try:
+        _knock(getattr(probe.api.get_adapter(probe.api.base_url), "socket_path", None))
+        spoken = str(probe.api.version(api_version=False)["ApiVersion"])
+    finally:
+        probe.close()
+    if _numbers(spoken) < _numbers(OLDEST_API):
+        raise SandboxError(Cause.ENGINE_OLD, f"the engine speaks API {spoken} only", "Docker Engine 20.10 or newer is needed")
+    return _silent_client(host, spoken)
+
+
+def _silent_client(host: str | None, version: str) -> Any:
     """A client that has not spoken to its engine yet."""
-    if host is None:
-        return docker.from_env(timeout=int(timeout_s), version=version)
-    return docker.DockerClient(base_url=host, timeout=int(timeout_s), version=version)
+    if host:
+        return docker.DockerClient(base_url=host, version=version, timeout=TIMEOUT_S, max_pool_size=32)
+    return docker.from_env(version=version, timeout=TIMEOUT_S, max_pool_size=32)
 
 
 def _knock(path: str | None) -> None:
     """Raises OSError where nobody serves a Unix socket. The SDK would leave its own socket open in that case."""
     if path is not None:
         with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(CONNECT_S)
+            probe.settimeout(TIMEOUT_S)
             probe.connect(path)
 
 
@@ -68,53 +185,13 @@ def _numbers(version: str) -> tuple[int, ...]:
 def ping(host: str | None = None) -> str | None:
     """The version of the engine that answers, as it says it; None where none does."""
     try:
-        client = connect(host, CONNECT_S)
+        engine = Engine(host)
     except SandboxError:
         return None
     try:
-        with translated():
-            return str(client.version()["Version"])
-    except SandboxError:
-        return None
+        return str(engine.version().get("Version", ""))
     finally:
-        client.close()
-
-
-def owner() -> str:
-    """Names this process, so that a later start can tell whether it still lives."""
-    started = Path("/proc/self/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
-    return f"{platform.node()}/{os.getpid()}/{started}"
-
-
-@contextlib.contextmanager
-def translated() -> Iterator[None]:
-    """Turns every error of the SDK and of its transport into a SandboxError that names the cause."""
-    try:
-        yield
-    except docker.errors.ImageNotFound as error:
-        raise SandboxError(Cause.IMAGE_MISSING, _words(error), "Run: assay engine image") from error
-    except (docker.errors.DockerException, urllib3.exceptions.HTTPError, OSError) as error:
-        raise SandboxError(*classify(_words(error))) from error
-
-
-def classify(words: str) -> tuple[Cause, str, str]:
-    """Cause, sentence and advice for what the SDK said."""
-    text = words.lower()
-    if "permission denied" in text:
-        return Cause.ENGINE_DENIED, "the Docker Engine's socket refuses this user", "Join the group docker, or run as root"
-    if "no space left on device" in text:
-        return Cause.DISK, f"the engine's disk is full: {words}", "Free disk space where the engine keeps its data"
-    if "too old" in text or "too new" in text:
-        return Cause.ENGINE_OLD, f"engine and client speak no common version: {words}", "Docker Engine 20.10 or newer is needed"
-    if "filenotfounderror" in text or "no such file" in text or "connection refused" in text:
-        return Cause.ENGINE_MISSING, "no Docker Engine answers", "Run: assay engine up"
-    if "timed out" in text:
-        return Cause.ENGINE_LOST, f"the Docker Engine did not answer in time: {words}", "Is its machine overloaded?"
-    return Cause.ENGINE_LOST, f"the Docker Engine failed: {words}", "Run: assay engine status"
-
-
-def _words(error: BaseException) -> str:
-    return " ".join(str(error).split())[:400] or type(error).__name__
+        engine.close()
 
 
 def or_none(call: Callable[[], T]) -> T | None:
@@ -126,7 +203,7 @@ def or_none(call: Callable[[], T]) -> T | None:
 
 
 @contextlib.contextmanager
-def timeout(client: Any, seconds: float) -> Iterator[None]:
+def patience(client: Any, seconds: float) -> Iterator[None]:
     """Lets the engine be silent for so long, instead of the client's usual time."""
     usual = client.api.timeout
     client.api.timeout = seconds
@@ -136,27 +213,16 @@ def timeout(client: Any, seconds: float) -> Iterator[None]:
         client.api.timeout = usual
 
 
-def version_facts(client: Any) -> Mapping[str, Any]:
-    """The engine's ``/version`` and ``/info`` answers, merged under those two names."""
-    with translated():
-        return {"version": client.version(), "info": client.info()}
-
-
 def run_script(client: Any, image: str, script: str, timeout_s: float = 300.0) -> bytes:
     """What a shell script prints in a fresh container of ``image`` without network, which is removed afterwards.
 
     Raises:
         SandboxError: it could not run or exited with something else than 0 (IMAGE_BROKEN).
     """
-    with translated(), timeout(client, timeout_s):
+    limits = [docker.types.Ulimit(name="nofile", soft=1024, hard=1024), docker.types.Ulimit(name="nproc", soft=1024, hard=1024)]
+    with translated(f"running a script in {image}"), patience(client, timeout_s):
         container = client.containers.create(
-            image,
-            ["sh", "-c", script],
-            entrypoint=[],
-            name=f"assay-inventory-{uuid.uuid4().hex[:12]}",
-            network_mode="none",
-            labels={LABEL_OWNER: owner()},
-            ulimits=[docker.types.Ulimit(name="nofile", soft=1024, hard=1024)],
+            image, ["sh", "-c", script], entrypoint=[], network_mode="none", labels={LABEL: owner.label()}, ulimits=limits
         )
         try:
             container.start()
@@ -165,10 +231,6 @@ def run_script(client: Any, image: str, script: str, timeout_s: float = 300.0) -
         finally:
             container.remove(force=True)
     if code != 0:
-        raise SandboxError(Cause.IMAGE_BROKEN, f"a script in {image} exited with {code}: {_last_line(output)}")
+        last = [*output.decode(errors="replace").strip().splitlines(), "(no output)"][-1 if not output.strip() else -2]
+        raise SandboxError(Cause.IMAGE_BROKEN, f"a script in {image} exited with {code}: {last}")
     return output
-
-
-def _last_line(output: bytes) -> str:
-    lines = output.decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "(no output)"

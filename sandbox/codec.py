@@ -1,0 +1,244 @@
+"""Requests as the runner reads them, and its answers as records. Pure; what comes from a job is not trusted."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sandbox.container import HOME, OTHER_WORKSPACE, WORKSPACE
+from sandbox.guest.store import digest, manifest
+from sandbox.guest.tree import WireEntry
+from sandbox.interface import (
+    Call,
+    Cause,
+    Entry,
+    ExecResult,
+    KillAfter,
+    Leftover,
+    NoReturn,
+    Outcome,
+    Raised,
+    ReplayRecord,
+    Returned,
+    RunRequest,
+    SandboxError,
+    SkillJob,
+    Snapshot,
+    Surroundings,
+)
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_EPOCH = "1600000000"
+
+
+def environment(where: Surroundings) -> dict[str, str]:
+    """The whole environment of a job: nothing of the container's or the client's own gets through."""
+    date = f"{_EPOCH} +0000"
+    identity = {"NAME": "agent", "EMAIL": "agent@sandbox"}
+    git = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in {**identity, "DATE": date}.items()}
+    return {
+        "PATH": PATH,
+        "HOME": home(where),
+        "USER": "agent",
+        "LOGNAME": "agent",
+        "SHELL": "/bin/bash",
+        "LANG": where.locale,
+        "LC_ALL": where.locale,
+        "TZ": where.tz,
+        "PYTHONHASHSEED": str(where.hash_seed),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SOURCE_DATE_EPOCH": _EPOCH,
+        "TERM": "dumb",
+        **git,
+    }
+
+
+def home(where: Surroundings) -> str:
+    """Where HOME is: the default, or another directory below it. Raises SandboxError for a place elsewhere."""
+    if where.home is None:
+        return HOME
+    path = posixpath.normpath(posixpath.join(HOME, where.home))
+    if path != HOME and not path.startswith(HOME + "/"):
+        raise SandboxError(Cause.OPTION_IGNORED, f"HOME cannot be {where.home!r}", f"Choose a directory below {HOME}")
+    return path
+
+
+def workdir(where: Surroundings) -> str:
+    """Absolute path of the workspace."""
+    if where.workdir is None:
+        return WORKSPACE
+    return OTHER_WORKSPACE if where.workdir == "other" else posixpath.normpath(where.workdir)
+
+
+def tree_of(snapshot: Snapshot) -> tuple[bytes, dict[str, bytes]]:
+    """Manifest of a snapshot and its contents by sha256.
+
+    Raises:
+        SandboxError: an entry that no job could make (a socket, a device).
+    """
+    entries, contents = [], {}
+    for path, entry in snapshot.items():
+        if entry.type in ("socket", "device"):
+            raise SandboxError(Cause.OPTION_IGNORED, f"a workspace with a {entry.type} ({path!r}) cannot be made")
+        ref = entry.target
+        if entry.type == "file":
+            ref = digest(entry.content)
+            contents[ref] = entry.content
+        entries.append(WireEntry(path, entry.type, entry.mode, ref))
+    return manifest(entries), contents
+
+
+def refs_of(text: bytes) -> list[str]:
+    """The contents that a manifest mentions, sorted."""
+    return sorted({e[3] for e in json.loads(text) if e[1] == "file"})
+
+
+def snapshot_of(text: bytes, contents: Mapping[str, bytes]) -> Snapshot:
+    """A manifest with its contents as a snapshot."""
+    return Snapshot({path: _entry(kind, mode, ref, contents) for path, kind, mode, ref in json.loads(text)})
+
+
+def _entry(kind: Any, mode: int, ref: str, contents: Mapping[str, bytes]) -> Entry:
+    if kind == "file":
+        return Entry("file", mode, contents[ref])
+    return Entry(kind, mode, target=ref if kind == "symlink" else "")
+
+
+def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list[bytes]]:
+    """The ``run`` message. ``base`` is the digest of the base's manifest."""
+    where, job = request.surroundings, request.job
+    header: dict[str, Any] = {
+        "type": "run",
+        "base": base,
+        "workdir": workdir(where),
+        "order": where.order,
+        "env": environment(where),
+        "umask": where.umask,
+        "hash_seed": where.hash_seed,
+        "locale": where.locale,
+        "cpus": where.cpus,
+        "delay": where.delay_s,
+        "wall": request.limits.wall_s,
+        "output": request.limits.output_bytes,
+        "file_bytes": request.limits.file_bytes,
+        "concurrent": request.concurrent,
+        "kill_after": request.fault.seconds if isinstance(request.fault, KillAfter) else None,
+        "watch": None,
+        "function": None,
+        "trace": False,
+    }
+    if isinstance(job, SkillJob):
+        args = json.dumps(dict(job.args)).encode("ascii")
+        header |= {"kind": "skill", "function": job.function, "trace": job.trace_lines}
+        return header, [job.source.encode("utf-8", "surrogateescape"), args]
+    return {**header, "kind": "shell", "commands": list(job.commands)}, []
+
+
+# ---------------------------------------------------------------- answers
+
+
+def record(
+    request: RunRequest, answer: Mapping[str, Any], outputs: Sequence[bytes], post: Snapshot, wall_s: float
+) -> ReplayRecord:
+    """The facts of one run, from the runner's answer. ``outputs``: per step stdout, stderr, then its frames."""
+    steps, messages, findings = [], [], []
+    at = 0
+    for raw in answer["steps"]:
+        count = raw["frames"]
+        steps.append(_step(raw, outputs[at], outputs[at + 1]))
+        messages.append([_message(m) for m in outputs[at + 2 : at + 2 + count]])
+        findings += raw["notes"]
+        at += 2 + count
+    is_skill = isinstance(request.job, SkillJob)
+    for said in messages:
+        if failed := next((m["failed"] for m in said if isinstance(m.get("failed"), str)), None):
+            raise SandboxError(Cause.PROTOCOL, str(failed))
+        if len(said) > 1:
+            findings.append("a second frame came over the job's private pipe")
+    outcomes = [_outcome(m, s, answer["ended"], wall_s) for m, s in zip(messages, steps, strict=True)] if is_skill else []
+    first = messages[0][0] if messages and messages[0] else {}
+    return ReplayRecord(
+        outcome=outcomes[0] if outcomes else None,
+        steps=tuple(steps),
+        post=post,
+        ended=answer["ended"],
+        leftovers=tuple(Leftover(kind, detail) for kind, detail in answer["leftovers"]),
+        network=tuple(answer["network"]),
+        outside=tuple(answer.get("outside", ())),
+        calls=tuple(Call(**c) for c in answer.get("calls", ())),
+        fault_reached=answer["fault_reached"],
+        lines=_lines(first.get("lines")),
+        protocol_findings=tuple(findings),
+        probe=_texts(first.get("probe")),
+        scan_findings=tuple(answer["scan_findings"]),
+        duration_s=answer["duration_s"],
+    )
+
+
+def _step(raw: Mapping[str, Any], out: bytes, err: bytes) -> ExecResult:
+    status = raw["status"]
+    signal = None if status is None else status & 0x7F
+    return ExecResult(
+        exit_code=(status >> 8) & 0xFF if status is not None and not signal else None,
+        signal=signal or None,
+        stdout=out,
+        stderr=err,
+        truncated=raw["out"] > len(out) or raw["err"] > len(err),
+        stdout_bytes=raw["out"],
+        cwd=raw["cwd"],
+    )
+
+
+def _message(data: bytes) -> dict[str, Any]:
+    """A job's frame as an object; empty where a job forged something else."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _outcome(said: Sequence[Mapping[str, Any]], step: ExecResult, ended: str, wall_s: float) -> Outcome:
+    message = said[0] if said else {}
+    if isinstance(message.get("returned"), str):
+        try:
+            return Returned(json.loads(message["returned"], parse_constant=_no_constant))
+        except (ValueError, RecursionError) as error:
+            return NoReturn(f"the value is not JSON: {error}"[:300])
+    if isinstance(message.get("raised"), dict):
+        return _raised(message["raised"])
+    if isinstance(message.get("not_json"), str):
+        return NoReturn(message["not_json"][:600])
+    if ended == "timeout":
+        return NoReturn(f"timed out after {wall_s:g} s")
+    if ended == "oom":
+        return NoReturn("killed for want of memory")
+    if step.exit_code is None:
+        return NoReturn(f"killed by signal {step.signal}")
+    return NoReturn(f"exited {step.exit_code} without a return value")
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _raised(raw: Mapping[str, Any]) -> Raised:
+    line = raw.get("line")
+    return Raised(
+        type=str(raw.get("type", ""))[:200],
+        message=str(raw.get("message", ""))[:20_000],
+        traceback=str(raw.get("traceback", ""))[:20_000],
+        line=line if type(line) is int else None,
+    )
+
+
+def _lines(raw: object) -> frozenset[int]:
+    return frozenset(n for n in raw if type(n) is int) if isinstance(raw, list) else frozenset()
+
+
+def _texts(raw: object) -> dict[str, str]:
+    if not isinstance(raw, dict):
+        return {}
+    return {str(k)[:100]: str(v)[:1000] for k, v in raw.items()}

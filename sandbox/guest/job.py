@@ -1,0 +1,172 @@
+"""One call of a skill, in its own process: compile, find the function, call it, say what it returned. Guest side."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import inspect
+import json
+import linecache
+import os
+import struct
+import sys
+import threading
+import types
+from typing import Any
+
+FILE = "skill.py"
+"""The file name that the skill's code, its tracebacks and its line numbers carry."""
+
+MARK = "__skill_command__"
+MAX_VALUE_BYTES = 8 << 20
+NONCE_BYTES = 16
+_LENGTH = struct.Struct(">I")
+
+
+class NoSuchSkill(LookupError):
+    """The file has no callable that the request means, or more than one."""
+
+
+def find(module: types.ModuleType, function: str | None) -> Any:
+    """The one decorated function that the module itself defines, or the named one."""
+    if function is not None:
+        found = getattr(module, function, None)
+        if not callable(found):
+            raise NoSuchSkill(f"the file has no function {function!r}")
+        return found
+    marked = {n: v for n, v in vars(module).items() if hasattr(v, MARK) and getattr(v, "__module__", None) == module.__name__}
+    if len({id(v) for v in marked.values()}) != 1:
+        names = ", ".join(sorted(marked)) or "none"
+        raise NoSuchSkill(f"the file must have one @skill_command function, it has {len(marked)} ({names})")
+    return next(iter(marked.values()))
+
+
+def call(source: str, args: dict[str, Any], function: str | None) -> Any:
+    """What the skill returns; whatever it raises goes up."""
+    module = types.ModuleType("skill")
+    module.__file__ = FILE
+    sys.modules["skill"] = module
+    linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
+    exec(compile(source, FILE, "exec", dont_inherit=True), module.__dict__)
+    target = find(module, function)
+    value = target(**args)
+    if inspect.iscoroutine(value):
+        return asyncio.run(value)
+    return value
+
+
+class Lines:
+    """Notes which lines of the skill file run, on every thread."""
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+
+    def start(self) -> None:
+        threading.settrace(self._enter)
+        sys.settrace(self._enter)
+
+    def stop(self) -> None:
+        sys.settrace(None)
+        threading.settrace(None)
+
+    def _enter(self, frame: types.FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != FILE:
+            return None
+        self.seen.add(frame.f_lineno)
+        return self._line
+
+    def _line(self, frame: types.FrameType, event: str, _: Any) -> Any:
+        self.seen.add(frame.f_lineno)
+        return self._line
+
+
+def raised(error: BaseException, source: str) -> dict[str, Any]:
+    """Type, message, and the frames that lie in the skill file."""
+    text = source.splitlines()
+    lines = []
+    at = error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename == FILE:
+            lines.append(at.tb_lineno)
+        at = at.tb_next
+    if isinstance(error, SyntaxError) and error.filename == FILE and error.lineno:
+        lines.append(error.lineno)
+    try:
+        message = str(error)
+    except BaseException as second:  # noqa: BLE001 - a hostile __str__ must not hide that the skill raised
+        message = f"<{type(second).__name__} while printing the error>"
+    frames = [f"line {n}: {text[n - 1].strip() if 0 < n <= len(text) else ''}" for n in lines[-20:]]
+    return {
+        "type": type(error).__name__[:200],
+        "message": message[:20_000],
+        "traceback": "\n".join(frames),
+        "line": lines[-1] if lines else None,
+    }
+
+
+def encoded(value: Any) -> dict[str, Any]:
+    """The value as JSON text, or why it is not JSON."""
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return {"not_json": f"the value is not JSON: {error}"[:500]}
+    if len(text) > MAX_VALUE_BYTES:
+        return {"not_json": f"the value is not JSON of at most {MAX_VALUE_BYTES} bytes: it has {len(text)}"}
+    return {"returned": text}
+
+
+def perform(source: str, args: dict[str, Any], function: str | None, trace: bool) -> dict[str, Any]:
+    """Calls the skill and waits for its threads; what happened, ready to be sent.
+
+    Raises:
+        SystemExit: the skill asked to leave; then there is no value.
+    """
+    lines = Lines()
+    if trace:
+        lines.start()
+    try:
+        outcome = encoded(call(source, args, function))
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever a skill raises is its outcome
+        outcome = {"raised": raised(error, source)}
+    if trace:
+        lines.stop()
+        outcome["lines"] = sorted(n for n in lines.seen if n > 0)
+    threading._shutdown()  # type: ignore[attr-defined]  # joins threads that are not daemons, as the interpreter does on exit
+    atexit._run_exitfuncs()
+    return outcome
+
+
+def frame(nonce: bytes, message: dict[str, Any]) -> bytes:
+    text = json.dumps(message).encode("ascii")
+    return nonce + _LENGTH.pack(len(text)) + text
+
+
+def parse_frames(nonce: bytes, data: bytes) -> tuple[list[bytes], list[str]]:
+    """The messages in what came over the job's private pipe, and what else was there, described."""
+    found: list[bytes] = []
+    while data:
+        body = data[NONCE_BYTES + _LENGTH.size :]
+        if not data.startswith(nonce) or len(data) < NONCE_BYTES + _LENGTH.size:
+            return found, [f"{len(data)} bytes that are no frame came over the job's private pipe"]
+        (size,) = _LENGTH.unpack(data[NONCE_BYTES : NONCE_BYTES + _LENGTH.size])
+        if len(body) < size:
+            return found, ["the job's frame is cut short"]
+        found.append(body[:size])
+        data = body[size:]
+    return found, []
+
+
+def write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue  # the skill closed or replaced it

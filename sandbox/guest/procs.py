@@ -1,0 +1,183 @@
+"""What runs in the container and what it left behind: processes, IPC objects, network counters. Guest side."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Collection, Iterable
+
+JOB_ID = 1000
+"""uid and gid of every job. The runner and the warm parents are 0, so that no job can signal, trace or limit them."""
+
+
+def pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def read_text(path: str) -> str:
+    """A small file of /proc as text, empty where it cannot be read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(fd, 1 << 16).decode("utf-8", "backslashreplace")
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+
+
+def _state(pid: int) -> str:
+    """The one-letter state of a process, empty when it is gone."""
+    return read_text(f"/proc/{pid}/stat").rpartition(")")[2].strip()[:1]
+
+
+def strangers(keep: Collection[int]) -> list[int]:
+    """Live processes that are not the runner's own."""
+    return [pid for pid in pids() if pid not in keep and _state(pid) not in ("", "Z", "X")]
+
+
+def describe(pid: int) -> str:
+    """The command line of a process, or its name, escaped and cut to 200 characters."""
+    line = read_text(f"/proc/{pid}/cmdline").rstrip("\0").replace("\0", " ")
+    text = line or read_text(f"/proc/{pid}/comm").strip() or "?"
+    return text.encode("unicode_escape").decode("ascii")[:200]
+
+
+def reap(keep: Collection[int]) -> list[int]:
+    """Collects dead children of PID 1; those in ``keep`` that died are returned."""
+    lost: list[int] = []
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return lost
+        if pid == 0:
+            return lost
+        if pid in keep:
+            lost.append(pid)
+
+
+def kill_jobs() -> None:
+    """Sends SIGKILL to every process of the job's uid at once, so that no fork can slip through."""
+    # With real and effective uid of the job, kill(-1) reaches just the job's processes. The saved uid stays 0, which
+    # leads back and keeps the job from limiting this process meanwhile; PID 1 cannot be killed from inside.
+    os.setresuid(JOB_ID, JOB_ID, 0)
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def kill_all(keep: Collection[int], timeout_s: float = 10.0) -> list[int]:
+    """Kills and reaps until only ``keep`` is left; what is still alive after the time."""
+    deadline = time.monotonic() + timeout_s
+    pause = 0.0002
+    while True:
+        left = strangers(keep)
+        if not left or time.monotonic() > deadline:
+            reap(())
+            return left
+        kill_jobs()
+        reap(())
+        time.sleep(pause)
+        pause = min(pause * 2, 0.02)
+
+
+# ---------------------------------------------------------------- leftovers other than processes
+
+
+def ipc_objects() -> list[str]:
+    """System V IPC objects of this namespace, one description each."""
+    found = []
+    for kind in ("shm", "sem", "msg"):
+        lines = read_text(f"/proc/sysvipc/{kind}").splitlines()[1:]
+        found += [f"{kind} key {line.split()[0]}" for line in lines if line.split()]
+    return found
+
+
+def abstract_sockets() -> list[str]:
+    names = (line.split()[-1] for line in read_text("/proc/net/unix").splitlines()[1:])
+    return [n.encode("unicode_escape").decode("ascii")[:200] for n in names if n.startswith("@")]
+
+
+def files_below(roots: Iterable[str], limit: int = 50) -> list[str]:
+    """Paths below the given directories, at most ``limit``, escaped. Links are not followed, other mounts not entered."""
+    out: list[str] = []
+    for root in roots:
+        device = os.stat(root).st_dev
+        pending = [root]
+        while pending and len(out) < limit:
+            for item in _listing(pending.pop()):
+                info = item.stat(follow_symlinks=False)
+                if info.st_dev != device:
+                    continue
+                out.append(item.path.encode("unicode_escape").decode("ascii"))
+                if item.is_dir(follow_symlinks=False) and len(item.path) < 2000:
+                    pending.append(item.path)
+                if len(out) >= limit:
+                    break
+    return out
+
+
+def _listing(path: str) -> list[os.DirEntry[str]]:
+    with os.scandir(path) as found:
+        return [item for item, _ in zip(found, range(1000), strict=False)]
+
+
+# ---------------------------------------------------------------- network
+
+
+def network_counters() -> str:
+    return read_text("/proc/net/snmp") + read_text("/proc/net/snmp6")
+
+
+_ATTEMPTS = {
+    "Ip.OutNoRoutes": "packets without a route",
+    "Ip6OutNoRoutes": "IPv6 packets without a route",
+    "Tcp.ActiveOpens": "TCP connections opened",
+    "Udp.OutDatagrams": "UDP datagrams sent",
+    "Udp6OutDatagrams": "IPv6 UDP datagrams sent",
+    "Icmp.OutMsgs": "ICMP messages sent",
+}
+
+
+def network_attempts(before: str, after: str) -> list[str]:
+    """What the counters say was tried, described; empty where nothing moved."""
+    if before == after:
+        return []
+    was, now = _counters(before), _counters(after)
+    out = []
+    for key, words in _ATTEMPTS.items():
+        count = now.get(key, 0) - was.get(key, 0)
+        if count > 0:
+            out.append(f"{count} {words}")
+    return out
+
+
+def _counters(text: str) -> dict[str, int]:
+    out: dict[str, int] = {}
+    names: list[str] = []
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 2 and not words[0].endswith(":"):
+            out[words[0]] = int(words[1])
+        elif words and words[0].endswith(":"):
+            if len(words) > 1 and words[1].lstrip("-").isdigit():
+                out.update({f"{words[0][:-1]}.{n}": int(v) for n, v in zip(names, words[1:], strict=False)})
+            else:
+                names = words[1:]
+    return out
+
+
+def oom_kills() -> int:
+    """How often the kernel killed something in this container for want of memory."""
+    text = read_text("/sys/fs/cgroup/memory/memory.oom_control") or read_text("/sys/fs/cgroup/memory.events")
+    for line in text.splitlines():
+        if line.startswith("oom_kill "):
+            return int(line.split()[1])
+    return 0

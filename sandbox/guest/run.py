@@ -1,0 +1,277 @@
+"""One run: start the job's processes, drain them, watch the clock and the client, note what is left. Guest side."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from sandbox.guest import job, procs
+from sandbox.guest.parents import Key, Parent, Parents, nonce
+
+GRACE_S = 0.25
+"""How long output may still come from other processes after a command itself has ended."""
+
+SETTLE_S = 0.05
+"""How long a process that is on its way out may take before it is called a leftover."""
+
+PRIVATE_BYTES = 16 << 20
+CHUNK = 1 << 16
+
+
+class ClientGone(Exception):
+    """The client's end of stdin is closed: nobody wants the result."""
+
+
+@dataclass
+class Sink:
+    """Drains a pipe; keeps the first ``limit`` bytes."""
+
+    fd: int
+    limit: int
+    kept: bytearray = field(default_factory=bytearray)
+    total: int = 0
+    open: bool = True
+
+    def drain(self) -> None:
+        data = os.read(self.fd, CHUNK)
+        if not data:
+            self.close()
+            return
+        self.total += len(data)
+        if len(self.kept) < self.limit:
+            self.kept += data[: self.limit - len(self.kept)]
+
+    def close(self) -> None:
+        if self.open:
+            self.open = False
+            os.close(self.fd)
+
+
+@dataclass
+class Process:
+    """One process that a warm parent made for this run."""
+
+    pid: int
+    out: Sink
+    err: Sink
+    private: Sink
+    nonce: bytes
+    cwd: str
+    status: int | None = None
+    ended_in: str = ""
+
+
+class Run:
+    """The processes of one run and the loop that serves them. ``spec`` is the client's request."""
+
+    def __init__(self, spec: dict[str, Any], parts: list[bytes], parents: Parents) -> None:
+        self.spec, self.parts, self.parents = spec, parts, parents
+        self.workdir: str = spec["workdir"]
+        self.done: list[Process] = []
+        self.ended = "exited"
+        self.fault_reached = False
+        self._live: dict[int, Process] = {}
+        self._poll = select.poll()
+        self._poll.register(0, 0)  # only the hang-up of the client
+        self._serving: dict[int, Callable[[], None]] = {0: self._client_gone}
+        self._held: list[socket.socket] = []
+        self._sinks: list[Sink] = []
+        self._deadline = 0.0
+        self._kill_at = 0.0
+        self.duration_s = 0.0
+
+    # ------------------------------------------------------------ the run as a whole
+
+    def perform(self) -> None:
+        """Runs the job to its end, its deadline or its fault. Raises ClientGone."""
+        start = time.monotonic()
+        self._deadline = start + self.spec["wall"]
+        self._kill_at = start + self.spec["kill_after"] if self.spec["kill_after"] is not None else float("inf")
+        lanes = range(self.spec["concurrent"])
+        if self.spec["kind"] == "skill":
+            self._wait([self._start(lane, None, ".") for lane in lanes])
+        else:
+            self._shell(len(lanes))
+        self.duration_s = time.monotonic() - start
+
+    def _shell(self, lanes: int) -> None:
+        cwds = ["."] * lanes
+        for command in self.spec["commands"]:
+            group = [self._start(lane, command, cwds[lane]) for lane in range(lanes)]
+            self._wait(group)
+            if self.ended != "exited":
+                return
+            cwds = [self._relative(p.ended_in) for p in group]
+
+    def _relative(self, path: str) -> str:
+        """A final directory as the start of the next command: below the workspace, else its root."""
+        if path.startswith(self.workdir + "/"):
+            return path[len(self.workdir) + 1 :]
+        return "."
+
+    # ------------------------------------------------------------ starting
+
+    def _start(self, lane: int, command: str | None, cwd: str) -> Process:
+        spec = self.spec
+        parent = self.parents.get(
+            Key(spec["hash_seed"], spec["locale"]) if command is None else Key(lane=lane)
+        )
+        self._serve(parent.line.fileno(), partial(self._parent_says, parent))
+        secret = nonce()
+        order = {
+            "kind": "skill" if command is None else "exec",
+            "argv": [] if command is None else ["/bin/bash", "-c", command],
+            "nonce": secret.hex(),
+            "cwd": cwd,
+            "probe": not self.done,
+            **{k: spec[k] for k in ("function", "trace", "env", "workdir", "umask", "cpus", "file_bytes", "watch")},
+        }
+        pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]
+        writers = [w for _, w in pipes]
+        control = self._control()
+        pid, early = parent.spawn(order, self.parts, [*writers, *([control.fileno()] if control else [])])
+        for fd in writers:
+            os.close(fd)
+        if control is not None:
+            control.close()
+        keep = spec["output"]
+        sinks = [Sink(r, limit) for (r, _), limit in zip(pipes, (keep, keep, PRIVATE_BYTES), strict=True)]
+        process = Process(pid, sinks[0], sinks[1], sinks[2], secret, cwd)
+        for sink in sinks:
+            self._serve(sink.fd, partial(self._drain, sink))
+        self._sinks += sinks
+        self._live[pid] = process
+        self.done.append(process)
+        for frame in early:
+            self._exited(frame)
+        return process
+
+    def _control(self) -> socket.socket | None:
+        """The job's end of a line over which it says that it is ready and waits; None where it may start at once."""
+        if self.spec["watch"] is None and self.spec["concurrent"] == 1:
+            return None
+        ours, theirs = socket.socketpair()
+        self._serve(ours.fileno(), partial(self._ready, ours))
+        return theirs
+
+    def _ready(self, line: socket.socket) -> None:
+        """A job's process is ready; when all of its group are, they start together."""
+        self._unserve(line.fileno())
+        data, fds, _, _ = socket.recv_fds(line, 16, 1)
+        for fd in fds:
+            self.supervise(fd)
+        if data:
+            self._held.append(line)
+        else:
+            line.close()
+        if len(self._held) == self.spec["concurrent"]:
+            for held in self._held:
+                held.sendall(b"g")
+                held.close()
+            self._held = []
+
+    def supervise(self, listener: int) -> None:
+        os.close(listener)
+
+    # ------------------------------------------------------------ serving
+
+    def _serve(self, fd: int, action: Callable[[], None]) -> None:
+        self._serving[fd] = action
+        self._poll.register(fd, select.POLLIN)
+
+    def _unserve(self, fd: int) -> None:
+        del self._serving[fd]
+        self._poll.unregister(fd)
+
+    def _client_gone(self) -> None:
+        raise ClientGone
+
+    def _drain(self, sink: Sink) -> None:
+        sink.drain()
+        if not sink.open:
+            self._unserve(sink.fd)
+
+    def _parent_says(self, parent: Parent) -> None:
+        self._exited(parent.receive())
+
+    def _exited(self, frame: dict[str, Any]) -> None:
+        process = self._live.pop(frame["exit"], None)
+        if process is not None:
+            process.status, process.ended_in = frame["status"], frame["cwd"]
+
+    def _turn(self, until: float) -> None:
+        """Serves what is ready, waiting no longer than ``until``."""
+        wait = max(0.0, until - time.monotonic())
+        for fd, _ in self._poll.poll(min(wait, 3600.0) * 1000):
+            action = self._serving.get(fd)
+            if action is not None:
+                action()
+
+    def _wait(self, group: list[Process]) -> None:
+        """Until every process of the group has ended and its pipes are closed, or time is up."""
+        grace = float("inf")
+        while True:
+            now = time.monotonic()
+            if all(p.status is not None for p in group):
+                if not any(s.open for p in group for s in (p.out, p.err)):
+                    return
+                grace = min(grace, now + GRACE_S)
+                if now >= grace:
+                    return
+            if now >= self._kill_at:
+                self.fault_reached = True
+                self._end("killed")
+                self._kill_at = float("inf")
+            elif now >= self._deadline:
+                self._end("timeout")
+                self._deadline = float("inf")
+            self._turn(min(grace, self._deadline, self._kill_at))
+
+    def _end(self, why: str) -> None:
+        self.ended = why
+        self.kill()
+
+    def kill(self) -> list[int]:
+        """Kills every process of the run; what could not be killed."""
+        return procs.kill_all(self.parents.pids())
+
+    # ------------------------------------------------------------ afterwards
+
+    def leftovers(self) -> list[list[str]]:
+        """Processes that outlived the run, described. They still run."""
+        keep = self.parents.pids()
+        deadline = time.monotonic() + SETTLE_S
+        while (left := procs.strangers(keep)) and time.monotonic() < deadline:
+            self._turn(time.monotonic() + 0.002)
+        if not left:
+            return []
+        found = [["process", procs.describe(pid)] for pid in left[:50]]
+        return found + [["abstract-socket", name] for name in procs.abstract_sockets()]
+
+    def close(self) -> None:
+        """Takes what is still in the pipes and closes every descriptor of the run."""
+        for sink in self._sinks:
+            while sink.open and select.select([sink.fd], [], [], 0)[0] and sink.total < 1 << 28:
+                sink.drain()
+            sink.close()
+        for fd in [fd for fd in self._serving if fd != 0]:
+            self._poll.unregister(fd)
+        for line in self._held:
+            line.close()
+        self._held = []
+
+    def messages(self) -> list[tuple[list[bytes], list[str]]]:
+        """Per process, what it said over its private pipe, and findings about that."""
+        out = []
+        for process in self.done:
+            found, notes = job.parse_frames(process.nonce, bytes(process.private.kept))
+            if process.private.total > len(process.private.kept):
+                notes.append("a flood of bytes came over the job's private pipe")
+            out.append((found, notes))
+        return out

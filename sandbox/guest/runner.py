@@ -1,0 +1,224 @@
+"""PID 1 of the container: keeps warm parents, prepares workspaces, runs jobs one after another, proves that it is clean.
+
+It reads requests from stdin and answers on stdout; when stdin closes it ends, and the container with it. Any doubt about
+the state of the container is said to the client, which replaces it. Guest side.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from typing import Any, NoReturn
+
+from sandbox.guest import probes, procs, tree, wire
+from sandbox.guest.parents import Key, Parents
+from sandbox.guest.run import ClientGone, Run
+from sandbox.guest.store import Store, digest, manifest
+
+
+class Runner:
+    """State that lives as long as the container."""
+
+    def __init__(self, boot: str, payload: bytes) -> None:
+        self.store = Store()
+        self.parents = Parents(boot, payload)
+        self.client_has: set[str] = set()
+        """Contents and manifests that need not be sent again."""
+        self.last: dict[str, bytes] = {}
+        self.dirty = ""
+        """Why this container must not be used again."""
+        self.scratch: list[str] = []
+        self.own_state = _own_state()
+
+    # ------------------------------------------------------------ messages
+
+    def answer(self, header: dict[str, Any], parts: list[bytes]) -> tuple[dict[str, Any], list[bytes]]:
+        kind = header["type"]
+        if kind == "hello":
+            return self._hello(header)
+        if kind == "put":
+            return self._put(header, parts)
+        if kind == "tree":
+            return {"type": "tree"}, [manifest((self.store.tree(header["name"]) or {}).values())]
+        if kind == "get":
+            return {"type": "contents", "refs": header["refs"]}, [self.last[ref] for ref in header["refs"]]
+        return self._run(header, parts)
+
+    def _hello(self, header: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+        self.scratch = header["scratch"]
+        parent = self.parents.get(Key())
+        return {"type": "hello", **probes.all_probes(header, parent.hello)}, []
+
+    def _put(self, header: dict[str, Any], parts: list[bytes]) -> tuple[dict[str, Any], list[bytes]]:
+        for ref, content in zip(header["refs"], parts, strict=False):
+            self.store.put(ref, content)
+            self.client_has.add(ref)
+        if header["manifest"]:
+            self.client_has.add(self.store.put_manifest(parts[-1]))
+        return {"type": "ok"}, []
+
+    def _run(self, header: dict[str, Any], parts: list[bytes]) -> tuple[dict[str, Any], list[bytes]]:
+        if self.dirty:
+            return {"type": "unclean", "why": self.dirty}, []
+        base = self.store.tree(header["base"])
+        if base is None:
+            return {"type": "need", "manifest": True, "refs": []}, []
+        missing = self.store.missing(base.values())
+        if missing:
+            return {"type": "need", "manifest": False, "refs": missing}, []
+        return self._perform(header, parts, base)
+
+    # ------------------------------------------------------------ one run
+
+    def _perform(
+        self, spec: dict[str, Any], parts: list[bytes], base: dict[str, tree.WireEntry]
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        try:
+            self._prepare(spec, base)
+        except OSError as error:
+            self.dirty = f"the workspace could not be prepared: {error}"
+            return {"type": "no-room", "why": str(error)}, []
+        if spec["delay"]:
+            time.sleep(spec["delay"])
+        network, ooms = procs.network_counters(), procs.oom_kills()
+        run = Run(spec, parts, self.parents)
+        run.perform()
+        result: dict[str, Any] = {"type": "result", "leftovers": run.leftovers() if run.ended == "exited" else []}
+        survivors = run.kill()
+        if survivors:
+            self.dirty = f"processes {survivors} could not be killed"
+        run.close()
+        if run.ended == "exited" and procs.oom_kills() > ooms:
+            run.ended = "oom"
+        result["network"] = procs.network_attempts(network, procs.network_counters())
+        self._note_traces(result, spec)
+        return self._result(run, result, base)
+
+    def _prepare(self, spec: dict[str, Any], base: dict[str, tree.WireEntry]) -> None:
+        os.setegid(procs.JOB_ID)
+        os.seteuid(procs.JOB_ID)
+        try:
+            tree.materialise(spec["workdir"], base.values(), self._content, spec["order"])
+            os.makedirs(spec["env"]["HOME"], 0o755, exist_ok=True)
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+
+    def _content(self, ref: str) -> bytes:
+        content = self.store.get(ref)
+        assert content is not None, "asked for before the run"
+        return content
+
+    def _note_traces(self, result: dict[str, Any], spec: dict[str, Any]) -> None:
+        """Files and IPC objects that the run left outside its workspace. IPC objects cannot all be removed: replace."""
+        kinds = {"/dev/shm": "shm", "/dev/mqueue": "mqueue"}
+        for path in procs.files_below(p for p in self.scratch if p != spec["workdir"]):
+            kind = next((k for prefix, k in kinds.items() if path.startswith(prefix)), "file")
+            if path != spec["env"]["HOME"]:
+                result["leftovers"].append([kind, path])
+        objects = procs.ipc_objects()
+        if objects:
+            self.dirty = "System V IPC objects were left"
+            result["leftovers"] += [["sysv-ipc", o] for o in objects]
+
+    def _result(
+        self, run: Run, result: dict[str, Any], base: dict[str, tree.WireEntry]
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        parts: list[bytes] = []
+        result["steps"] = []
+        for process, (frames, notes) in zip(run.done, run.messages(), strict=True):
+            parts += [bytes(process.out.kept), bytes(process.err.kept), *frames]
+            step = {"status": process.status, "out": process.out.total, "err": process.err.total, "cwd": process.cwd}
+            result["steps"].append({**step, "frames": len(frames), "notes": notes})
+        scan = tree.Scan(run.workdir, base, self.store.get)
+        text = manifest(scan.entries)
+        name = digest(text)
+        self.last = scan.contents
+        fresh = [ref for ref in scan.contents if ref not in self.client_has]
+        for ref, content in scan.contents.items():
+            self.store.put(ref, content)
+        result |= {
+            "post": name,
+            "post_sent": name not in self.client_has,
+            "fresh": fresh,
+            "scan_findings": scan.findings,
+            "ended": run.ended,
+            "fault_reached": run.fault_reached,
+            "duration_s": run.duration_s,
+        }
+        parts += [scan.contents[ref] for ref in fresh]
+        if result["post_sent"]:
+            parts.append(text)
+        self.client_has.update(fresh, [self.store.put_manifest(text)])
+        return result, parts
+
+    # ------------------------------------------------------------ between runs
+
+    def clean(self, workdir: str) -> None:
+        """Empties every writable place and looks whether only the runner's own is left; sets ``dirty`` otherwise."""
+        if self.dirty:
+            return
+        try:
+            for place in {workdir, *self.scratch}:
+                tree.wipe(place)
+            _restore(workdir)
+        except tree.TooMuch as much:
+            self.dirty = str(much)
+        except OSError as error:
+            self.dirty = f"{error.filename or workdir} could not be emptied: {error.strerror}"
+        strangers = procs.strangers(self.parents.pids())
+        if strangers:
+            self.dirty = f"process {procs.describe(strangers[0])} is not ours"
+        if _own_state() != self.own_state:
+            self.dirty = "the runner's own limits have changed"
+        self.store.trim()
+
+
+def _own_state() -> tuple[Any, ...]:
+    kinds = (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CPU, resource.RLIMIT_AS)
+    limits = [resource.getrlimit(k) for k in kinds]
+    return (*limits, tuple(sorted(os.sched_getaffinity(0))), os.getpriority(os.PRIO_PROCESS, 0))
+
+
+def _restore(workdir: str) -> None:
+    """Gives the root of a workspace its owner, mode and attributes back."""
+    os.chown(workdir, procs.JOB_ID, procs.JOB_ID)
+    os.chmod(workdir, 0o755)
+    for name in os.listxattr(workdir):
+        if name.startswith("user."):
+            os.removexattr(workdir, name)
+
+
+def _stdin(count: int) -> bytes:
+    chunks = []
+    while count:
+        chunk = os.read(0, min(count, 1 << 20))
+        if not chunk:
+            raise ClientGone
+        chunks.append(chunk)
+        count -= len(chunk)
+    return b"".join(chunks)
+
+
+def _stdout(data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]
+
+
+def main(boot: str, payload: bytes) -> NoReturn:
+    """Serves until the client is gone."""
+    os.umask(0)
+    os.chdir("/")
+    try:
+        runner = Runner(boot, payload)
+        while True:
+            header, parts = wire.read_frame(_stdin)
+            reply, reply_parts = runner.answer(header, parts)
+            _stdout(wire.encode(reply, reply_parts))
+            if reply["type"] == "result":
+                runner.clean(header["workdir"])
+    except (ClientGone, BrokenPipeError):
+        sys.exit(0)

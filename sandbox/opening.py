@@ -1,0 +1,65 @@
+"""Opens a sandbox: connects, sweeps, starts one container to see what this engine and image can do."""
+
+from __future__ import annotations
+
+from sandbox import owner
+from sandbox.container import LABEL, ContainerSpec
+from sandbox.engine import Engine
+from sandbox.image import current_tag
+from sandbox.image_store import open_images
+from sandbox.interface import Cause, SandboxError, SandboxInfo
+from sandbox.pool import DockerSandbox, default_workers
+from sandbox.worker import Live
+
+
+def open_sandbox(
+    *, image: str | None = None, runtime: str | None = None, workers: int | None = None, host: str | None = None
+) -> DockerSandbox:
+    """Connects to a Docker Engine and proves that the image works there.
+
+    Args:
+        image: Name of an image; None = the one whose tag is the digest of the project's recipe.
+        runtime: Another OCI runtime, such as ``runsc``.
+        workers: Containers a session has at most; None = one for each core.
+        host: ``unix://`` or ``tcp://`` address; None = ``DOCKER_HOST``, else the local engine.
+
+    Raises:
+        SandboxError: no engine, no image, or an option that had no effect. Nothing falls back to the host.
+    """
+    engine = Engine(host)
+    try:
+        engine.sweep()
+        name = image or _recipe_tag(host)
+        identity, labels = engine.image(name)
+        spec = ContainerSpec(image=identity, runtime=runtime, labels={LABEL: owner.label()})
+        info = _look(engine, spec, name, labels)
+    except BaseException:
+        engine.close()
+        raise
+    return DockerSandbox(engine, spec, info, workers or default_workers())
+
+
+def _recipe_tag(host: str | None) -> str:
+    with open_images(host) as store:
+        tag = current_tag(store)
+    if tag is None:
+        raise SandboxError(Cause.IMAGE_MISSING, "the sandbox image has not been built here", "Run `assay engine image`")
+    return tag
+
+
+def _look(engine: Engine, spec: ContainerSpec, name: str, labels: dict[str, str]) -> SandboxInfo:
+    live = Live(engine, spec)
+    try:
+        hello = live.hello
+    finally:
+        live.stop()
+    able: dict[str, str] = hello["able"]
+    return SandboxInfo(
+        runtime=spec.runtime or "runc",
+        image=name,
+        inventory=labels.get("assay.inventory", spec.image),
+        engine=engine.describe(),
+        kernel=hello["kernel"],
+        probes={k: not why for k, why in able.items()},
+        why_not={k: why for k, why in able.items() if why},
+    )
