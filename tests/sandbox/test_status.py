@@ -114,7 +114,7 @@ def test_probes_that_fail_say_why() -> None:
         (ConnectionRefusedError(111, "Connection refused"), Cause.ENGINE_MISSING),
         (ConnectionResetError(104, "Connection reset by peer"), Cause.ENGINE_LOST),
         (urllib3.exceptions.ProtocolError("Connection broken"), Cause.ENGINE_LOST),
-        (docker.errors.DockerException("client version 1.40 is too old. Minimum supported API version is 1.44"), Cause.ENGINE_OLD),
+        (docker.errors.DockerException("client version 1.40 is too old. Minimum supported is 1.44"), Cause.ENGINE_OLD),
         (docker.errors.APIError("x", explanation="write /var/lib/docker: no space left on device"), Cause.DISK),
         (docker.errors.ImageNotFound("x", explanation="No such image: a:b"), Cause.IMAGE_MISSING),
     ],
