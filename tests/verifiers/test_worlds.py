@@ -1,0 +1,149 @@
+"""Templates, tokens and plans: generated situations from the grammar of the evidence."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.interface import Entry, Snapshot
+from verifiers.oracle import Expectation
+from verifiers.worlds.differential import Plan, plans, realise
+from verifiers.worlds.draw import draw, shrink
+from verifiers.worlds.grammar import grammar
+from verifiers.worlds.renaming import expected_under, renamable, renamings
+from verifiers.worlds.shelltext import characters, in_context, meaning, splice
+from verifiers.worlds.template import templates
+from verifiers.worlds.tokens import fresh_words, substitute
+
+import random
+
+words = st.text(st.characters(codec="ascii", exclude_characters="\0"), min_size=1, max_size=8).filter(lambda s: "\n" not in s)
+
+
+@given(words, st.sampled_from(["bare", "single", "double"]))
+def test_a_spliced_value_means_itself(value: str, context: str) -> None:
+    """A value put into any quoting context reaches the command unchanged (asked of a real shell)."""
+    text = {"bare": "printf %s XX", "single": "printf %s 'XX'", "double": 'printf %s "XX"'}[context]
+    at = next(i for i, c in enumerate(characters(text)) if c.value == "X")
+    command = splice(text, [(at, at + 2, value)])
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+    assert done.stdout.decode() == value
+
+
+@pytest.mark.parametrize(("a", "b"), [("cat 'x y'", 'cat "x y"'), ("cat x\\ y", "cat 'x y'"), ("echo a.b", "echo 'a.b'")])
+def test_quoting_does_not_change_meaning(a: str, b: str) -> None:
+    """Texts that differ only in how they quote mean the same."""
+    assert meaning(a) == meaning(b)
+
+
+@pytest.mark.parametrize(("a", "b"), [("ls *.x", "ls '*.x'"), ('echo "$a"', "echo '$a'"), ("a b", "'a b'")])
+def test_active_characters_differ_from_quoted_ones(a: str, b: str) -> None:
+    """A glob, an expansion and a word break are not their quoted selves."""
+    assert meaning(a) != meaning(b)
+
+
+def test_holes_are_found_by_reading_traces_side_by_side() -> None:
+    """A value is a hole where it varies with its parameter; the same letters elsewhere are literals."""
+    found = templates([(("cat *.c | wc -c",), {"ext": "c"}), (("cat *.html | wc -c",), {"ext": "html"})])
+    assert found[0].fill({"ext": "zz"}) == ("cat *.zz | wc -c",)
+    assert found[1].fill({"ext": "c"}) == ("cat *.c | wc -c",)
+
+
+def test_equal_parameters_are_ambiguous() -> None:
+    """Two parameters that always have the same value leave no single reading."""
+    found = templates([(("ls a",), {"x": "a", "y": "a"}), (("ls b",), {"x": "b", "y": "b"})])
+    assert not found[0].parameters
+
+
+def test_a_trace_alone_gets_holes_at_whole_words_only() -> None:
+    """Without a companion only unmistakable places are holes."""
+    one = templates([(("find testbed -name '*.php'",), {"root": "testbed", "ext": "php", "n": "1"})])[0]
+    assert one.fill({"root": "k", "ext": "c", "n": "2"}) == ("find k -name '*.c'",)
+    assert templates([(("cat cat.txt",), {"name": "cat"})])[0].parameters == frozenset()
+
+
+@given(st.lists(st.sampled_from(["mv a b", "cp 'x y' z", "sed s/q/r/ f", "echo $HOME; ls"]), min_size=1, max_size=3))
+def test_filling_with_the_own_arguments_gives_the_own_commands(commands: list[str]) -> None:
+    """Template and binding regenerate a trace's own commands."""
+    args = {"a": "x y", "b": "f"}
+    for t in templates([(tuple(commands), args)]):
+        assert tuple(meaning(c) for c in t.fill(args)) == tuple(meaning(c) for c in commands)
+
+
+def expectation(base: dict[str, bytes], post: dict[str, bytes]) -> Expectation:
+    def tree(files: dict[str, bytes]) -> Snapshot:
+        return Snapshot({p: Entry("file", 0o644, c) for p, c in files.items()})
+
+    return Expectation(tree(base), tree(post), frozenset(), "", True, (0,), (True,))
+
+
+def rename_grammar():  # type: ignore[no-untyped-def]  # a fixture's shape
+    base = {"a.txt": b"1\n2\n", "sub/b c.txt": b"x", "keep.md": b"m"}
+    post = {"a.md2": b"1\n2\n", "sub/b c.txt": b"x", "keep.md": b"m"}
+    commands = ('for f in *.txt; do mv "$f" "${f%.txt}.md2"; done',)
+    t = templates([(commands, {"old": "txt", "new": "md2"}), ((commands[0].replace("txt", "log").replace("md2", "cfg"),), {"old": "log", "new": "cfg"})])
+    return grammar("t-1", {"old": "txt", "new": "md2"}, t[0], expectation(base, post))
+
+
+def test_the_empty_plan_is_the_recorded_trace() -> None:
+    """Nothing varied gives the recorded base, arguments and commands."""
+    g = rename_grammar()
+    world = realise(g, Plan())
+    assert world is not None
+    assert (world.base, dict(world.args), world.commands, world.varied) == (g.base, dict(g.args), g.template.commands, frozenset())
+
+
+def test_plans_keep_base_arguments_and_commands_together() -> None:
+    """Renaming an extension renames it in the base, in the argument and in the commands, and nowhere else."""
+    g = rename_grammar()
+    index = [t for t, _ in g.bound].index("txt")
+    world = realise(g, Plan(rename_bound=(index,)))
+    assert world is not None
+    new = world.args["old"]
+    assert {p.rpartition(".")[2] for p in world.base if world.base[p].type == "file"} == {new, "md"}
+    assert str(new) in world.commands[0]
+    assert "txt" not in world.commands[0]
+    assert world.varied == {"old"}
+
+
+def test_drawing_is_repeatable() -> None:
+    """The same seed draws the same plans, and more than a few different ones."""
+    g = rename_grammar()
+    assert draw(plans(g), 30, 5) == draw(plans(g), 30, 5)
+    assert len(draw(plans(g), 30, 5)) > 10
+
+
+def test_shrinking_keeps_only_what_matters() -> None:
+    """A plan that fails because of one copy shrinks to that copy."""
+    plan = Plan(rename_free=(0, 1), copies=((0, 0), (1, 0)), drops=(0,), salt=2)
+    small = shrink(plan, lambda p: (1, 0) in p.copies, budget=50)
+    assert small == Plan(copies=((1, 0),), salt=2)
+
+
+def test_renaming_renames_the_result_too() -> None:
+    """The expected tree of a hostile renaming is the renamed recorded one."""
+    g = rename_grammar()
+    r = renamable(g)
+    assert "a" in r.free
+    for n in draw(renamings(g, r), 20, 3):
+        x = expected_under(g.expectation, n.names)
+        if x is not None and "a" in n.names:
+            assert n.names["a"] + ".txt" in x.base
+            assert n.names["a"] + ".md2" in x.tree
+
+
+@given(st.integers(0, 10_000))
+def test_fresh_words_are_fresh(seed: int) -> None:
+    """New words occur nowhere in what is taken, nor in each other."""
+    out = fresh_words(random.Random(seed), "bad dog BADEN", 8)
+    assert not any(w in "bad dog baden" for w in out)
+    assert not any(a != b and a in b for a in out for b in out)
+
+
+def test_substitution_is_by_whole_token() -> None:
+    """A short token is not renamed inside longer words unless told."""
+    assert substitute("c cat a.c", {"c": "zz"}) == "zz cat a.zz"
+    assert substitute("xbazx baz", {"baz": "qq"}, inside=frozenset({"baz"})) == "xqqx qq"
