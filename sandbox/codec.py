@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -133,7 +134,23 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         args = json.dumps(dict(job.args)).encode("ascii")
         header |= {"kind": "skill", "function": job.function, "trace": job.trace_lines}
         return header, [job.source.encode("utf-8", "surrogateescape"), args]
-    return {**header, "kind": "shell", "commands": list(job.commands)}, []
+    return {**header, "kind": "shell", "commands": [whole(c) for c in job.commands]}, []
+
+
+_HEREDOC = re.compile(r"<<(-?)\s*(['\"\\\\]?)([^\s'\"|&;<>()]+)")
+
+
+def whole(command: str) -> str:
+    """The text for ``bash -c`` that keeps Bash itself alive until the end, so that its last directory can be seen.
+
+    Bash becomes its last simple command (``mkdir -p a/b`` changes directory in its own process then) unless text follows
+    it. Two newlines are such text, and mean nothing, except behind a backslash and in a here-document that has no end.
+    """
+    lines = command.split("\n")
+    open_ended = any(
+        not any((line.lstrip("\t") if dash else line) == word for line in lines) for dash, _, word in _HEREDOC.findall(command)
+    )
+    return command if open_ended or command.endswith("\\") else command + "\n\n"
 
 
 # ---------------------------------------------------------------- answers
