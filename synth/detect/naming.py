@@ -14,17 +14,17 @@ from synth.redact import redact
 MAX_WORDS = 5
 MAX_LENGTH = 48
 _FILLER_TEXT = """
-all every each any there here under below above within inside into onto then than how many much what which whose who where when
-also just only please currently current using use used make sure need want given following have has get let me them their its
-one own same other another those these print show
+all every each any there here under below above within inside into onto then than how many much what which whose who where
+when also just only please currently current using use used make sure need want given following have has get let me them their
+its one own same other another those these print show
 """
 _FILLER = frozenset(_FILLER_TEXT.split())
 _VERB_TEXT = """
-add append archive back bundle calculate change check clean clear collect combine compress compute concatenate convert copy count
-create cut delete dereference display download drop encode extract fetch fill filter find fix format generate group insert install
-join link list locate lock lowercase merge mirror move normalise normalize pack prefix prepare prepend print purge put read release
-remove rename replace report reset restore reverse rotate scaffold search set sort split strip substitute sum summarise summarize
-swap sync tag tail touch transform trim truncate unpack update uppercase write
+add append archive back bundle calculate change check clean clear collect combine compress compute concatenate convert copy
+count create cut delete dereference display download drop encode extract fetch fill filter find fix format generate group
+insert install join link list locate lock lowercase merge mirror move normalise normalize pack prefix prepare prepend print
+purge put read release remove rename replace report reset restore reverse rotate scaffold search set sort split strip
+substitute sum summarise summarize swap sync tag tail touch transform trim truncate unpack update uppercase write
 """
 _VERBS = frozenset(_VERB_TEXT.split())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +148,7 @@ def test_the_corpus_groups_by_task() -> None:
     traces = load_traces(TRACES / "traces.jsonl")
     family = {t.task_id: labels[t.task_id]["task_family"] for t in traces}
     patterns = detect(traces)
-    pairs = [
-        (family[a.task_id], family[b.task_id]) for p in patterns for a in p.traces for b in p.traces if a.task_id < b.task_id
-    ]
+    pairs = [(family[a.task_id], family[b.task_id]) for p in patterns for a, b in combinations(p.traces, 2)]
     frequent = Counter(family[t.task_id] for t in traces if t.success)
     wanted = {f for f, n in frequent.items() if n >= 3}
     assert sum(a == b for a, b in pairs) / len(pairs) >= 0.98
@@ -168,8 +167,8 @@ def test_names_are_distinct_identifiers() -> None:
 def entry(pattern_traces: list[ExecutionTrace], **more: Any) -> RegistryEntry:
     fields: dict[str, Any] = {"status": "active", "metadata": {"evidence": evidence_keys(pattern_traces)}, **more}
     return RegistryEntry(
-        name="rename_file", version="v", score=0.5, estimate=0.6, description="Rename files.", registered_at=START, report_sha256="r",
-        path="p", **fields,
+        name="rename_file", version="v", score=0.5, estimate=0.6, description="Rename files.",
+        registered_at=START, report_sha256="r", path="p", **fields,
     )  # fmt: skip
 
 
@@ -186,10 +185,6 @@ def test_more_of_a_registered_task_is_recognised() -> None:
 def test_an_entry_without_kept_evidence_is_matched_by_its_words() -> None:
     """A foreign skill of the same description."""
     (again,) = detect(RENAMES)
-    named = entry(
-        [],
-        metadata={},
-    )
     same = RegistryEntry(again.task_category, "v", "active", 0.5, 0.6, "x", START, "r", "p")
     assert match_existing(again, [same]) is same
 
