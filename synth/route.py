@@ -14,6 +14,7 @@ from pathlib import Path
 
 from synth.registry import Registry
 from synth.registry.indexing import EXTENSION_WORD, mentions_extension, words
+from synth.registry.vocabulary import synonyms
 from verifiers.interface import ConfigError
 
 SEEDS_PER_SCORE = 5
@@ -21,6 +22,8 @@ _WEIGHTS = (0.0, 4.0, 3.0, 1.0, 3.0, 0.7)
 """Of the index's columns: (exact name), name, description, parameters, tasks, concepts."""
 _CANDIDATES = 40
 _DRAWS = 400
+_CREDITS = (1.0, 0.6, 0.6, 0.3)
+"""What a word counts when the skill's texts say it, or a synonym; when only its commands mean it, or a synonym."""
 _MIN_COVERAGE = 0.2
 """A skill that shares less than this part of the question's weight is not offered at all."""
 _STOP_WORDS = """
@@ -178,29 +181,41 @@ class RouteIndex:
         if not terms:
             return []
         database = self.registry.database
-        match = " OR ".join(f'"{t}"' for t in terms)
+        others = {t: synonyms(t) for t in terms}
+        match = " OR ".join(f'"{t}"' for t in dict.fromkeys([*terms, *(s for t in terms for s in sorted(others[t]))]))
         columns = ", ".join(str(w) for w in _WEIGHTS)
         rows = database.read(
             f"SELECT rowid, skill, description, -bm25(skill_text, {columns}) AS rank FROM skill_text WHERE skill_text MATCH ?"
             f" ORDER BY rank DESC, skill LIMIT {_CANDIDATES}", match,
         )  # fmt: skip
         total = int(database.read("SELECT count(*) FROM indexed")[0][0])
-        where = {
-            t: {int(r[0]) for r in database.read("SELECT rowid FROM skill_text WHERE skill_text MATCH ?", f'"{t}"')}
-            for t in terms
-        }
-        weights = {t: _word_weight(len(hits), total) for t, hits in where.items()}
+        hits = {t: self._hits(t, sorted(others[t])) for t in terms}
+        weights = {t: _word_weight(len(frozenset().union(*hits[t])), total) for t in terms}
         arms = self.arms([str(r["skill"]) for r in rows])
         best = max((float(r["rank"]) for r in rows), default=1.0)
         out: list[_Candidate] = []
         for row in rows:
-            hit = [t for t in terms if int(row["rowid"]) in where[t]]
-            coverage = sum(weights[t] for t in hit) / sum(weights.values())
+            at = int(row["rowid"])
+            credit = {t: max((c for c, rows in zip(_CREDITS, hits[t], strict=True) if at in rows), default=0.0) for t in terms}
+            hit = [t for t in terms if credit[t] > 0.0]
+            coverage = sum(weights[t] * credit[t] for t in terms) / sum(weights.values())
             if coverage >= _MIN_COVERAGE and any(t != EXTENSION_WORD for t in hit):
                 name = str(row["skill"])
                 relevance = max(float(row["rank"]), 0.0) / best if best > 0 else 1.0
                 out.append(_Candidate(name, str(row["description"]), relevance, coverage, arms[name], tuple(hit), tuple(terms)))
         return sorted(out, key=lambda c: (-c.weight * c.arm.mean, c.skill))
+
+    def _hits(self, term: str, others: Sequence[str]) -> tuple[frozenset[int], ...]:
+        """Texts that say this word, or another for the same, themselves; then those whose commands alone do."""
+        near = " OR ".join(f'"{t}"' for t in others)
+        said, meant = "{name description parameters tasks}", "{concepts}"
+        queries = (f'{said} : "{term}"', f"{said} : ({near})", f'{meant} : "{term}"', f"{meant} : ({near})")
+        return tuple(self._rows(query) if near or "()" not in query else frozenset() for query in queries)
+
+    def _rows(self, query: str) -> frozenset[int]:
+        return frozenset(
+            int(r[0]) for r in self.registry.database.read("SELECT rowid FROM skill_text WHERE skill_text MATCH ?", query)
+        )
 
     def arms(self, names: Sequence[str]) -> dict[str, Arm]:
         """What is known of each skill: seeds from bench or measured score, and the outcomes reported for its active version."""
@@ -292,7 +307,7 @@ class _Candidate:
     @property
     def weight(self) -> float:
         """What the words say; squared, so that a better record outweighs a slightly better match and not a much better one."""
-        return (self.relevance * self.coverage) ** 2
+        return float(self.coverage**3 * math.sqrt(self.relevance))
 
     def match(self, probability: float) -> Match:
         said = [t for t in self.terms if t != EXTENSION_WORD]

@@ -11,11 +11,15 @@ from sandbox.interface import SandboxInfo
 from synth.interface import Draft
 from synth.registry.errors import NotAccepted
 from synth.registry.receipt import canonical, plain, traces_sha256
-from verifiers.interface import EvidenceError, Report, Verdict, merge
+from verifiers.interface import Args, EvidenceError, Report, Verdict, merge
 from verifiers.score import recompute
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 """A Python identifier in lower case, short enough for a suffix and for every format we export to (64 characters)."""
+
+
+ADVISORY = frozenset({"mutants-killed"})
+"""Checks that weigh the evidence and may be inconclusive in a report that passes (SEMANTICS §1)."""
 
 
 class Inconclusive(NotAccepted):
@@ -58,7 +62,7 @@ def _check_verdict(report: Report) -> None:
         raise Inconclusive("the report says INCONCLUSIVE: nothing is registered for lack of evidence", advice, report.name)
     if report.partial:
         raise Inconclusive("the report is partial: some required checks were left out", advice, report.name)
-    judged = [c.verdict for c in report.checks if c.verdict is not None]
+    judged = [c.verdict for c in report.checks if c.verdict is not None and (c.id not in ADVISORY or c.verdict is Verdict.FAIL)]
     if merge(judged) is not Verdict.PASS:
         raise NotAccepted(
             "the report says PASS and its checks do not", "Verify the draft again; do not edit reports", report.name
@@ -114,15 +118,25 @@ def _check_bytes(draft: Draft, report: Report) -> None:
         )
     strangers = sorted(set(draft.bindings) - known)
     if strangers:
-        raise NotAccepted(
-            f"there is a binding for {strangers[0]!r} and no such trace",
-            "Remove the binding or add its trace, and verify again",
-            draft.name,
-        )
-    if canonical(plain(draft.bindings)) != canonical(plain(report.bindings)):
+        what = f"there is a binding for {strangers[0]!r} and no such trace"
+        raise NotAccepted(what, "Remove the binding or add its trace, and verify again", draft.name)
+    _check_bindings(draft, report)
+
+
+def _check_bindings(draft: Draft, report: Report) -> None:
+    """What was judged is what the draft says; it may say more only about traces that were not judged."""
+    judged, said = _bindings(report.bindings), _bindings(draft.bindings)
+    unjudged = set(report.evidence.unusable) | set(report.excluded)
+    if any(said.get(task) != args for task, args in judged.items()) or set(said) - set(judged) - unjudged:
         raise NotAccepted(
             "the report is about other bindings", "Bindings were edited after verification: verify again", draft.name
         )
+    if not judged:
+        raise Inconclusive("no trace was judged: the report has no bindings", "Verify the draft again", draft.name)
+
+
+def _bindings(bindings: Mapping[str, Args]) -> dict[str, bytes]:
+    return {task: canonical(plain(args)) for task, args in bindings.items()}
 
 
 def _check_surroundings(report: Report, sandbox: SandboxInfo | None, tools: Mapping[str, str] | None) -> None:

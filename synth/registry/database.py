@@ -157,9 +157,7 @@ class Database:
         return found
 
     def _unusable(self, error: sqlite3.Error) -> RegistryUnusable:
-        advice = (
-            "Free some space" if "full" in str(error) else "Check that the directory exists, is writable and is on a local disk"
-        )
+        advice = "Free some space, or check that the directory exists, is writable and is on a local disk"
         return RegistryUnusable(f"the registry's database cannot be used ({error})", advice, self.path)
 
     @contextmanager

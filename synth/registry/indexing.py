@@ -7,75 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 
 from synth.interface import Draft
+from synth.registry.vocabulary import PROGRAM_WORDS
 from verifiers.subject import parse_subject
-
-_PROGRAM_WORDS = {
-    "mv": "rename move change",
-    "rename": "rename change",
-    "cp": "copy duplicate backup save",
-    "rm": "delete remove erase drop",
-    "rmdir": "delete remove empty directory",
-    "unlink": "delete remove",
-    "mkdir": "create make directory folder",
-    "touch": "create make empty file",
-    "ln": "link symlink shortcut",
-    "chmod": "permission mode executable change",
-    "chown": "owner ownership change",
-    "cat": "show print concatenate join merge",
-    "head": "first beginning top",
-    "tail": "last end bottom",
-    "wc": "count number size lines words",
-    "sort": "sort order arrange",
-    "uniq": "unique duplicate distinct dedupe",
-    "cut": "column field extract",
-    "paste": "join column merge combine",
-    "join": "join merge combine",
-    "grep": "search find match filter contain",
-    "find": "search find locate list",
-    "ls": "list show",
-    "sed": "replace substitute edit change",
-    "tr": "translate replace convert character case",
-    "awk": "column field sum extract compute",
-    "jq": "json query field key",
-    "tar": "archive pack bundle extract unpack compress",
-    "zip": "zip archive pack compress",
-    "unzip": "unzip extract unpack",
-    "gzip": "compress zip gz",
-    "gunzip": "decompress uncompress extract gz",
-    "bzip2": "compress bz2",
-    "xz": "compress xz",
-    "diff": "difference compare change",
-    "cmp": "compare difference",
-    "comm": "compare common",
-    "patch": "patch apply change",
-    "split": "split divide chunk",
-    "csplit": "split divide",
-    "du": "size disk usage",
-    "stat": "size mode information",
-    "sha256sum": "checksum hash digest",
-    "md5sum": "checksum hash digest",
-    "git": "git repository commit version",
-    "sqlite3": "database sql table query",
-    "make": "build compile target",
-    "dos2unix": "line endings convert windows",
-    "unix2dos": "line endings convert windows",
-    "base64": "encode decode",
-    "openssl": "encrypt hash certificate",
-    "nl": "number lines",
-    "rev": "reverse",
-    "tac": "reverse lines",
-    "shuf": "shuffle random",
-    "fold": "wrap width",
-    "fmt": "wrap format",
-    "column": "align table format",
-    "tee": "write save",
-    "seq": "number sequence range",
-    "basename": "name suffix",
-    "file": "type kind",
-    "date": "date time",
-    "bc": "calculate compute sum",
-}
-"""What people say for what a program does. Source: the programs' one-line descriptions (whatis), shortened."""
 
 EXTENSION_WORD = "extensiontoken"
 """Stands for "some file extension" in texts and questions: a skill learned on html and txt is meant for md too."""
@@ -105,7 +38,7 @@ def concepts(commands: Iterable[str]) -> str:
     found: dict[str, None] = {}
     for command in commands:
         for word in re.findall(r"[A-Za-z][A-Za-z0-9_]*", command):
-            for meaning in _PROGRAM_WORDS.get(word, "").split():
+            for meaning in PROGRAM_WORDS.get(word, "").split():
                 found.setdefault(meaning)
     return " ".join(found)
 
@@ -114,11 +47,19 @@ def texts(name: str, draft: Draft) -> tuple[str, str, str, str, str]:
     """The five columns of the index: name, description, parameters, tasks, concepts."""
     subject = parse_subject(draft.source, f"{name}/skill.py")
     parameters = " ".join(" ".join(words(f"{p.name} {p.description}")) for p in subject.parameters)
-    tasks = " ".join(dict.fromkeys(t.task_description for t in draft.evidence))
+    told = " ".join(dict.fromkeys(t.task_description for t in draft.evidence))
+    given = _words_of_values(draft)
+    tasks = " ".join(w for w in words(told) if w not in given)
     meanings = concepts(c for t in draft.evidence for c in t.commands)
-    if mentions_extension(tasks) or mentions_extension(subject.description):
-        meanings += f" {EXTENSION_WORD} extension suffix"
+    if mentions_extension(told) or mentions_extension(subject.description):
+        meanings += f" {EXTENSION_WORD}"
     return " ".join(words(name)), subject.description, parameters, tasks, meanings
+
+
+def _words_of_values(draft: Draft) -> set[str]:
+    """Words that one call was about (``hosts``, ``2023``), not the task: a question with other values is as good."""
+    values = [v for args in draft.bindings.values() for v in args.values() if isinstance(v, str | int)]
+    return {w for v in values for w in words(str(v))}
 
 
 def put(db: sqlite3.Connection, name: str, draft: Draft) -> None:

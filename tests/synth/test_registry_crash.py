@@ -1,0 +1,55 @@
+"""SIGKILL at any moment, two writers at once, a full disk: the registry opens, shows only whole versions, and loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+RIG = Path(__file__).with_name("crash_rig.py")
+ROOT = RIG.parents[2]
+
+
+def run(mode: str, where: Path, amount: str, *before: str) -> dict[str, Any]:
+    paths = os.pathsep.join((str(ROOT), str(RIG.parent)))
+    done = subprocess.run(
+        [*before, sys.executable, str(RIG), mode, str(where), amount],
+        capture_output=True, text=True, timeout=300, check=False, env={**os.environ, "PYTHONPATH": paths},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_killed_writer_leaves_nothing_half_done(tmp_path: Path) -> None:
+    """100 kills at random moments; after each one everything promised is there, whole, and nothing else is."""
+    found = run("kill", tmp_path / "r", "100")
+    assert found["problems"] == []
+    assert found["promised"] > 20
+
+
+def test_two_processes_register_at_once(tmp_path: Path) -> None:
+    """Skills of one name get names of their own, equal skills stay one, and nobody fails."""
+    found = run("race", tmp_path / "r", "15")
+    assert found == {"codes": [0, 0], "names": 45, "versions": 45, "intact": True}
+
+
+def check_full(found: dict[str, Any]) -> None:
+    assert found["done"] > 3
+    assert "ree some space" in found["refused"]
+    assert found["shown_while_full"] == found["done"]
+    assert (found["lost"], found["extra"], found["intact"], found["routed"]) == ([], [], True, True)
+    assert (found["final"], found["unnamed"]) == (found["done"] + 1, [])
+
+
+def test_a_full_disk_refuses_new_skills_and_keeps_the_old_ones(tmp_path: Path) -> None:
+    """A small file system filled to the last byte: reading and routing go on, and so does writing once there is room."""
+    check_full(run("full", tmp_path, "tmpfs", "unshare", "-rm"))
+
+
+def test_files_that_cannot_grow_lose_nothing(tmp_path: Path) -> None:
+    """The same with a limit on file sizes, which needs no rights: a transaction that cannot be written is undone."""
+    check_full(run("full", tmp_path, "limit"))
