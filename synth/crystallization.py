@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.interface import SandboxError
+from synth.detect.match import evidence_keys, match_existing
 from synth.documentation import skill_md
 from synth.interface import Draft, ExecutionTrace, Generator, RegistryEntry, TracePattern
 from synth.judge import Judge
@@ -42,6 +43,8 @@ class Crystallization:
     settings: SearchSettings = field(default_factory=SearchSettings)
     require_approval: bool = False
     say: Say = lambda text: None
+    enough_new: int = 1
+    """New traces of a registered skill's task that are worth a new version."""
     prepare: Callable[[Sequence[Evidence]], Sequence[Evidence]] = lambda evidence: evidence
     """Gives evidence without a base its reconstructed one, where there is one."""
 
@@ -60,8 +63,8 @@ class Crystallization:
         known = self._known(pattern)
         if known is not None:
             new = _new_traces(pattern.traces, known.traces)
-            if not new:
-                return self._already(pattern, known)
+            if len(new) < self.enough_new:
+                return self._already(pattern, known, len(new))
             self.say(f"{known.entry.name} is registered for this task: its evidence and {len(new)} new traces make a new version")
             merged = replace(pattern, traces=(*known.traces, *new), frequency=len(known.traces) + len(new))
             outcome = self._crystallize(merged, known.entry.name)
@@ -110,34 +113,26 @@ class Crystallization:
         why = "" if entry.status == "active" else f"it waits for approval: assay registry approve {entry.name}"
         return self._end(pattern, "registered", why, skill=entry.name, version=entry.version, **common)
 
-    def _already(self, pattern: TracePattern, known: Known) -> PatternOutcome:
+    def _already(self, pattern: TracePattern, known: Known, new: int) -> PatternOutcome:
         assert self.registry is not None  # a known skill comes from it
         entry = known.entry
         return self._end(
-            pattern, "registered", "it was registered from these traces before", skill=entry.name, version=entry.version,
+            pattern, "registered", "it is registered for this task" + (f"; {new} new traces so far" if new else ""),
+            skill=entry.name, version=entry.version,
             score=entry.score, bindings=self.registry.draft(entry.name).bindings,
             held_out=tuple(entry.metadata.get("held_out", ())), refitted=tuple(entry.metadata.get("refitted", ())),
         )  # fmt: skip
 
     def _known(self, pattern: TracePattern) -> Known | None:
-        """The active skill that was made for the same task: same signature, and the same programs or a trace in common."""
+        """The active skill that was made for the same task."""
         if self.registry is None:
             return None
-        ids = {trace_digest(t) for t in pattern.traces}
-        for entry in self.registry.list():
-            if entry.metadata.get("signature") != pattern.signature or entry.metadata.get("source") != "crystallized":
-                continue
-            if ids & set(entry.metadata.get("trace_digests", ())) or entry.metadata.get("shape") == shape_of(pattern):
-                return Known(entry, tuple(self.registry.draft(entry.name).evidence))
-        return None
+        made = [e for e in self.registry.list() if e.metadata.get("source") == "crystallized"]
+        entry = match_existing(pattern, made)
+        return Known(entry, tuple(self.registry.draft(entry.name).evidence)) if entry is not None else None
 
     def _end(self, pattern: TracePattern, ending: Ending, why: str, **rest: Any) -> PatternOutcome:
         return PatternOutcome(pattern.task_category, tuple(t.task_id for t in pattern.traces), ending, why, **rest)
-
-
-def shape_of(pattern: TracePattern) -> list[str]:
-    """The programs that the pattern's commands start with, sorted: two tasks of one signature and one shape are one task."""
-    return sorted({c.split()[0] for c in pattern.command_sequence if c.split()})
 
 
 def _new_traces(traces: Sequence[ExecutionTrace], known: Sequence[ExecutionTrace]) -> list[ExecutionTrace]:
@@ -154,14 +149,14 @@ def _as_used(trace: ExecutionTrace, evidence: Evidence) -> ExecutionTrace:
 
 
 def _metadata(pattern: TracePattern, found: Found) -> dict[str, Any]:
+    """What the seeds keep of a skill's origin, and what recognises more traces of its task."""
     return {
         "source": "crystallized",
         "pattern_type": pattern.pattern_type,
         "frequency": pattern.frequency,
         "success_rate": pattern.success_rate,
         "signature": pattern.signature,
-        "shape": shape_of(pattern),
-        "trace_digests": sorted(trace_digest(t) for t in pattern.traces),
+        "evidence": evidence_keys([t for t in pattern.traces if t.task_id in found.bindings]),
         "generator": found.candidate.generator,
         "held_out": list(found.held_out),
         "refitted": list(found.refitted),

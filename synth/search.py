@@ -214,10 +214,13 @@ def without(report: Report, hidden: frozenset[str]) -> Report:
         return report
     telling = re.compile("|".join(re.escape(h) for h in sorted(hidden)))
 
-    def keeps(finding: object) -> bool:
-        return telling.search(repr(finding)) is None
+    def keeps(said: object) -> bool:
+        return telling.search(repr(said)) is None
 
-    checks = tuple(replace(c, findings=tuple(f for f in c.findings if keeps(f)), measured={}) for c in report.checks)
+    checks = tuple(
+        replace(c, findings=tuple(f for f in c.findings if keeps(f)), measured={}, why=c.why if keeps(c.why) else "")
+        for c in report.checks
+    )
     bindings = {task_id: args for task_id, args in report.bindings.items() if task_id not in hidden}
     return replace(report, checks=checks, bindings=bindings)
 

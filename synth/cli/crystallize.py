@@ -69,8 +69,8 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
     settings = _configured(rest)
     request = Request(
         traces=traces, registry=registry, config=settings, judging=Judging.of(rest, settings),
-        generation=Generation.of(rest, settings), hold_out=_hold_out(rest["hold_out"], settings), max_candidates=rest["max_candidates"],
-        outputs=plan(rest["formats"], rest["files"], PLAIN_JSON), quiet=rest["quiet"],
+        generation=Generation.of(rest, settings), hold_out=_hold_out(rest["hold_out"], settings),
+        max_candidates=rest["max_candidates"], outputs=plan(rest["formats"], rest["files"], PLAIN_JSON), quiet=rest["quiet"],
     )  # fmt: skip
     if every is None:
         return _once(request)

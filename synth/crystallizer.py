@@ -1,0 +1,176 @@
+"""``SkillCrystallizer``: what an agent calls after each task. The seed's constructor and methods, with typed results."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sandbox.interface import Sandbox, SandboxError
+from synth.collector import TraceCollector
+from synth.config import Config
+from synth.crystallization import Crystallization
+from synth.detect import detect
+from synth.embedded import EmbeddedGenerator
+from synth.interface import Generator, TracePattern
+from synth.judge import Judge, SandboxJudge
+from synth.metrics import Metrics
+from synth.outcome import PatternOutcome
+from synth.registry import Registry
+from synth.search import SearchSettings
+from synth.traces import load_traces
+from verifiers.interface import EvidenceError
+
+
+class SkillCrystallizer:
+    """Observes executions and turns repeated, successful ones into verified skills.
+
+    Nothing is ever asked, printed or registered on a failure: what happened is in ``outcomes`` and in the returned values.
+
+    Args:
+        trace_dir: Where execution traces are stored.
+        learned_skills_dir: The registry of crystallized skills.
+        min_frequency: Successful traces from which a task counts as repeated.
+        min_complexity: Commands a trace from which a task counts as complex.
+        generator: Proposes candidates; the embedded one by default.
+        judge: Judges them; by default one sandbox is opened for each crystallization.
+        config: Everything else; the defaults without one.
+    """
+
+    def __init__(
+        self,
+        trace_dir: Path | str,
+        learned_skills_dir: Path | str,
+        min_frequency: int = 3,
+        min_complexity: int = 5,
+        *,
+        generator: Generator | None = None,
+        judge: Judge | None = None,
+        config: Config | None = None,
+    ) -> None:
+        settings = config if config is not None else Config.default()
+        chosen = {"min_frequency": min_frequency, "min_complexity": min_complexity}
+        self.config = replace(settings, evolution=settings.evolution.model_copy(update=chosen))
+        self.tracer = TraceCollector(trace_dir, self.config.evolution.max_traces_stored)
+        self.generator = generator if generator is not None else EmbeddedGenerator()
+        self.registry = Registry(learned_skills_dir)
+        self.metrics = Metrics(self.tracer.trace_dir.parent / "metrics.json")
+        self.outcomes: list[PatternOutcome] = []
+        """Of every crystallization of this object, oldest first."""
+        self._judge = judge
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def min_frequency(self) -> int:
+        return self.config.evolution.min_frequency
+
+    @property
+    def min_complexity(self) -> int:
+        return self.config.evolution.min_complexity
+
+    async def record_execution(
+        self,
+        task_description: str,
+        commands: Sequence[str],
+        outputs: Sequence[str],
+        success: bool,
+        duration_ms: float,
+        **more: Any,
+    ) -> str:
+        """Stores one execution and, if it completes a pattern, crystallizes it.
+
+        Args:
+            task_description: What was asked.
+            commands: In order.
+            outputs: One for each command.
+            success: Whether the task was done.
+            duration_ms: Of all of it.
+            more: ``exit_codes``, ``workspace``, ``post_workspace``, ``metadata``, as in the trace format.
+
+        Returns:
+            The trace's task_id. What a crystallization came to is in ``outcomes``.
+
+        Raises:
+            EvidenceError: the parts do not make a trace.
+            TraceStoreError: it cannot be stored.
+        """
+        task_id = await self.tracer.record(task_description, commands, outputs, success, duration_ms, **more)
+        self.metrics.add("traces_recorded")
+        if success and self.config.evolution.enabled:
+            for pattern in await asyncio.to_thread(self._due, task_id):
+                await self.crystallize(pattern)
+        return task_id
+
+    async def crystallize(self, pattern: TracePattern) -> PatternOutcome:
+        """Takes one pattern through generation, verification and registration, off the event loop, one at a time."""
+        async with self._one_at_a_time:
+            outcome = await asyncio.to_thread(self._crystallize, pattern)
+        self.outcomes.append(outcome)
+        return outcome
+
+    async def crystallize_due(self) -> list[PatternOutcome]:
+        """Crystallizes every due pattern of the store: what ``crystallization_interval`` calls for."""
+        return [await self.crystallize(pattern) for pattern in await asyncio.to_thread(self.patterns)]
+
+    def patterns(self) -> list[TracePattern]:
+        """The due patterns of the store. Files that are no traces are left out."""
+        if not self.tracer.trace_dir.is_dir():
+            return []
+
+        def skip(problem: EvidenceError) -> None:
+            del problem  # a foreign file in the store must not stop the loop
+
+        return detect(load_traces(self.tracer.trace_dir, skip), self.config)
+
+    def close(self) -> None:
+        self.registry.close()
+
+    def _due(self, task_id: str) -> list[TracePattern]:
+        """Patterns that the new trace completes."""
+        return [p for p in self.patterns() if any(t.task_id == task_id for t in p.traces)]
+
+    def _crystallize(self, pattern: TracePattern) -> PatternOutcome:
+        self.metrics.add("patterns_detected")
+        self.metrics.add("crystallization_triggers")
+        try:
+            with self._judging() as judge:
+                outcome = self._loop(judge).run(pattern)
+        except SandboxError as e:
+            task_ids = tuple(t.task_id for t in pattern.traces)
+            outcome = PatternOutcome(pattern.task_category, task_ids, "inconclusive", e.diagnostics())
+        if outcome.ending == "registered" and outcome.report is not None:
+            self.metrics.add("skills_crystallized")
+            self.metrics.add("crystallization_latency_ms", outcome.seconds * 1000)
+            self.metrics.set("success_rate_improvement", 1.0 - pattern.success_rate)
+        return outcome
+
+    def _loop(self, judge: Judge) -> Crystallization:
+        settings = SearchSettings(
+            hold_out=self.config.generator.hold_out if self.config.generator.hold_out is not None else 1,
+            min_usable=self.config.verify.min_usable,
+            template=self.config.generator.template,
+            sealed=self.generator.name.startswith("anthropic"),
+        )
+        approve = self.config.registry.approve
+        # Every further trace of a known task would verify it anew: as many as made it are worth a new version.
+        return Crystallization(self.generator, judge, self.registry, settings, approve, enough_new=self.min_frequency)
+
+    @contextmanager
+    def _judging(self) -> Iterator[Judge]:
+        if self._judge is not None:
+            yield self._judge
+            return
+        verify = self.config.verify
+        with self._open() as box:
+            yield SandboxJudge(box, verify.budget, verify.profile, None, verify.seed_salt, verify.min_usable)
+
+    def _open(self) -> Sandbox:
+        from sandbox import open_sandbox
+
+        where = self.config.sandbox
+        return open_sandbox(image=where.image, runtime=where.runtime, workers=where.workers, host=where.host)
+
+
