@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 from verifiers.conventions.allowed_imports import AllowedImports
 from verifiers.conventions.decorator import DecoratorForm
@@ -68,7 +67,7 @@ def _of_rule(rule: Rule, module: SkillModule) -> Iterator[Finding]:
     repaired = rule.fix(module) if any(v.fixable for v in violations) else None
     for violation in violations:
         soft = violation.severity == "error" and module.profile in rule.soft_in
-        severity = cast("Severity", "warning" if soft else violation.severity)
+        severity: Severity = "warning" if soft else violation.severity
         fix = None
         if violation.fixable and repaired is not None:
             fix = Fix(True, rule.fix_title, repaired.code)

@@ -22,8 +22,12 @@ LOADERS = frozenset({
     "importlib", "imp", "runpy", "zipimport", "pkgutil", "site", "sitecustomize", "code", "codeop", "builtins", "__main__",
     "ensurepip", "venv", "pip", "setuptools", "distutils",
 })  # fmt: skip
-INTROSPECTION = frozenset({"gc", "inspect", "dis", "faulthandler", "trace", "tracemalloc", "bdb", "pdb", "cProfile", "profile", "sys.monitoring"})
-TERMINAL = frozenset({"tkinter", "turtle", "curses", "readline", "getpass", "pty", "tty", "termios", "idlelib", "antigravity", "this", "cmd"})
+INTROSPECTION = frozenset(
+    {"gc", "inspect", "dis", "faulthandler", "trace", "tracemalloc", "bdb", "pdb", "cProfile", "profile", "sys.monitoring"}
+)
+TERMINAL = frozenset(
+    {"tkinter", "turtle", "curses", "readline", "getpass", "pty", "tty", "termios", "idlelib", "antigravity", "this", "cmd"}
+)
 
 DENIED: dict[str, str] = {
     **dict.fromkeys(NETWORK, "reaches the network"),
@@ -103,6 +107,8 @@ class AllowedImports(Rule):
                     yield node, f"{source}.*"
                 else:
                     parts = [f"{source}.{dotted_text(item.name)}" for item in node.names]
-                    yield from ((node, part if part in HARMLESS_PARTS or source in HARMLESS_PARTS else source) for part in parts[:1])
+                    yield from (
+                        (node, part if part in HARMLESS_PARTS or source in HARMLESS_PARTS else source) for part in parts[:1]
+                    )
             elif isinstance(node, cst.Call) and module.dotted(node.func) in ("__import__", "builtins.__import__"):
                 yield node, "whatever __import__ is given" if not node.args else f"importlib.{module.code(node.args[0].value)}"

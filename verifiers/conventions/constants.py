@@ -6,7 +6,9 @@ import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal_text
 
-_TEXT_METHODS = frozenset({"strip", "lstrip", "rstrip", "lower", "upper", "dedent", "join", "format", "replace", "removeprefix", "removesuffix"})
+_TEXT_METHODS = frozenset(
+    {"strip", "lstrip", "rstrip", "lower", "upper", "dedent", "join", "format", "replace", "removeprefix", "removesuffix"}
+)
 
 
 def is_constant(module: SkillModule, node: cst.BaseExpression, depth: int = 0) -> bool:
@@ -69,7 +71,7 @@ def how_built(module: SkillModule, node: cst.BaseExpression, depth: int = 0) -> 
 def resolve(module: SkillModule, node: cst.BaseExpression, depth: int = 0) -> cst.BaseExpression:
     """The expression behind a name that is assigned exactly once; the node itself otherwise."""
     if isinstance(node, cst.Name) and depth < 5:
-        values = [v for v in module.bindings.get(node.value, [])]
+        values = module.bindings.get(node.value, [])
         if len(values) == 1 and values[0] is not None:
             return resolve(module, values[0], depth + 1)
     return node

@@ -126,8 +126,10 @@ def _separated(args: list[cst.Arg]) -> list[cst.Arg]:
     out = []
     for i, arg in enumerate(args):
         last = i == len(args) - 1
-        comma = cst.MaybeSentinel.DEFAULT if last else (
-            arg.comma if isinstance(arg.comma, cst.Comma) else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        comma = (
+            cst.MaybeSentinel.DEFAULT
+            if last
+            else (arg.comma if isinstance(arg.comma, cst.Comma) else cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
         )
         out.append(arg.with_changes(comma=comma))
     return out

@@ -71,7 +71,10 @@ class Described(Rule):
                 known = bool(notes.get(name))
                 where = "only in the docstring, not in Query" if known else "nowhere"
                 yield Violation(
-                    param, f"parameter {name} is described {where}", fixable=known, suggestion="" if known else _scaffold(module, param)
+                    param,
+                    f"parameter {name} is described {where}",
+                    fixable=known,
+                    suggestion="" if known else _scaffold(module, param),
                 )
 
     def fix(self, module: SkillModule) -> cst.Module | None:
@@ -92,7 +95,11 @@ def described(module: SkillModule, param: cst.Param, text: str) -> cst.Param:
     default = param.default
     query = cst.ensure_type(cst.parse_expression(f"Query(..., description={_quoted(text)})"), cst.Call)
     if isinstance(default, cst.Call) and module.dotted(default.func).rpartition(".")[2] == "Query":
-        kept = [a.with_changes(comma=cst.MaybeSentinel.DEFAULT) for a in default.args if a.keyword is None or a.keyword.value != "description"]
+        kept = [
+            a.with_changes(comma=cst.MaybeSentinel.DEFAULT)
+            for a in default.args
+            if a.keyword is None or a.keyword.value != "description"
+        ]
         query = query.with_changes(args=[*(kept or query.args[:1]), query.args[1]])
     elif default is not None:
         query = query.with_changes(args=[cst.Arg(default), query.args[1]])

@@ -37,7 +37,16 @@ class DocstringSections(Rule):
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     fix_title = "write the docstring's Args and Returns from what is known"
-    good = (_GOOD, Example("no parameters, no Args", _GOOD.source.replace('\n    file: str = Query(..., description="Path of the file"),\n', "").replace(_ARGS, "").replace("Query, ", "").replace("Path(file)", 'Path("a")')))
+    good = (
+        _GOOD,
+        Example(
+            "no parameters, no Args",
+            _GOOD.source.replace('\n    file: str = Query(..., description="Path of the file"),\n', "")
+            .replace(_ARGS, "")
+            .replace("Query, ", "")
+            .replace("Path(file)", 'Path("a")'),
+        ),
+    )
     bad = (
         _without("no Args", _ARGS),
         _without("no Returns", _RETURNS),
@@ -104,7 +113,10 @@ def with_sections(text: str, described: dict[str, str], returns: str) -> str:
         at = next(i for i, line in enumerate(lines) if line.strip().startswith(("Args", "Arguments", "Parameters", ":param")))
         lines[at + 1 : at + 1] = missing
     elif missing:
-        at = next((i for i, line in enumerate(lines) if line.strip().startswith(("Returns", "Return:", "Raises", ":return"))), len(lines))
+        at = next(
+            (i for i, line in enumerate(lines) if line.strip().startswith(("Returns", "Return:", "Raises", ":return"))),
+            len(lines),
+        )
         block = ["", "Args:", *missing] if at == len(lines) else ["Args:", *missing, ""]
         lines[at:at] = block
     if "Returns" not in doc.sections:

@@ -18,7 +18,9 @@ DUNDERS = frozenset({
     "f_builtins", "gi_frame", "cr_frame", "tb_frame", "ag_frame",
 })  # fmt: skip
 CODE_CALLS = frozenset({"eval", "exec", "compile", "globals", "locals", "vars", "breakpoint", "input"})
-LEAVING = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort", "os.kill", "os.killpg", "signal.raise_signal", "signal.pthread_kill"})
+LEAVING = frozenset(
+    {"sys.exit", "exit", "quit", "os._exit", "os.abort", "os.kill", "os.killpg", "signal.raise_signal", "signal.pthread_kill"}
+)
 BACKGROUND = frozenset({"os.fork", "os.forkpty", "os.setsid", "os.setpgid", "os.daemon"})
 WATCHING = frozenset({
     "sys.settrace", "sys.setprofile", "threading.settrace", "threading.setprofile", "sys._getframe", "sys._current_frames",
@@ -50,7 +52,11 @@ class Escapes(Rule):
         skill("leaving", "Path(file).touch()\nsys.exit(0)", imports="import sys\nfrom pathlib import Path\n\n"),
         skill("leaving by an exception", "Path(file).touch()\nraise SystemExit(0)"),
         skill("forking away", 'if os.fork() == 0:\n    os.setsid()\nreturn {"ok": True, "file": file}', imports="import os\n\n"),
-        skill("a detached child", 'subprocess.Popen(["touch", file], start_new_session=True)\nreturn {"ok": True}', imports="import subprocess\n\n"),
+        skill(
+            "a detached child",
+            'subprocess.Popen(["touch", file], start_new_session=True)\nreturn {"ok": True}',
+            imports="import subprocess\n\n",
+        ),
     )
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
@@ -107,9 +113,16 @@ class Patching(Rule):
         "everything that runs later in the same process, including what judges this skill."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
-    good = (skill("its own object", 'class Box:\n    n = 0\n\n\nbox = Box()\nbox.n = 1\nPath(file).touch()\nreturn {"ok": True, "n": box.n}'),)
+    good = (
+        skill(
+            "its own object",
+            'class Box:\n    n = 0\n\n\nbox = Box()\nbox.n = 1\nPath(file).touch()\nreturn {"ok": True, "n": box.n}',
+        ),
+    )
     bad = (
-        skill("the decorator's module", 'skill_api.Query = None\nreturn {"ok": True, "file": file}', imports="import skill_api\n\n"),
+        skill(
+            "the decorator's module", 'skill_api.Query = None\nreturn {"ok": True, "file": file}', imports="import skill_api\n\n"
+        ),
         skill("a class of the standard library", 'Path.write_text = print\nreturn {"ok": True, "file": file}'),
         skill("with setattr", 'setattr(Path, "touch", print)\nreturn {"ok": True, "file": file}'),
         skill("deleting", 'del os.sep\nreturn {"ok": True, "file": file}', imports="import os\n\n"),
@@ -129,9 +142,7 @@ class Patching(Rule):
 
     @staticmethod
     def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For):
-            yield node.target
-        elif isinstance(node, cst.Del):
+        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For) or isinstance(node, cst.Del):
             yield node.target
 
     @staticmethod

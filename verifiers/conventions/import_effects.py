@@ -40,16 +40,27 @@ class ImportEffects(Rule):
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
-        skill("constants", _BODY, head='PATTERN = re.compile(r"a+")\nNAMES = ("a", "b")', imports="import re\nfrom pathlib import Path\n\n"),
+        skill(
+            "constants",
+            _BODY,
+            head='PATTERN = re.compile(r"a+")\nNAMES = ("a", "b")',
+            imports="import re\nfrom pathlib import Path\n\n",
+        ),
         skill("a helper", _BODY, head="\ndef helper(n: int = 3) -> int:\n    return n\n"),
-        skill("a class", _BODY, head="\nclass Odd(ValueError):\n    code = 3\n\n    def text(self) -> str:\n        return str(self)\n"),
+        skill(
+            "a class",
+            _BODY,
+            head="\nclass Odd(ValueError):\n    code = 3\n\n    def text(self) -> str:\n        return str(self)\n",
+        ),
     )
     bad = (
         skill("a call", _BODY, head='Path("marker").touch()'),
         skill("a constant made by reading", _BODY, head='TEXT = Path("a").read_text()'),
         skill("a loop", _BODY, head="for name in NAMES:\n    name.strip()", imports="from pathlib import Path\n\nNAMES = []\n"),
-        skill("a default that is computed", _BODY, head='\ndef helper(n: int = len(input())) -> int:\n    return n\n'),
-        skill("a decorator that runs", _BODY, head="import atexit\n\n\n@atexit.register\ndef helper() -> None:\n    return None\n"),
+        skill("a default that is computed", _BODY, head="\ndef helper(n: int = len(input())) -> int:\n    return n\n"),
+        skill(
+            "a decorator that runs", _BODY, head="import atexit\n\n\n@atexit.register\ndef helper() -> None:\n    return None\n"
+        ),
         skill("a class body that runs", _BODY, head='\nclass Odd:\n    code = open("a")\n'),
         skill("an annotation that runs", _BODY, head='\ndef helper(n: print("x")) -> int:\n    return n\n'),
     )

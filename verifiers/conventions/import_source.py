@@ -50,7 +50,11 @@ class ImportSource(Rule):
         Example("a star import", _SEED.source.replace("import Query, skill_command", "import *")),
     )
     omni_good = (_omni(OMNI_HOME, "the real path"), _omni("omni.foundation.api", "its package"))
-    omni_bad = (_omni(DEAD[2], "a path that never existed"), _omni(DEAD[0], "a path of an old version"), _omni("skill_api", "the seed's"))
+    omni_bad = (
+        _omni(DEAD[2], "a path that never existed"),
+        _omni(DEAD[0], "a path of an old version"),
+        _omni("skill_api", "the seed's"),
+    )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:

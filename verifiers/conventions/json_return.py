@@ -12,7 +12,9 @@ from verifiers.conventions.rule import Rule, Violation, skill
 from verifiers.interface import Profile
 
 _PATH_CALLS = frozenset({"pathlib.Path", "pathlib.PurePath", "pathlib.Path.cwd", "pathlib.Path.home", "pathlib.PosixPath"})
-_PATH_METHODS = frozenset({"with_suffix", "with_name", "resolve", "absolute", "joinpath", "relative_to", "expanduser", "rename", "replace", "with_stem"})
+_PATH_METHODS = frozenset(
+    {"with_suffix", "with_name", "resolve", "absolute", "joinpath", "relative_to", "expanduser", "rename", "replace", "with_stem"}
+)
 _PATH_LISTS = frozenset({"glob", "rglob", "iterdir"})
 _OTHER_CALLS = {
     "set": "a set", "frozenset": "a set", "bytes": "bytes", "bytearray": "bytes", "datetime.datetime.now": "a date",
@@ -32,8 +34,13 @@ class JsonReturn(Rule):
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
-        skill("text and numbers", 'Path(file).touch()\nreturn {"ok": True, "files": [str(p) for p in Path(".").glob("*")], "n": 1}'),
-        skill("sorted names", 'names = sorted(p.name for p in Path(".").iterdir())\nreturn {"ok": True, "names": names, "first": file}'),
+        skill(
+            "text and numbers", 'Path(file).touch()\nreturn {"ok": True, "files": [str(p) for p in Path(".").glob("*")], "n": 1}'
+        ),
+        skill(
+            "sorted names",
+            'names = sorted(p.name for p in Path(".").iterdir())\nreturn {"ok": True, "names": names, "first": file}',
+        ),
     )
     bad = (
         skill("a path", 'Path(file).touch()\nreturn {"ok": True, "path": Path(file)}'),

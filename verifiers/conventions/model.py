@@ -107,15 +107,13 @@ class SkillModule:
             if isinstance(node, cst.Assign):
                 for target in node.targets:
                     _bind(table, target.target, node.value)
-            elif isinstance(node, cst.AnnAssign) and node.value is not None:
-                _bind(table, node.target, node.value)
-            elif isinstance(node, cst.NamedExpr):
+            elif (isinstance(node, cst.AnnAssign) and node.value is not None) or isinstance(node, cst.NamedExpr):
                 _bind(table, node.target, node.value)
             elif isinstance(node, cst.AugAssign | cst.For | cst.CompFor):
                 _bind(table, node.target, None)
-            elif isinstance(node, cst.Param):
-                _bind(table, node.name, None)
-            elif isinstance(node, cst.AsName) and not isinstance(self.parents.get(node), cst.ImportAlias):
+            elif isinstance(node, cst.Param) or (
+                isinstance(node, cst.AsName) and not isinstance(self.parents.get(node), cst.ImportAlias)
+            ):
                 _bind(table, node.name, None)
         return table
 
@@ -149,7 +147,7 @@ class SkillModule:
     def function(self) -> cst.FunctionDef | None:
         """The skill's one public function (the first, should there be more)."""
         public = [f for f in self.functions if not f.name.value.startswith("_")]
-        return (public or self.functions or [None])[0]
+        return next(iter(public or self.functions), None)
 
     def skill_decorator(self, function: cst.FunctionDef) -> cst.Decorator | None:
         for decorator in function.decorators:

@@ -40,7 +40,9 @@ def rename({params}) -> str:
     return old_ext + new_ext
 '''
 _PLAIN = 'old_ext: str, new_ext: str = "md"'
-_UNDESCRIBED = OMNI_TEMPLATE.replace("        - old_ext: str - Extension to replace\n", "").replace('        - new_ext: str = "md" - New extension\n', "")
+_UNDESCRIBED = OMNI_TEMPLATE.replace("        - old_ext: str - Extension to replace\n", "").replace(
+    '        - new_ext: str = "md" - New extension\n', ""
+)
 
 
 class QueryDefault(Rule):
@@ -66,7 +68,11 @@ class QueryDefault(Rule):
     def violations(self, module: SkillModule) -> Iterator[Violation]:
         for param in parameters(module.function) if module.function is not None else ():
             if _query(module, param) is not None:
-                yield Violation(param, f"{param.name.value} has Query(...) as its default, which the real decorator does not know", fixable=True)
+                yield Violation(
+                    param,
+                    f"{param.name.value} has Query(...) as its default, which the real decorator does not know",
+                    fixable=True,
+                )
 
     def fix(self, module: SkillModule) -> cst.Module | None:
         function, call = module.function, module.decorator_call
@@ -94,7 +100,9 @@ def _plain_parameters(module: SkillModule, params: cst.Parameters) -> cst.Parame
     ordered = optional == sorted(optional)
     if ordered:
         return params.with_changes(params=positional, kwonly_params=keyword_only)
-    spaced = [p.with_changes(comma=cst.MaybeSentinel.DEFAULT) if isinstance(p.comma, cst.MaybeSentinel) else p for p in positional]
+    spaced = [
+        p.with_changes(comma=cst.MaybeSentinel.DEFAULT) if isinstance(p.comma, cst.MaybeSentinel) else p for p in positional
+    ]
     star = params.star_arg if isinstance(params.star_arg, cst.Param) else cst.ParamStar()
     return params.with_changes(params=[], kwonly_params=[*spaced, *keyword_only], star_arg=star)
 
@@ -193,7 +201,7 @@ def _outside_imports(tree: cst.Module) -> Iterator[cst.CSTNode]:
 class Spacing(Rule):
     id = "conventions-spacing"
     title = "Is there a space around the equals sign of a typed default?"
-    why = "The upstream index splits parameters at `= `: `x: str=\"a\"` is read as a required parameter of type `str=\"a\"`."
+    why = 'The upstream index splits parameters at `= `: `x: str="a"` is read as a required parameter of type `str="a"`.'
     profiles: ClassVar[tuple[Profile, ...]] = ("omni",)
     fix_title = "put spaces around the equals signs of typed defaults"
     good = ()

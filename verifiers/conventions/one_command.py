@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule
 from verifiers.conventions.rule import Rule, Violation, skill
-from verifiers.interface import Example, Profile
+from verifiers.interface import Example, Severity
 
 
 class OneCommand(Rule):
@@ -19,16 +18,21 @@ class OneCommand(Rule):
         "A file is a skill: the verdict, the score and the digest belong to one function. With two of them nobody could say "
         "which one was replayed. Helpers are fine; they carry no decorator."
     )
-    soft_in: ClassVar[tuple[Profile, ...]] = ()
     good = (skill("one function", 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'),)
     bad = (
-        Example("no function with the decorator", "from pathlib import Path\n\n\ndef touch(file: str) -> None:\n    Path(file).touch()\n"),
+        Example(
+            "no function with the decorator",
+            "from pathlib import Path\n\n\ndef touch(file: str) -> None:\n    Path(file).touch()\n",
+        ),
         Example(
             "two of them",
             "from skill_api import skill_command\n\n\n@skill_command(autowire=True)\ndef a() -> None:\n    return None\n\n\n"
             "@skill_command(autowire=True)\ndef b() -> None:\n    return None\n",
         ),
-        Example("a private one", "from skill_api import skill_command\n\n\n@skill_command(autowire=True)\ndef _a() -> None:\n    return None\n"),
+        Example(
+            "a private one",
+            "from skill_api import skill_command\n\n\n@skill_command(autowire=True)\ndef _a() -> None:\n    return None\n",
+        ),
     )
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
@@ -39,9 +43,11 @@ class OneCommand(Rule):
             where = "is not at module level" if inner is not None else "is missing"
             yield Violation(inner, f"the public function with the @skill_command decorator {where}")
         elif not public:
-            yield Violation(found[0], f"the skill function {found[0].name.value} is private: a registered skill needs a public name")
+            yield Violation(
+                found[0], f"the skill function {found[0].name.value} is private: a registered skill needs a public name"
+            )
         # Real upstream files hold several commands; there each is judged by itself, so more than one is only worth a warning.
-        severity = "warning" if module.profile == "omni" else "error"
+        severity: Severity = "warning" if module.profile == "omni" else "error"
         for extra in public[1:]:
             name = extra.name.value
             yield Violation(extra, f"a second @skill_command function, {name}: one file is one skill", severity=severity)

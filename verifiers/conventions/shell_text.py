@@ -20,7 +20,9 @@ SHELL_CALLS = frozenset({
     "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "asyncio.create_subprocess_shell", "pty.spawn",
     "asyncio.subprocess.create_subprocess_shell", "commands.getoutput",
 })  # fmt: skip
-MAYBE_SHELL = frozenset({"subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen"})
+MAYBE_SHELL = frozenset(
+    {"subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen"}
+)
 _INLINE = re.compile(r"^(-[a-zA-Z]*[ceE]|--commands|--command|--eval|--expression)$")
 _RUN = "import subprocess\n\n"
 _OK = '\nreturn {"ok": True, "changed": 1}'
@@ -32,31 +34,65 @@ class ShellText(Rule):
     why = (
         "A value that is put into the text of a program is run as part of it: `a; rm -rf ~` is a legal file name. No f-string, `%`, "
         "`+`, `.format`, `.join` or `.replace` may build what a shell, Nushell or another interpreter is told to run. Values go "
-        "beside the program, as arguments: `[\"bash\", \"-c\", 'touch -- \"$1\"', \"_\", name]`, `nu.run('touch $file', file=name)`, or "
-        "without any shell: `[\"touch\", \"--\", name]`. Quoting by hand (`shlex.quote`) is still interpolation. For `sed` and `awk` programs this is a warning."
+        'beside the program, as arguments: `["bash", "-c", \'touch -- "$1"\', "_", name]`, `nu.run(\'touch $file\', file=name)`, or '
+        'without any shell: `["touch", "--", name]`. Quoting by hand (`shlex.quote`) is still interpolation. For `sed` and `awk` programs this is a warning.'
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
         skill("arguments in a list", 'subprocess.run(["touch", "--", file], check=True)' + _OK, imports=_RUN),
-        skill("a constant program with positional parameters", 'subprocess.run(["bash", "-c", \'touch -- "$1"\', "_", file], check=True)' + _OK, imports=_RUN),
-        skill("a named constant", 'subprocess.run(["sh", "-ec", PROGRAM, "_", file], check=True)' + _OK, imports=_RUN, head='PROGRAM = (\n    "set -eu; "\n    \'touch -- "$1"\'\n)'),
-        skill("Nushell with values as data", 'await nu.run("touch $file", file=file)' + _OK, imports="", names="Query, nu, skill_command"),
+        skill(
+            "a constant program with positional parameters",
+            'subprocess.run(["bash", "-c", \'touch -- "$1"\', "_", file], check=True)' + _OK,
+            imports=_RUN,
+        ),
+        skill(
+            "a named constant",
+            'subprocess.run(["sh", "-ec", PROGRAM, "_", file], check=True)' + _OK,
+            imports=_RUN,
+            head='PROGRAM = (\n    "set -eu; "\n    \'touch -- "$1"\'\n)',
+        ),
+        skill(
+            "Nushell with values as data",
+            'await nu.run("touch $file", file=file)' + _OK,
+            imports="",
+            names="Query, nu, skill_command",
+        ),
     )
     bad = (
         skill("shell=True with an f-string", 'subprocess.run(f"touch {file}", shell=True, check=True)' + _OK, imports=_RUN),
         skill("os.system with +", 'if os.system("touch " + file):\n    raise OSError(file)' + _OK, imports="import os\n\n"),
         skill("bash -c with an f-string", 'subprocess.run(["bash", "-c", f"touch {file}"], check=True)' + _OK, imports=_RUN),
-        skill("built earlier with %", 'script = "touch %s" % file\nsubprocess.run(["sh", "-c", script], check=True)' + _OK, imports=_RUN),
-        skill("with .format", 'script = "touch {}"\nsubprocess.run(script.format(file), shell=True, check=True)' + _OK, imports=_RUN),
+        skill(
+            "built earlier with %",
+            'script = "touch %s" % file\nsubprocess.run(["sh", "-c", script], check=True)' + _OK,
+            imports=_RUN,
+        ),
+        skill(
+            "with .format", 'script = "touch {}"\nsubprocess.run(script.format(file), shell=True, check=True)' + _OK, imports=_RUN
+        ),
         skill("with join", 'subprocess.run(" ".join(["touch", file]), shell=True, check=True)' + _OK, imports=_RUN),
-        skill("with replace", 'subprocess.run(["bash", "-c", "touch NAME".replace("NAME", file)], check=True)' + _OK, imports=_RUN),
+        skill(
+            "with replace", 'subprocess.run(["bash", "-c", "touch NAME".replace("NAME", file)], check=True)' + _OK, imports=_RUN
+        ),
         skill("the value itself", "subprocess.run(file, shell=True, check=True)" + _OK, imports=_RUN),
-        skill("Nushell with an f-string", "await nu.run(f\"touch '{file}'\")" + _OK, imports="", names="Query, nu, skill_command"),
+        skill(
+            "Nushell with an f-string", "await nu.run(f\"touch '{file}'\")" + _OK, imports="", names="Query, nu, skill_command"
+        ),
         skill("on standard input", 'subprocess.run(["bash"], input=f"touch {file}", text=True, check=True)' + _OK, imports=_RUN),
-        skill("another interpreter", 'subprocess.run(["python3", "-c", f"open({file!r}, \'a\')"], check=True)' + _OK, imports=_RUN),
-        skill("a list in a variable", 'command = ["bash", "-c", "touch " + file]\nsubprocess.run(command, check=True)' + _OK, imports=_RUN),
+        skill(
+            "another interpreter", 'subprocess.run(["python3", "-c", f"open({file!r}, \'a\')"], check=True)' + _OK, imports=_RUN
+        ),
+        skill(
+            "a list in a variable",
+            'command = ["bash", "-c", "touch " + file]\nsubprocess.run(command, check=True)' + _OK,
+            imports=_RUN,
+        ),
         skill("through an alias", 'run = subprocess.run\nrun(f"touch {file}", shell=True, check=True)' + _OK, imports=_RUN),
-        skill("quoted by hand", 'subprocess.run(f"touch {shlex.quote(file)}", shell=True, check=True)' + _OK, imports="import shlex\nimport subprocess\n\n"),
+        skill(
+            "quoted by hand",
+            'subprocess.run(f"touch {shlex.quote(file)}", shell=True, check=True)' + _OK,
+            imports="import shlex\nimport subprocess\n\n",
+        ),
     )
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
@@ -118,7 +154,9 @@ class ShellText(Rule):
         if program is None or is_constant(module, program):
             return
         how = how_built(module, program)
-        yield Violation(at, f"{how} becomes program text for {runner}: pass values as arguments beside a constant program", severity)
+        yield Violation(
+            at, f"{how} becomes program text for {runner}: pass values as arguments beside a constant program", severity
+        )
 
 
 def _base(text: str | None) -> str:

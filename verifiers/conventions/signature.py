@@ -79,7 +79,12 @@ class SnakeCase(Rule):
     good = (skill("snake_case", _BODY),)
     bad = (
         skill("camelCase function", _BODY, name="touchFile"),
-        skill("camelCase parameter", _BODY.replace("file", "fileName"), params='fileName: str = Query(..., description="Path")', notes="fileName: Path."),
+        skill(
+            "camelCase parameter",
+            _BODY.replace("file", "fileName"),
+            params='fileName: str = Query(..., description="Path")',
+            notes="fileName: Path.",
+        ),
     )
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:

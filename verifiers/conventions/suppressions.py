@@ -12,7 +12,10 @@ from verifiers.conventions.model import SkillModule
 from verifiers.conventions.rule import Rule, Violation, skill
 from verifiers.interface import Profile
 
-_SWITCH = re.compile(r"#\s*(noqa\b|ruff\s*:\s*noqa|flake8\s*:\s*noqa|type\s*:\s*ignore|mypy\s*:|pyright\s*:|nosec\b|pragma\s*:\s*no\s*cover)", re.IGNORECASE)
+_SWITCH = re.compile(
+    r"#\s*(noqa\b|ruff\s*:\s*noqa|flake8\s*:\s*noqa|type\s*:\s*ignore|mypy\s*:|pyright\s*:|nosec\b|pragma\s*:\s*no\s*cover)",
+    re.IGNORECASE,
+)
 _BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 
 
@@ -46,7 +49,9 @@ class Suppressions(Rule):
                     return updated_node.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
                 return updated_node
 
-            def leave_EmptyLine(self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine) -> cst.EmptyLine | cst.RemovalSentinel:
+            def leave_EmptyLine(
+                self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine
+            ) -> cst.EmptyLine | cst.RemovalSentinel:
                 comment = updated_node.comment
                 return cst.RemoveFromParent() if comment is not None and _SWITCH.match(comment.value) else updated_node
 

@@ -11,7 +11,9 @@ from verifiers.conventions.model import SkillModule, literal_text
 from verifiers.conventions.rule import Rule, Violation, skill
 from verifiers.interface import Profile
 
-BROAD = frozenset({"Exception", "BaseException", "OSError", "IOError", "EnvironmentError", "RuntimeError", "subprocess.SubprocessError"})
+BROAD = frozenset(
+    {"Exception", "BaseException", "OSError", "IOError", "EnvironmentError", "RuntimeError", "subprocess.SubprocessError"}
+)
 RUNNERS = frozenset({"subprocess.run", "subprocess.call"})
 FAILURE_KEYS = frozenset({"error", "errors", "failed", "failures", "ok", "success", "status"})
 _BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
@@ -21,7 +23,7 @@ class SwallowedErrors(Rule):
     id = "conventions-swallowed-errors"
     title = "Does every failure reach the caller?"
     why = (
-        "A skill reports failure by raising, or by returning `ok: false`, `success: false`, `status: \"error\"` or a non-empty "
+        'A skill reports failure by raising, or by returning `ok: false`, `success: false`, `status: "error"` or a non-empty '
         "`error`. Letting an exception through is error handling; catching everything and going on is not. Flagged: a bare or "
         "broad `except` (Exception, OSError and their like, also as `contextlib.suppress`) that neither raises nor reports, "
         "`return`, `break` or `continue` in `finally`, `shutil.rmtree(ignore_errors=True)`, and `subprocess.run` whose exit status nobody looks "
@@ -30,23 +32,54 @@ class SwallowedErrors(Rule):
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     good = (
         skill("errors pass through", _BODY),
-        skill("the expected one by name", "try:\n    Path(file).unlink()\nexcept FileNotFoundError:\n    return {\"ok\": True, \"changed\": 0}\nreturn {\"ok\": True, \"changed\": 1}"),
-        skill("reported", 'try:\n    Path(file).touch()\nexcept OSError as error:\n    return {"ok": False, "error": str(error)}\nreturn {"ok": True}'),
-        skill("collected and reported", 'failed = []\nfor path in Path(file).iterdir():\n    try:\n        path.touch()\n    except OSError as error:\n        failed.append(str(error))\nreturn {"ok": not failed, "failed": failed}'),
-        skill("checked", 'subprocess.run(["touch", "--", file], check=True)\nreturn {"ok": True}', imports="import subprocess\n\n"),
-        skill("status looked at", 'done = subprocess.run(["touch", "--", file])\nif done.returncode:\n    raise OSError(file)\nreturn {"ok": True}', imports="import subprocess\n\n"),
-        skill("cleaned up and passed on", 'try:\n    Path(file).touch()\nexcept BaseException:\n    Path(file).unlink(missing_ok=True)\n    raise\nreturn {"ok": True}'),
+        skill(
+            "the expected one by name",
+            'try:\n    Path(file).unlink()\nexcept FileNotFoundError:\n    return {"ok": True, "changed": 0}\nreturn {"ok": True, "changed": 1}',
+        ),
+        skill(
+            "reported",
+            'try:\n    Path(file).touch()\nexcept OSError as error:\n    return {"ok": False, "error": str(error)}\nreturn {"ok": True}',
+        ),
+        skill(
+            "collected and reported",
+            'failed = []\nfor path in Path(file).iterdir():\n    try:\n        path.touch()\n    except OSError as error:\n        failed.append(str(error))\nreturn {"ok": not failed, "failed": failed}',
+        ),
+        skill(
+            "checked", 'subprocess.run(["touch", "--", file], check=True)\nreturn {"ok": True}', imports="import subprocess\n\n"
+        ),
+        skill(
+            "status looked at",
+            'done = subprocess.run(["touch", "--", file])\nif done.returncode:\n    raise OSError(file)\nreturn {"ok": True}',
+            imports="import subprocess\n\n",
+        ),
+        skill(
+            "cleaned up and passed on",
+            'try:\n    Path(file).touch()\nexcept BaseException:\n    Path(file).unlink(missing_ok=True)\n    raise\nreturn {"ok": True}',
+        ),
     )
     bad = (
         skill("pass", 'try:\n    Path(file).touch()\nexcept Exception:\n    pass\nreturn {"ok": True}'),
         skill("bare", 'try:\n    Path(file).touch()\nexcept:\n    print("no")\nreturn {"ok": True}'),
-        skill("success claimed", 'try:\n    Path(file).touch()\nexcept OSError as error:\n    return {"ok": True, "note": str(error)}\nreturn {"ok": True}'),
-        skill("suppressed", 'with suppress(Exception):\n    Path(file).touch()\nreturn {"ok": True}', imports="from contextlib import suppress\nfrom pathlib import Path\n\n"),
+        skill(
+            "success claimed",
+            'try:\n    Path(file).touch()\nexcept OSError as error:\n    return {"ok": True, "note": str(error)}\nreturn {"ok": True}',
+        ),
+        skill(
+            "suppressed",
+            'with suppress(Exception):\n    Path(file).touch()\nreturn {"ok": True}',
+            imports="from contextlib import suppress\nfrom pathlib import Path\n\n",
+        ),
         skill("ignored", 'shutil.rmtree(file, ignore_errors=True)\nreturn {"ok": True}', imports="import shutil\n\n"),
         skill("status ignored", 'subprocess.run(["touch", "--", file])\nreturn {"ok": True}', imports="import subprocess\n\n"),
         skill("return in finally", 'try:\n    Path(file).touch()\nfinally:\n    return {"ok": True}'),
-        skill("one path forgets", 'try:\n    Path(file).touch()\nexcept OSError as error:\n    if error.errno == 2:\n        raise\nreturn {"ok": True}'),
-        skill("in a tuple", 'try:\n    Path(file).touch()\nexcept (ValueError, OSError):\n    return {"ok": True}\nreturn {"ok": True}'),
+        skill(
+            "one path forgets",
+            'try:\n    Path(file).touch()\nexcept OSError as error:\n    if error.errno == 2:\n        raise\nreturn {"ok": True}',
+        ),
+        skill(
+            "in a tuple",
+            'try:\n    Path(file).touch()\nexcept (ValueError, OSError):\n    return {"ok": True}\nreturn {"ok": True}',
+        ),
     )
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
@@ -86,7 +119,9 @@ class SwallowedErrors(Rule):
                     yield Violation(call, f"suppresses {broad}: whatever fails in there, success is claimed")
                     return
         elif name == "shutil.rmtree":
-            flag = module.keyword(call, "ignore_errors") or (call.args[1].value if len(call.args) > 1 and call.args[1].keyword is None else None)
+            flag = module.keyword(call, "ignore_errors") or (
+                call.args[1].value if len(call.args) > 1 and call.args[1].keyword is None else None
+            )
             if flag is not None and module.code(flag) != "False":
                 yield Violation(call, "rmtree(ignore_errors=True) claims success whatever stays behind")
         elif name in RUNNERS and not self._status_used(module, call):
@@ -107,7 +142,9 @@ class SwallowedErrors(Rule):
             return True  # the value itself is the status, and it is used
         if isinstance(parent, cst.Attribute):
             return parent.attr.value in ("returncode", "check_returncode")
-        names = [t.target.value for t in parent.targets if isinstance(t.target, cst.Name)] if isinstance(parent, cst.Assign) else []
+        names = (
+            [t.target.value for t in parent.targets if isinstance(t.target, cst.Name)] if isinstance(parent, cst.Assign) else []
+        )
         if not names:
             return not isinstance(parent, cst.Assign)  # returned or passed on: somebody else may look
         return any(
@@ -177,7 +214,10 @@ class Reports:
 def _json_of_failure(call: cst.Call) -> bool:
     """``json.dumps({"status": "error", ...})``: how real upstream skills report."""
     return any(_is_failure(a.value) for a in call.args) or any(
-        a.keyword is not None and a.keyword.value in ("success", "ok") and isinstance(a.value, cst.Name) and a.value.value == "False"
+        a.keyword is not None
+        and a.keyword.value in ("success", "ok")
+        and isinstance(a.value, cst.Name)
+        and a.value.value == "False"
         for a in call.args
     )
 
@@ -220,9 +260,7 @@ def _names_in(node: cst.CSTNode) -> set[str]:
 def _is_failure(value: cst.BaseExpression | None) -> bool:
     if not isinstance(value, cst.Dict):
         return False
-    said = {
-        literal_text(e.key): e.value for e in value.elements if isinstance(e, cst.DictElement)
-    }
+    said = {literal_text(e.key): e.value for e in value.elements if isinstance(e, cst.DictElement)}
     for key in ("ok", "success"):
         flag = said.get(key)
         if isinstance(flag, cst.Name):

@@ -31,7 +31,12 @@ class Typed(Rule):
     fix_title = "annotate parameters with the type of their literal default"
     good = (
         skill("typed", _BODY, params=f"{_FILE},\n    depth: int = 3"),
-        skill("unions and literals", _BODY, params=f'{_FILE},\n    kind: Literal["a", "b"] | None = None', imports="from pathlib import Path\nfrom typing import Literal\n\n"),
+        skill(
+            "unions and literals",
+            _BODY,
+            params=f'{_FILE},\n    kind: Literal["a", "b"] | None = None',
+            imports="from pathlib import Path\nfrom typing import Literal\n\n",
+        ),
     )
     bad = (
         skill("no type", _BODY, params=f"{_FILE},\n    depth=3"),
@@ -142,8 +147,18 @@ def _subscript(module: SkillModule, node: cst.Subscript) -> str:
 
 def _local_types(module: SkillModule) -> set[str]:
     """Type aliases and TypedDicts of the file itself."""
-    names = {n.name.value for n in module.nodes if isinstance(n, cst.ClassDef) and "TypedDict" in [module.dotted(b.value).rpartition(".")[2] for b in n.bases]}
-    return names | {n.target.value for n in module.nodes if isinstance(n, cst.AnnAssign) and isinstance(n.target, cst.Name) and module.dotted(n.annotation.annotation).endswith("TypeAlias")}
+    names = {
+        n.name.value
+        for n in module.nodes
+        if isinstance(n, cst.ClassDef) and "TypedDict" in [module.dotted(b.value).rpartition(".")[2] for b in n.bases]
+    }
+    return names | {
+        n.target.value
+        for n in module.nodes
+        if isinstance(n, cst.AnnAssign)
+        and isinstance(n.target, cst.Name)
+        and module.dotted(n.annotation.annotation).endswith("TypeAlias")
+    }
 
 
 def _default_type(param: cst.Param) -> str:

@@ -1,0 +1,62 @@
+"""Does mypy, in strict mode and against ``skill_api``, find nothing?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from verifiers.interface import CheckResult, Example, Finding, Profile, Subject, Verdict
+from verifiers.subject import ParseProblem, parse_module
+from verifiers.tools import module_name, tool_version
+from verifiers.typecheck import Complaint, TypecheckFailed, typecheck
+
+_HEAD = "from pathlib import Path\n\nfrom skill_api import Query, skill_command\n\n\n@skill_command(autowire=True)\n"
+_DEF = 'async def touch(file: str = Query(..., description="Path")) -> dict[str, object]:\n'
+
+
+class MypyStrict:
+    id = "mypy-strict"
+    title = "Does mypy in strict mode, against skill_api's types, find nothing?"
+    why = (
+        "`mypy --strict` for Python 3.11, without site packages, against the `skill_api` that the sandbox has (in the `omni` profile against a stub of "
+        "the upstream decorator, other packages unknown). Types catch what replays of a few recordings cannot: the branch nobody "
+        "recorded. `# type: ignore` and `# mypy:` comments are not honoured. All skills of a run are checked by one process."
+    )
+    stage = "static"
+    version = 1
+    good = (Example("typed", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),)
+    bad = (
+        Example("a wrong return", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"\n'),
+        Example("an attribute that is not there", _HEAD + _DEF + '    Path(file).tuoch()\n    return {"ok": True}\n'),
+        Example(
+            "an unannotated dict", _HEAD + _DEF + '    seen = {}\n    Path(file).touch()\n    return {"ok": True, "seen": seen}\n'
+        ),
+        Example("a wrong return, hidden", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"  # type: ignore\n'),
+    )
+
+    def run_batch(self, subjects: Sequence[Subject]) -> list[CheckResult]:
+        """One result a subject, in order; one process for all of a profile."""
+        start = time.perf_counter()
+        outcomes: dict[Profile, Mapping[str, tuple[Complaint, ...]] | TypecheckFailed] = {}
+        for profile in sorted({s.profile for s in subjects}):
+            group = [s for s in subjects if s.profile == profile and not isinstance(parse_module(s.source), ParseProblem)]
+            outcomes[profile] = typecheck({module_name(s): s.source for s in group}, profile) if group else {}
+        seconds = (time.perf_counter() - start) / max(len(subjects), 1)
+        return [self._result(s, outcomes[s.profile], seconds) for s in subjects]
+
+    def _result(
+        self, subject: Subject, outcome: Mapping[str, tuple[Complaint, ...]] | TypecheckFailed, seconds: float
+    ) -> CheckResult:
+        if isinstance(outcome, TypecheckFailed):
+            return CheckResult.inconclusive(self.id, outcome.why, [Finding(outcome.why, subject.path)])
+        complaints = outcome.get(module_name(subject))
+        if complaints is None:
+            why = "the file does not parse"
+            if not isinstance(parse_module(subject.source), ParseProblem):
+                why = f"mypy {tool_version('mypy')} gave up on this file"
+            return CheckResult.inconclusive(self.id, why, [Finding(why, subject.path)])
+        findings = tuple(Finding(f"{c.message} [{c.code}]", subject.path, c.line, notes=c.notes, rule=c.code) for c in complaints)
+        return CheckResult(self.id, Verdict.FAIL if findings else Verdict.PASS, findings, seconds=seconds)
+
+
+CHECK = MypyStrict()

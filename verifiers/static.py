@@ -1,0 +1,34 @@
+"""All static checks over a batch of skills: the two linters run as processes while the conventions are read here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from verifiers.catalog import STATIC
+from verifiers.interface import CheckResult, StaticCheck, Subject
+
+_OWN_PROCESS = frozenset({"ruff-clean", "mypy-strict"})
+
+
+def run_static(subjects: Sequence[Subject], checks: Collection[str] | None = None) -> list[list[CheckResult]]:
+    """One list a subject, in order, each with one result a static check in catalog order.
+
+    Args:
+        checks: ids to run; None = all.
+    """
+    wanted = [c for c in STATIC if checks is None or c.id in checks]
+    with ThreadPoolExecutor(max_workers=len(_OWN_PROCESS)) as pool:
+        started = {c.id: pool.submit(c.run_batch, subjects) for c in wanted if c.id in _OWN_PROCESS}
+        columns = [started[c.id].result() if c.id in started else _here(c, subjects) for c in _cheap_first(wanted)]
+    by_id = {c.id: column for c, column in zip(_cheap_first(wanted), columns, strict=True)}
+    return [[by_id[c.id][i] for c in wanted] for i in range(len(subjects))]
+
+
+def _cheap_first(checks: Sequence[StaticCheck]) -> list[StaticCheck]:
+    """Those that run here before those that are waited for."""
+    return sorted(checks, key=lambda c: c.id in _OWN_PROCESS)
+
+
+def _here(check: StaticCheck, subjects: Sequence[Subject]) -> list[CheckResult]:
+    return check.run_batch(subjects)
