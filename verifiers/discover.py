@@ -183,5 +183,6 @@ def _git(where: Path, *arguments: str) -> str:
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         what = said[-1] if said else "no such revision"
-        raise ConfigError(f"git {arguments[0]} failed: {what}", "--since needs a git work tree and a revision that it has.", where)
+        advice = "--since needs a git work tree and a revision that it has."
+        raise ConfigError(f"git {arguments[0]} failed: {what}", advice, where)
     return os.fsdecode(done.stdout)

@@ -12,7 +12,7 @@ from importlib import metadata
 from sandbox.interface import Sandbox, SandboxError
 from verifiers.capabilities import capabilities
 from verifiers.cases import Bound, bind
-from verifiers.catalog import CATALOG
+from verifiers.catalog import DYNAMIC, STATIC
 from verifiers.context import Context, Judge
 from verifiers.interface import (
     Binding,
@@ -114,7 +114,7 @@ def verify(
     seed = derive_seed(subject, evidence, bindings, options) if options.seed is None else options.seed
     run = _Run()
     _static(run, subject, options)
-    dynamic = [c for c in CATALOG if c.stage == "dynamic" and options.wants(c.id)]
+    dynamic = [c for c in DYNAMIC if options.wants(c.id)]
     if not options.static_only and dynamic:
         _dynamic(run, dynamic, subject, _kept(evidence, options), bindings, sandbox, options, seed, no_sandbox)
     verdict = _verdict(run)
@@ -153,7 +153,7 @@ def _kept(evidence: Sequence[Evidence], options: Options) -> list[Evidence]:
 
 
 def _static(run: _Run, subject: Subject, options: Options) -> None:
-    if not any(c.stage == "static" and options.wants(c.id) for c in CATALOG):
+    if not any(options.wants(c.id) for c in STATIC):
         return
     if options.progress:
         options.progress("static checks")

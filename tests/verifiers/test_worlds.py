@@ -52,6 +52,12 @@ def test_holes_are_found_by_reading_traces_side_by_side() -> None:
     assert found[1].fill({"ext": "c"}) == ("cat *.c | wc -c",)
 
 
+def test_a_value_that_spans_quotings_is_one_hole() -> None:
+    """A value written as 'it'"'"'s' is replaced whole, and what follows keeps its quoting."""
+    found = templates([(("echo 'it'\"'\"'s' | tee -a 'x y'",), {"line": "it's", "file": "x y"}), (("echo b | tee -a c",), {"line": "b", "file": "c"})])
+    assert meaning(found[0].fill({"line": "q", "file": "z"})[0]) == meaning("echo q | tee -a z")
+
+
 def test_equal_parameters_are_ambiguous() -> None:
     """Two parameters that always have the same value leave no single reading."""
     found = templates([(("ls a",), {"x": "a", "y": "a"}), (("ls b",), {"x": "b", "y": "b"})])

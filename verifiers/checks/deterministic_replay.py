@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sandbox.interface import JsonValue, ReplayRecord, Returned, Surroundings
 from verifiers.context import Case, Context, Wrong
@@ -27,6 +27,10 @@ SAME_VALUE = ("directory order", "directory order (shuffled)", "hash seed")
 """Under these the returned JSON must be equal, not only the effect."""
 
 
+SLOW = ("wall clock",)
+"""Tried on one trace; that the commands do not depend on it is known from their own repetitions."""
+
+
 class DeterministicReplay:
     id = "deterministic-replay"
     title = "Same under other surroundings?"
@@ -43,36 +47,43 @@ class DeterministicReplay:
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
-        cases = context.cases[: context.counts.factor_traces]
+        trials = [(factor, case) for factor in FACTORS for case in self._cases(context, factor)]
+        traces = self._traces(context, trials)
+        skills = context.run("other surroundings", (context.request(c.base, c.args, FACTORS[f][0]) for f, c in trials))
         findings: list[Finding] = []
-        unseen: list[str] = []
-        judged, runs = 0, 0
-        for factor, (surroundings, probe) in FACTORS.items():
-            pairs = self._pairs(context, cases, surroundings)
-            runs += 2 * len(pairs)
-            for case, trace, skill in pairs:
-                if not changed(context.first[case.label].probe, skill.probe, probe):
-                    unseen.append(factor)
-                    continue
-                wrong = self._wrong(context, case, trace, skill, factor)
-                judged += 1
-                if wrong is not None:
-                    findings.append(context.finding(self.id, f"{case.label}: another {factor} flips the outcome: {wrong.message}", case, wrong))
-        not_seen = tuple(sorted(set(unseen)))
-        measured: dict[str, JsonValue] = {"judged": judged, "factors_not_checked": list[JsonValue](not_seen)}
-        notes = tuple(Finding(f"factor not checked: {f} (a probe in the job saw no change)", severity="info") for f in not_seen)
+        seen: set[str] = set()
+        judged = 0
+        for (factor, case), trace, skill in zip(trials, traces, skills, strict=True):
+            if not changed(context.first[case.label].probe, skill.probe, FACTORS[factor][1]):
+                continue
+            seen.add(factor)
+            judged += 1
+            wrong = self._wrong(context, case, trace, skill, factor)
+            if wrong is not None:
+                text = f"{case.label}: another {factor} flips the outcome: {wrong.message}"
+                findings.append(context.finding(self.id, text, case, wrong))
+        unseen = [f for f in FACTORS if f not in seen]
+        measured: dict[str, JsonValue] = {"judged": judged, "factors_not_checked": list[JsonValue](unseen)}
+        notes = tuple(Finding(f"factor not checked: {f} (a probe in the job saw no change)", severity="info") for f in unseen)
         verdict = Verdict.FAIL if findings else Verdict.PASS if judged else Verdict.INCONCLUSIVE
         why = "" if judged else "no factor could be changed here"
-        return CheckResult(self.id, verdict, (*findings, *notes), why, runs=runs, measured=measured)
+        return CheckResult(self.id, verdict, (*findings, *notes), why, runs=len(traces) + len(skills), measured=measured)
 
-    def _pairs(self, context: Context, cases: tuple[Case, ...], s: Surroundings) -> list[tuple[Case, Expectation | None, ReplayRecord]]:
-        evidence = [c.evidence for c in cases if c.evidence is not None]
-        traces = context.traces.map(shell_request(c.base, e.commands, s) for c, e in zip(cases, evidence, strict=True))
-        skills = context.run("other surroundings", (context.request(c.base, c.args, s) for c in cases))
-        out = []
-        for c, e, t, k in zip(cases, evidence, traces, skills, strict=True):
-            x, why = expect(e, [t])
-            out.append((c, None if why or x.failed != c.expectation.failed else x, k))
+    def _cases(self, context: Context, factor: str) -> tuple[Case, ...]:
+        return context.cases[: 1 if factor in SLOW else context.counts.factor_traces]
+
+    def _traces(self, context: Context, trials: Sequence[tuple[str, Case]]) -> list[Expectation | None]:
+        """What the commands do under each factor; None where they fail under it and not normally: then it is not judged."""
+        evidence = [c.evidence for _, c in trials]
+        requests = [
+            shell_request(c.base, e.commands, Surroundings() if f in SLOW else FACTORS[f][0])
+            for (f, c), e in zip(trials, evidence, strict=True)
+            if e is not None
+        ]
+        out: list[Expectation | None] = []
+        for (_, case), e, record in zip(trials, evidence, context.traces.map(requests), strict=True):
+            x, why = expect(e, [record]) if e is not None else (case.expectation, "")
+            out.append(None if why or x.failed != case.expectation.failed else x)
         return out
 
     def _wrong(self, context: Context, case: Case, trace: Expectation | None, skill: ReplayRecord, factor: str) -> Wrong | None:

@@ -35,7 +35,7 @@ class ReportFormatError(AssayError, ValueError):
 
 
 def report_to_json(report: Report) -> dict[str, JsonValue]:
-    """Returns the report's JSON form (DESIGN §9, SEMANTICS §10). Nothing in it depends on where or when it was made but ``seconds``."""
+    """Returns the report's JSON form (DESIGN §9, SEMANTICS §10). Only ``seconds`` depends on when it was made."""
     done = [c for c in report.checks if c.verdict is not None]
     return {
         "schema": SCHEMA,
@@ -56,14 +56,16 @@ def report_to_json(report: Report) -> dict[str, JsonValue]:
             "traces": report.evidence.traces,
             "usable": report.evidence.usable,
             "reconstructed": report.evidence.reconstructed,
-            "unusable": dict(report.evidence.unusable),
-            "volatile": {task: list(paths) for task, paths in report.evidence.volatile.items()},
+            "unusable": dict(sorted(report.evidence.unusable.items())),
+            "volatile": {task: list(paths) for task, paths in sorted(report.evidence.volatile.items())},
         },
-        "bindings": {task: {"args": dict(args), "inferred": task in report.inferred} for task, args in report.bindings.items()},
-        "excluded": dict(report.excluded),
+        "bindings": {
+            task: {"args": dict(args), "inferred": task in report.inferred} for task, args in sorted(report.bindings.items())
+        },
+        "excluded": dict(sorted(report.excluded.items())),
         "capabilities": list(report.capabilities),
         "sandbox": _sandbox(report.sandbox),
-        "tools": dict(report.tools),
+        "tools": dict(sorted(report.tools.items())),
         "seed": report.seed,
         "seconds": round(report.seconds, 3),
     }
@@ -185,7 +187,7 @@ def _report(data: Mapping[str, Any]) -> Report:
         profile=cast("Profile", _one_of(data["profile"], get_args(Profile))),
         capabilities=tuple(_strings(data["capabilities"])),
         excluded={k: _str(v) for k, v in _dict(data["excluded"]).items()},
-        inferred=tuple(task for task, row in bindings.items() if row.get("inferred") is True),
+        inferred=tuple(task for task, row in sorted(bindings.items()) if row.get("inferred") is True),
     )
 
 
@@ -225,17 +227,16 @@ def _read_finding(row: Mapping[str, Any]) -> Finding:
 
 def _read_counterexample(row: Mapping[str, Any]) -> Counterexample:
     trace = row.get("trace")
-    return Counterexample(
-        _str(row["case"]), _dict(row["args"]), _str(row["expected"]), _str(row["observed"]), None if trace is None else _str(trace)
-    )
+    name = None if trace is None else _str(trace)
+    return Counterexample(_str(row["case"]), _dict(row["args"]), _str(row["expected"]), _str(row["observed"]), name)
 
 
 def _read_sandbox(row: object) -> SandboxSummary | None:
     if row is None:
         return None
     data = _dict(row)
-    names = ("runtime", "image", "inventory")
-    return SandboxSummary(*(_str(data[n]) for n in names), runs=_int(data["runs"]), seconds=float(data["seconds"]))
+    runtime, image, inventory = (_str(data[n]) for n in ("runtime", "image", "inventory"))
+    return SandboxSummary(runtime, image, inventory, _int(data["runs"]), float(data["seconds"]))
 
 
 def _str(value: object) -> str:

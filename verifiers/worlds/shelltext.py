@@ -11,6 +11,7 @@ from typing import Literal
 Context = Literal["bare", "single", "double"]
 
 _ACTIVE_IN_DOUBLE = "$`"
+_QUOTE = {"bare": "", "single": "'", "double": '"'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,5 +81,7 @@ def splice(text: str, holes: Iterable[tuple[int, int, str]]) -> str:
     for first, last, value in sorted(holes):
         out.append(text[at : chars[first].start])
         out.append(in_context(value, chars[first].context))
+        if chars[first].context != chars[last - 1].context:
+            out.append(_QUOTE[chars[first].context] + _QUOTE[chars[last - 1].context])
         at = chars[last - 1].end
     return "".join([*out, text[at:]])

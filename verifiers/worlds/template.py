@@ -72,6 +72,9 @@ def templates(traces: Sequence[tuple[tuple[str, ...], Args]]) -> list[Template]:
 
 
 def _template(commands: tuple[str, ...], args: Args, holes: Sequence[Hole]) -> Template:
+    own = Template(commands, args, tuple(holes)).fill(args)
+    if [meaning(c) for c in own] != [meaning(c) for c in commands]:
+        holes = ()
     found = {h.parameter for h in holes}
     return Template(commands, args, tuple(holes), {p: "ambiguous: its value has no place of its own in the commands" for p in args if p not in found})
 

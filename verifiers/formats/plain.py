@@ -1,0 +1,129 @@
+"""Text for a terminal, in the manner of compilers."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from verifiers.formats.page import Page, evidence_line, findings, label, score_line
+from verifiers.formats.text import clip, escape, one_line
+from verifiers.interface import CheckResult, Finding, Report, Verdict
+
+_COLORS = {"FAIL": "1;31", "error": "1;31", "INCONCLUSIVE": "1;33", "warning": "33", "info": "36", "PASS": "1;32", "dim": "2"}
+_MAX_LINES = 12
+"""Of one multi-line text (an expected tree, say)."""
+_MAX_COLUMNS = 240
+
+
+def render(page: Page) -> str:
+    """Returns findings with source excerpts, one line for each skill that passes, and a summary."""
+    blocks: list[str] = []
+    for report in page.reports:
+        blocks.extend(_report(page, report))
+    if page.gate is not None:
+        blocks.extend(
+            f"{_paint(page, f.verdict.name, f.verdict.name)} {escape(f.path)}: {escape(f.why)}" for f in page.gate.failures
+        )
+        blocks.extend(f"{_paint(page, 'note', 'dim')}: {escape(note)}" for note in page.gate.notes)
+    return "\n\n".join([*_joined(blocks), page.summary()]) + "\n"
+
+
+def _joined(blocks: list[str]) -> list[str]:
+    """Blocks of one line stand together, others apart."""
+    out: list[str] = []
+    for block in blocks:
+        if out and "\n" not in block and "\n" not in out[-1].rpartition("\n\n")[2] and out[-1]:
+            out[-1] += "\n" + block
+        else:
+            out.append(block)
+    return out
+
+
+def _report(page: Page, report: Report) -> Iterator[str]:
+    row = page.row(report)
+    for check, finding in findings(report):
+        if finding.severity == "info" and report.verdict is not Verdict.PASS:
+            continue  # what failed comes first; the rest is in the other formats
+        yield _finding(page, check, finding)
+    missing = [n for n in report.not_checked if report.verdict is not Verdict.PASS]
+    for why in dict.fromkeys(n.why for n in missing):
+        ids = ", ".join(n.id for n in missing if n.why == why)
+        yield f"{_paint(page, 'not checked', 'INCONCLUSIVE')}: {escape(ids)}: {escape(why)}"
+    shown = escape(report.path)
+    if row.verdict is Verdict.PASS:
+        yield f"{_paint(page, 'PASS', 'PASS')} {shown}: {_passed(report)}"
+        for waiver in row.waived:
+            until = f"until {waiver.expires.isoformat()}: {waiver.reason}"
+            yield f"{_paint(page, 'waived', 'warning')} {shown}: {escape(waiver.check)} {escape(until)}"
+    elif row.reasons:
+        for reason in row.reasons:
+            yield f"{_paint(page, row.verdict.name, row.verdict.name)} {shown}: {escape(clip(reason, _MAX_COLUMNS))}"
+    elif not any(True for _ in findings(report)) and not missing:
+        yield f"{_paint(page, report.verdict.name, report.verdict.name)} {shown}: {escape(report.why)}"
+
+
+def _passed(report: Report) -> str:
+    parts = [score_line(report)] if not report.partial else [f"partial: {len(report.checks)} checks"]
+    if report.evidence.traces:
+        parts.append(evidence_line(report))
+    if report.capabilities:
+        parts.append(", ".join(report.capabilities))
+    if report.excluded:
+        parts.append("excluded: " + ", ".join(f"{t} ({why})" for t, why in report.excluded.items()))
+    return escape("; ".join(parts))
+
+
+def _finding(page: Page, check: CheckResult, finding: Finding) -> str:
+    name = label(check, finding)
+    rule = f"{check.id}/{finding.rule}" if finding.rule and finding.rule != check.id else check.id
+    lines = [f"{_paint(page, f'{name}[{escape(rule)}]', name)}: {_clipped(finding.message)}"]
+    lines += _excerpt(page, finding)
+    lines += [f"   = {key}: {text}" for key, text in _facts(check, finding)]
+    return "\n".join(lines)
+
+
+def _excerpt(page: Page, finding: Finding) -> list[str]:
+    if not finding.path:
+        return []
+    text = page.line(finding.path, finding.line)
+    head = f"  --> {escape(finding.path)}:{finding.line}"
+    if text is None:
+        return [head]
+    number = str(finding.line)
+    pad = " " * max(len(number), 2)
+    return [head, f"{pad} |", f"{number:>2} | {escape(clip(text.rstrip(), _MAX_COLUMNS), keep=chr(9)).expandtabs(4)}", f"{pad} |"]
+
+
+def _facts(check: CheckResult, finding: Finding) -> Iterator[tuple[str, str]]:
+    for note in finding.notes:
+        key, colon, text = note.partition(": ")
+        plain_key = colon and key.replace("-", "").replace(" ", "").isalpha() and len(key) < 20
+        yield (key, _clipped(text)) if plain_key else ("note", _clipped(note))
+    example = finding.counterexample
+    if example is not None:
+        arguments = f" with {_clipped(one_line(dict(example.args)))}" if example.args else ""
+        yield "case", _clipped(example.case) + arguments
+        if example.expected or example.observed:
+            yield "expected", _clipped(example.expected or "nothing")
+            yield "observed", _clipped(example.observed or "nothing")
+    if finding.fix is not None:
+        how = "safe: `assay fix` applies it" if finding.fix.safe else "look at it first"
+        yield "fix", f"{_clipped(finding.fix.title)} ({how})"
+    if finding.reproduce:
+        yield "reproduce", escape(finding.reproduce)
+    if finding.severity == "error":
+        yield "why", f"assay explain {escape(check.id)}"
+
+
+def _clipped(text: str) -> str:
+    """Foreign text of several lines, indented under its key, bounded."""
+    lines = [escape(clip(line, _MAX_COLUMNS), keep="\t") for line in text.rstrip("\n").split("\n")]
+    if len(lines) > _MAX_LINES:
+        lines = [*lines[:_MAX_LINES], f"… ({len(lines) - _MAX_LINES} more lines)"]
+    if len(lines) == 1:
+        return lines[0]
+    return "\n" + textwrap.indent("\n".join(lines), "       ")
+
+
+def _paint(page: Page, text: str, kind: str) -> str:
+    return f"\x1b[{_COLORS[kind]}m{text}\x1b[0m" if page.color and kind in _COLORS else text

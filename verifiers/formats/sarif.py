@@ -1,0 +1,158 @@
+"""SARIF 2.1.0, within what GitHub's code scanning takes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from importlib import metadata
+from urllib.parse import quote
+
+from sandbox.interface import JsonValue
+from verifiers.formats.json_report import dump
+from verifiers.formats.page import Page, findings
+from verifiers.formats.text import clip, escape, one_line
+from verifiers.interface import CheckResult, Finding, Report, Verdict
+
+SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+INFORMATION_URI = "https://pypi.org/project/skill-assay/"
+MAX_RESULTS = 5000
+"""GitHub keeps the top 5,000 results of a run."""
+_MAX_MESSAGE = 4000
+
+
+def render(page: Page) -> str:
+    """Returns one SARIF log with one run. Waived findings are suppressed results; what was not checked are notifications."""
+    rows = sorted(_results(page), key=lambda r: r[0])
+    results = [result for _, result in rows]
+    notifications = list(_notifications(page))
+    if len(results) > MAX_RESULTS:
+        notifications.append(_notification(f"{len(results) - MAX_RESULTS} more results were left out", "", "warning"))
+        results = results[:MAX_RESULTS]
+    used = sorted({str(r["ruleId"]) for r in results})
+    driver: dict[str, JsonValue] = {
+        "name": "assay",
+        "informationUri": INFORMATION_URI,
+        "rules": [_rule(page, id) for id in used],
+    }
+    version = _version()
+    if version:
+        driver["version"] = version
+    for result in results:
+        result["ruleIndex"] = used.index(str(result["ruleId"]))
+    run: dict[str, JsonValue] = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": page.verdict is not Verdict.INCONCLUSIVE,
+                "toolExecutionNotifications": list[JsonValue](notifications),
+            }
+        ],
+        "results": list[JsonValue](results),
+    }
+    return dump({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}) + "\n"
+
+
+def _version() -> str:
+    try:
+        return metadata.version("skill-assay")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _rule(page: Page, id: str) -> dict[str, JsonValue]:
+    return {
+        "id": id,
+        "shortDescription": {"text": page.title(id)},
+        "help": {"text": f"assay explain {id}"},
+        "properties": {"tags": ["skill"]},
+    }
+
+
+def _results(page: Page) -> Iterator[tuple[int, dict[str, JsonValue]]]:
+    seen: Counter[str] = Counter()
+    for report in page.reports:
+        row = page.row(report)
+        waived = {w.check: w for w in row.waived}
+        for check, finding in findings(report):
+            level = _level(check, finding)
+            result = _result(page, report, check, finding, level)
+            result["partialFingerprints"] = _fingerprints(page, report, check, finding, seen)
+            if check.id in waived:
+                waiver = waived[check.id]
+                why = f"{waiver.reason} (until {waiver.expires.isoformat()})"
+                result["suppressions"] = [{"kind": "external", "justification": escape(why)}]
+            yield {"error": 0, "warning": 1, "note": 2}[level], result
+
+
+def _level(check: CheckResult, finding: Finding) -> str:
+    if finding.severity == "error":
+        return "error" if check.verdict is Verdict.FAIL else "warning"
+    return "warning" if finding.severity == "warning" else "note"
+
+
+def _result(page: Page, report: Report, check: CheckResult, finding: Finding, level: str) -> dict[str, JsonValue]:
+    region: dict[str, JsonValue] = {"startLine": max(1, finding.line)}
+    text = page.line(finding.path or report.path, finding.line)
+    if text is not None:
+        region["snippet"] = {"text": escape(text, keep="\t")}
+    location: JsonValue = {
+        "physicalLocation": {"artifactLocation": {"uri": _uri(finding.path or report.path)}, "region": region},
+        "logicalLocations": [{"name": escape(report.name), "kind": "function"}],
+    }
+    return {
+        "ruleId": check.id,
+        "level": level,
+        "message": {"text": clip(escape(_message(finding), keep="\n\t"), _MAX_MESSAGE)},
+        "locations": [location],
+        "properties": {
+            "verdict": check.verdict.name if check.verdict is not None else "NOT_APPLICABLE",
+            "rule": finding.rule,
+            "reproduce": escape(finding.reproduce),
+        },
+    }
+
+
+def _message(finding: Finding) -> str:
+    lines = [finding.message, *finding.notes]
+    example = finding.counterexample
+    if example is not None:
+        lines.append(f"case: {example.case}" + (f" with {one_line(dict(example.args))}" if example.args else ""))
+        lines += [f"{k}: {v}" for k, v in (("expected", example.expected), ("observed", example.observed)) if v]
+    if finding.reproduce:
+        lines.append(f"reproduce: {finding.reproduce}")
+    return "\n".join(lines)
+
+
+def _fingerprints(page: Page, report: Report, check: CheckResult, finding: Finding, seen: Counter[str]) -> dict[str, JsonValue]:
+    """The same finding has the same print after lines were added above it or a count in its message changed."""
+    path = finding.path or report.path
+    line = page.line(path, finding.line)
+    around = " ".join(line.split()) if line is not None else re.sub(r"\d+", "#", finding.message)
+    base = hashlib.sha256("\0".join((path, check.id, finding.rule, around)).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    seen[base] += 1
+    return {"primaryLocationLineHash": f"{base}:{seen[base]}"}
+
+
+def _notifications(page: Page) -> Iterator[JsonValue]:
+    for report in page.reports:
+        for why in dict.fromkeys(n.why for n in report.not_checked):
+            ids = ", ".join(n.id for n in report.not_checked if n.why == why)
+            yield _notification(f"{report.name}: not checked: {ids}: {why}", report.path, "warning")
+        for reason in page.row(report).reasons:
+            yield _notification(f"{report.name}: {reason}", report.path, "warning")
+    for failure in page.gate.failures if page.gate is not None else ():
+        yield _notification(failure.why, failure.path, "error")
+
+
+def _notification(text: str, path: str, level: str) -> dict[str, JsonValue]:
+    row: dict[str, JsonValue] = {"message": {"text": clip(escape(text), _MAX_MESSAGE)}, "level": level}
+    if path:
+        row["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": _uri(path)}}}]
+    return row
+
+
+def _uri(path: str) -> str:
+    return quote(path.encode("utf-8", "surrogateescape"), safe="/._-~")

@@ -1,0 +1,255 @@
+"""The gate: reports and a policy in, one verdict out. Pure; what changed in git, signatures and approvals are handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from sandbox.interface import JsonValue
+from verifiers.formats.json_report import report_to_json
+from verifiers.interface import AssayError, CheckResult, NothingToVerify, Report, Verdict, merge
+from verifiers.policy import SCORE, Policy, Waiver
+
+SCHEMA = "assay-gate/1"
+TORN_WRITE = "torn-write"
+"""``Finding.rule`` of a write that does not survive a kill in its middle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the gate is told from outside the reports."""
+
+    changed: frozenset[str] = frozenset()
+    """Shown paths of skills whose evidence or bindings changed since the revision."""
+    signed: Callable[[Report], bool] = lambda report: False
+    """Whether an attestation that verifies binds this report's digests."""
+    approved: Callable[[Report], bool] = lambda report: False
+    revision_known: bool = False
+    """Whether ``changed`` was measured (--since was given)."""
+    allow_partial: bool = False
+    """``--static`` or ``--checks`` was asked for: reports that are partial are what was wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One skill at the gate."""
+
+    report: Report
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    """Why the gate's verdict is not PASS, one sentence each."""
+    waived: tuple[Waiver, ...] = ()
+    """Waivers that made a difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A target that gave no report: what was wrong with it."""
+
+    path: str
+    verdict: Verdict
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What the gate says about all of them."""
+
+    verdict: Verdict
+    rows: tuple[Row, ...]
+    failures: tuple[Failure, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Waivers that were not needed, or name no skill."""
+    policy: Policy = field(default_factory=Policy)
+
+    @property
+    def reports(self) -> tuple[Report, ...]:
+        return tuple(row.report for row in self.rows)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """``pass``, ``fail`` and ``inconclusive`` skills."""
+        verdicts = [row.verdict for row in self.rows] + [f.verdict for f in self.failures]
+        return {name.lower(): sum(v.name == name for v in verdicts) for name in ("PASS", "FAIL", "INCONCLUSIVE")}
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail, 3 inconclusive, 4 nothing to verify."""
+        if not self.rows and not self.failures:
+            return NothingToVerify.exit_code
+        return exit_code(self.verdict)
+
+
+def exit_code(verdict: Verdict) -> int:
+    """The process exit code of a verdict (DESIGN §9)."""
+    return {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INCONCLUSIVE: 3}[verdict]
+
+
+def judge(
+    reports: Sequence[Report],
+    policy: Policy | None = None,
+    *,
+    today: date,
+    facts: Facts | None = None,
+    failures: Iterable[Failure] = (),
+) -> GateResult:
+    """Returns the gate's verdict: the worst of all skills' verdicts under the policy; INCONCLUSIVE for no skill at all."""
+    rules, known = policy or Policy(), facts or Facts()
+    rows = tuple(_row(report, rules, today, known) for report in reports)
+    broken = tuple(failures)
+    verdict = merge([row.verdict for row in rows] + [f.verdict for f in broken])
+    return GateResult(verdict, rows, broken, tuple(_notes(rows, rules)), rules)
+
+
+def failure(path: str, error: AssayError) -> Failure:
+    """The failure that an error stands for: INCONCLUSIVE if something was missing, FAIL if the file itself is wrong."""
+    return Failure(path, Verdict.INCONCLUSIVE if error.exit_code == 3 else Verdict.FAIL, error.diagnostics())
+
+
+def waived_checks(policy: Policy, report_name: str, path: str, today: date) -> frozenset[str]:
+    """Checks that a skill need not pass today."""
+    return frozenset(w.check for w in policy.waivers if w.skill in (report_name, path) and not w.expired(today))
+
+
+def gate_to_json(result: GateResult) -> dict[str, JsonValue]:
+    """The ``assay-gate/1`` object."""
+    skills: list[JsonValue] = [
+        {
+            "name": row.report.name,
+            "path": row.report.path,
+            "verdict": row.verdict.name,
+            "reasons": list(row.reasons),
+            "waived": [_waiver(w) for w in row.waived],
+        }
+        for row in result.rows
+    ]
+    return {
+        "schema": SCHEMA,
+        "verdict": result.verdict.name,
+        "exit_code": result.exit_code,
+        "counts": dict(result.counts),
+        "skills": skills,
+        "failures": [{"path": f.path, "verdict": f.verdict.name, "why": f.why} for f in result.failures],
+        "notes": list(result.notes),
+        "policy": {"minimum_score": result.policy.minimum_score, "seed_salt_sha256": result.policy.salt_digest},
+        "reports": [report_to_json(r) for r in result.reports],
+    }
+
+
+# ---------------------------------------------------------------- one skill
+
+
+def _row(report: Report, policy: Policy, today: date, facts: Facts) -> Row:
+    mine = [w for w in policy.waivers if w.skill in (report.name, report.path)]
+    holding = {w.check: w for w in mine if not w.expired(today)}
+    verdicts: list[Verdict] = []
+    reasons: list[str] = []
+    used: list[Waiver] = []
+    for verdict, check, why in _problems(report, policy, facts):
+        if check in holding:
+            used.append(holding[check])
+            continue
+        verdicts.append(verdict)
+        reasons.append(why)
+    for waiver in mine:
+        if waiver.expired(today):
+            verdicts.append(Verdict.FAIL)
+            reasons.append(f"the waiver for {waiver.check} expired on {waiver.expires.isoformat()} ({waiver.reason})")
+    verdict = merge(verdicts) if verdicts else Verdict.PASS
+    return Row(report, verdict, tuple(dict.fromkeys(reasons)), tuple(dict.fromkeys(used)))
+
+
+def _problems(report: Report, policy: Policy, facts: Facts) -> Iterator[tuple[Verdict, str, str]]:
+    """Everything that speaks against a skill, as (verdict, the check that a waiver must name, sentence)."""
+    yield from _check_problems(report, policy)
+    if report.partial and not facts.allow_partial:
+        yield Verdict.INCONCLUSIVE, "partial", "the report is partial: not every required check was asked for"
+    if not report.partial:
+        if report.evidence.usable < policy.min_usable:
+            usable = f"{report.evidence.usable} usable trace{'' if report.evidence.usable == 1 else 's'}"
+            yield Verdict.INCONCLUSIVE, "min_usable", f"{usable}, the policy asks for {policy.min_usable}"
+        yield from _score_problems(report, policy)
+    for capability in policy.forbid:
+        if capability in report.capabilities:
+            yield Verdict.FAIL, capability, f"the skill {_does(capability)}, which the policy forbids"
+    if policy.evidence == "pinned":
+        yield from _pinning_problems(report, facts)
+    if policy.approval and not facts.approved(report):
+        yield Verdict.INCONCLUSIVE, "approval", "nobody has approved this version"
+
+
+def _check_problems(report: Report, policy: Policy) -> Iterator[tuple[Verdict, str, str]]:
+    explained = False
+    for check in report.checks:
+        # A check that is not PASS in a report that is PASS was not a required one (mutants-killed).
+        counts = report.verdict is not Verdict.PASS or check.id in policy.required
+        if counts and check.verdict is not None and check.verdict is not Verdict.PASS:
+            explained = True
+            yield check.verdict, check.id, f"{check.id}: {_first_error(check)}"
+    for row in report.not_checked:
+        if report.verdict is not Verdict.PASS or row.id in policy.required:
+            explained = explained or report.verdict is not Verdict.PASS
+            yield Verdict.INCONCLUSIVE, row.id, f"{row.id} was not checked: {row.why}"
+    if not report.checks:
+        explained = True
+        yield Verdict.INCONCLUSIVE, "checks", "nothing was checked"
+    listed = {c.id for c in report.checks} | {n.id for n in report.not_checked}
+    for id in policy.required:
+        if id not in listed:
+            yield Verdict.INCONCLUSIVE, id, f"{id} is required by the policy and did not run"
+    if report.verdict is not Verdict.PASS and not explained:
+        yield report.verdict, "verdict", report.why
+    if policy.torn_writes == "fail":
+        for check in report.checks:
+            for finding in check.findings:
+                if finding.rule == TORN_WRITE:
+                    yield Verdict.FAIL, TORN_WRITE, f"torn write: {finding.message}"
+
+
+def _score_problems(report: Report, policy: Policy) -> Iterator[tuple[Verdict, str, str]]:
+    if policy.minimum_score <= 0.0:
+        return
+    if report.score is None:
+        if report.verdict is Verdict.PASS:
+            yield Verdict.INCONCLUSIVE, SCORE, "no score, and the policy asks for one (did mutants-killed run?)"
+    elif report.score.value < policy.minimum_score:
+        yield Verdict.FAIL, SCORE, f"score {report.score.value:.3f} is below the policy's {policy.minimum_score:g}"
+
+
+def _pinning_problems(report: Report, facts: Facts) -> Iterator[tuple[Verdict, str, str]]:
+    if facts.signed(report):
+        return
+    if not facts.revision_known:
+        yield Verdict.INCONCLUSIVE, "evidence", "the policy pins evidence: give --since REV, or sign it"
+    elif report.path in facts.changed:
+        yield Verdict.FAIL, "evidence", "evidence or bindings changed together with the skill and are not signed"
+
+
+def _first_error(check: CheckResult) -> str:
+    return next((f.message for f in check.findings if f.severity == "error"), check.why)
+
+
+def _does(capability: str) -> str:
+    return {"follows-outside-paths": "follows paths out of the workspace", "read-only": "is read-only"}.get(
+        capability, f"{capability} files"
+    )
+
+
+def _notes(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
+    used = {w for row in rows for w in row.waived}
+    names = {n for row in rows for n in (row.report.name, row.report.path)}
+    for waiver in policy.waivers:
+        if waiver.skill not in names:
+            yield f"the waiver for {waiver.skill} / {waiver.check} names no skill that was verified"
+        elif waiver not in used:
+            yield f"the waiver for {waiver.skill} / {waiver.check} is no longer needed"
+
+
+def _waiver(waiver: Waiver) -> JsonValue:
+    return {
+        "skill": waiver.skill,
+        "check": waiver.check,
+        "reason": waiver.reason,
+        "expires": waiver.expires.isoformat(),
+    }
