@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ from synth.draft import draft_files
 from synth.files import manifest_digest, manifest_of
 from synth.interface import Draft, RegistryEntry
 from synth.registry.admission import admit, source_sha256
-from synth.registry.errors import NotAccepted, Revoked
+from synth.registry.errors import NotAccepted, Revoked, WrongState
+from synth.registry.inspection import Ailing, Difference, Reverification, Verify, audit, difference, reverify
 from synth.registry.lifecycle import Lifecycle
 from synth.registry.receipt import canonical, document_sha256, plain, report_document
 from verifiers.interface import Report, Subject
@@ -103,6 +104,27 @@ class Registry(Lifecycle):
         entry = self.show(name, version)
         self.announce("registered" if entry.status == "active" else "staged", entry)
         return entry
+
+    def audit(self, **today: Any) -> list[Ailing]:
+        """What someone should look at (``synth.registry.inspection.audit``), as of now."""
+        return audit(self, **{"now": self.clock(), **today})
+
+    def diff(self, name: str, old: str | None = None, new: str | None = None) -> Difference:
+        """How two versions of a skill differ. By default: its newest version, and the one before that.
+
+        Raises:
+            WrongState: there is no earlier version.
+        """
+        versions = self.versions_of(name)
+        newer = self.show(name, new) if new is not None else versions[-1]
+        earlier = [e for e in versions if e.metadata["ordinal"] < newer.metadata["ordinal"]]
+        if old is None and not earlier:
+            raise WrongState("there is only one version", "Name two versions to compare", name)
+        return difference(self, self.show(name, old) if old is not None else earlier[-1], newer)
+
+    def verify(self, verify: Verify, names: Iterable[str] | None = None, *, actor: str = "assay") -> Iterator[Reverification]:
+        """Verifies registered skills again (``synth.registry.inspection.reverify``): drifted ones are demoted."""
+        return reverify(self, verify, names, actor=actor)
 
     def _refuse_revoked(self, draft: Draft, version: str) -> None:
         row = self.database.read(

@@ -1,0 +1,311 @@
+"""Attestations: an in-toto Statement with a Test Result predicate, in a DSSE envelope signed with Ed25519.
+
+It says that these files were verified with this result; who trusts the key can then skip verifying again. Nothing is said about
+what is not known: there is no attestation for INCONCLUSIVE or partial reports.
+
+Source: in-toto attestation framework v1 (Statement, Test Result v0.1, ``dirHash1``), DSSE v1 (pre-authentication encoding).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from synth.draft import MARK
+from synth.files import Manifest, manifest, manifest_digest, write_atomic
+from synth.registry.receipt import bindings_sha256, canonical, document_sha256, plain, report_document
+from verifiers.interface import AssayError, Report, Verdict
+
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+OUR_DIGEST = "assayManifest1"
+"""Digest of modes, links and empty directories too, which ``dirHash1`` leaves out."""
+
+
+class AttestationError(AssayError, ValueError):
+    """An attestation that does not hold, or cannot be made."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class KeyFileError(AssayError, OSError):
+    """A key file that cannot be read as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attested:
+    """What a verified attestation says."""
+
+    statement: Mapping[str, Any]
+    result: str
+    """PASSED or FAILED."""
+    report_sha256: str
+    key_id: str
+
+
+# ------------------------------------------------------------ keys
+
+
+def keygen(private: Path, public: Path) -> str:
+    """Writes a new key pair (PEM; the private one readable by its owner only) and returns the key's id.
+
+    Raises:
+        KeyFileError: one of the files exists, or cannot be written. An existing key is never overwritten.
+    """
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    for path in (private, public):
+        if os.path.lexists(path):
+            raise KeyFileError("exists already", "Name another file: keys are not overwritten", path)
+    try:
+        write_atomic(private, pem, 0o600)
+        write_atomic(public, _public_pem(key.public_key()), 0o644)
+    except OSError as e:
+        raise KeyFileError(f"cannot be written ({e.strerror})", "Name a directory that exists and can be written", private) from e
+    return key_id(key.public_key())
+
+
+def _public_pem(key: Ed25519PublicKey) -> bytes:
+    return key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+def key_id(key: Ed25519PublicKey) -> str:
+    """SHA-256 (hex) of the public key's raw bytes."""
+    return hashlib.sha256(key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)).hexdigest()
+
+
+def load_private_key(path: Path) -> Ed25519PrivateKey:
+    """The private key in a PEM file.
+
+    Raises:
+        KeyFileError: it is missing or is no Ed25519 private key.
+    """
+    try:
+        key = serialization.load_pem_private_key(_read(path), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as e:
+        raise KeyFileError("is not a private key", "Make one with 'assay attest keygen'", path) from e
+    if not isinstance(key, Ed25519PrivateKey):
+        raise KeyFileError("is not an Ed25519 key", "Make one with 'assay attest keygen'", path)
+    return key
+
+
+def load_public_key(path: Path) -> Ed25519PublicKey:
+    """The public key in a PEM file.
+
+    Raises:
+        KeyFileError: it is missing or is no Ed25519 public key.
+    """
+    try:
+        key = serialization.load_pem_public_key(_read(path))
+    except (ValueError, UnsupportedAlgorithm) as e:
+        raise KeyFileError("is not a public key", "Give the file that 'assay attest keygen' wrote as the public one", path) from e
+    if not isinstance(key, Ed25519PublicKey):
+        raise KeyFileError("is not an Ed25519 key", "Give the file that 'assay attest keygen' wrote as the public one", path)
+    return key
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as e:
+        raise KeyFileError(f"cannot be read ({e.strerror})", "Make a key pair with 'assay attest keygen'", path) from e
+
+
+# ------------------------------------------------------------ what is attested
+
+
+def attested_manifest(directory: Path) -> dict[str, Any]:
+    """The manifest of a skill's directory, without our own mark of drafts."""
+    return {path: fact for path, fact in manifest(directory).items() if path != MARK}
+
+
+def dir_hash1(facts: Manifest) -> str:
+    """in-toto's ``dirHash1``: files' names and contents only.
+
+    ``find . -type f | cut -c3- | LC_ALL=C sort | xargs -r sha256sum | sha256sum``
+    """
+    files = sorted((os.fsencode(path), fact.sha256) for path, fact in facts.items() if fact.kind == "file")
+    text = b"".join(_sha256sum_line(name, digest) for name, digest in files)
+    return hashlib.sha256(text).hexdigest()
+
+
+def _sha256sum_line(name: bytes, digest: str) -> bytes:
+    """As coreutils prints it: a name with a backslash, newline or carriage return is escaped and its line marked."""
+    escaped = name.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
+    return (b"\\" if escaped != name else b"") + digest.encode() + b"  " + escaped + b"\n"
+
+
+def statement(report: Report, directory: Path, policy_sha256: str | None = None) -> dict[str, Any]:
+    """The in-toto Statement about a skill's directory.
+
+    Args:
+        report: A full PASS or FAIL about the ``skill.py`` in it.
+        directory: The draft or the registered version.
+        policy_sha256: Digest of the policy that it was judged under.
+
+    Raises:
+        AttestationError: the report is inconclusive, partial, or about other code.
+    """
+    if report.verdict is Verdict.INCONCLUSIVE:
+        raise AttestationError("nothing is attested for INCONCLUSIVE", f"First make it conclusive: {report.why}", directory)
+    if report.partial:
+        raise AttestationError("nothing is attested for a partial report", "Verify without --checks and --static", directory)
+    facts = attested_manifest(directory)
+    skill = facts.get("skill.py")
+    if skill is None or skill.sha256 != report.sha256:
+        raise AttestationError("the report is about other code", "Verify this directory again", directory)
+    document = report_document(report)
+    return {
+        "_type": STATEMENT_TYPE,
+        "subject": [{"name": report.name, "digest": {"dirHash1": dir_hash1(facts), OUR_DIGEST: manifest_digest(facts)}}],
+        "predicateType": PREDICATE_TYPE,
+        "predicate": _predicate(report, document, policy_sha256),
+    }
+
+
+def _predicate(report: Report, document: Mapping[str, Any], policy_sha256: str | None) -> dict[str, Any]:
+    configuration = [
+        {"name": "skill.py", "digest": {"sha256": report.sha256}},
+        {"name": "evidence", "digest": {"sha256": report.evidence.sha256}},
+        {"name": "bindings", "digest": {"sha256": bindings_sha256(report.bindings)}},
+        {"name": "report", "digest": {"sha256": document_sha256(document)}, "annotations": _annotations(report)},
+    ]
+    if report.sandbox is not None and report.sandbox.inventory:
+        configuration.append({"name": "sandbox-image", "digest": {"sha256": report.sandbox.inventory}})
+    if policy_sha256 is not None:
+        configuration.append({"name": "policy", "digest": {"sha256": policy_sha256}})
+    by_verdict = {v: sorted(c.id for c in report.checks if c.verdict is v) for v in Verdict}
+    return {
+        "result": "PASSED" if report.verdict is Verdict.PASS else "FAILED",
+        "configuration": configuration,
+        "passedTests": by_verdict[Verdict.PASS],
+        "warnedTests": by_verdict[Verdict.INCONCLUSIVE],
+        "failedTests": by_verdict[Verdict.FAIL],
+    }
+
+
+def _annotations(report: Report) -> dict[str, Any]:
+    return {
+        "score": report.score.value if report.score is not None else None,
+        "budget": report.budget,
+        "profile": report.profile,
+        "seed": report.seed,
+        "tools": plain(report.tools),
+        "capabilities": sorted(report.capabilities),
+    }
+
+
+# ------------------------------------------------------------ envelope
+
+
+def sign(statement_document: Mapping[str, Any], key: Ed25519PrivateKey) -> dict[str, Any]:
+    """The DSSE envelope of a statement. One line of JSON of it makes an in-toto bundle (``<name>.intoto.jsonl``)."""
+    payload = canonical(statement_document)
+    signature = key.sign(pre_authentication(PAYLOAD_TYPE, payload))
+    return {
+        "payloadType": PAYLOAD_TYPE,
+        "payload": base64.b64encode(payload).decode(),
+        "signatures": [{"keyid": key_id(key.public_key()), "sig": base64.b64encode(signature).decode()}],
+    }
+
+
+def pre_authentication(payload_type: str, payload: bytes) -> bytes:
+    """DSSE's PAE: type and payload with their lengths, so that neither can be read as the other."""
+    kind = payload_type.encode()
+    return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
+
+
+def verify(
+    envelope: object, key: Ed25519PublicKey, directory: Path, report: Report | Mapping[str, Any] | None = None
+) -> Attested:
+    """Checks an attestation against a key, the files it is about and (where given) the report, and returns what it says.
+
+    Args:
+        envelope: The parsed JSON of the envelope.
+        report: The report, or its stored ``assay-report/1`` document, that must be the attested one.
+
+    Raises:
+        AttestationError: signed by another key, tampered with, about other files or another report, or not of this kind at all.
+    """
+    payload = _authenticated(envelope, key)
+    document = _statement_of(payload)
+    _check_subject(document, attested_manifest(directory), directory)
+    predicate = document["predicate"]
+    attested = _report_digest(predicate)
+    if report is not None:
+        given = document_sha256(report_document(report) if isinstance(report, Report) else report)
+        if given != attested:
+            raise AttestationError(
+                "the report is not the attested one", "It was changed after it was attested: verify the skill again", directory
+            )
+    return Attested(document, predicate["result"], attested, key_id(key))
+
+
+def _authenticated(envelope: object, key: Ed25519PublicKey) -> bytes:
+    try:
+        if not isinstance(envelope, dict):
+            raise TypeError("not an object")
+        payload = base64.b64decode(envelope["payload"], validate=True)
+        signatures = [base64.b64decode(s["sig"], validate=True) for s in envelope["signatures"]]
+        kind = str(envelope["payloadType"])
+    except (KeyError, TypeError, AttributeError, binascii.Error, ValueError) as e:
+        raise AttestationError("is not a DSSE envelope", "Give the file that 'assay attest sign' wrote") from e
+    if kind != PAYLOAD_TYPE:
+        raise AttestationError(
+            f"the payload is {kind!r}, not an in-toto statement", "Give the file that 'assay attest sign' wrote"
+        )
+    signed = pre_authentication(kind, payload)
+    for signature in signatures:
+        try:
+            key.verify(signature, signed)
+        except InvalidSignature:
+            continue
+        return payload
+    raise AttestationError("no signature of this key fits", "It was changed, or signed with another key")
+
+
+def _statement_of(payload: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(payload)
+    except ValueError as e:
+        raise AttestationError("the signed payload is not JSON", "Attest the skill again") from e
+    if (
+        not isinstance(document, dict)
+        or document.get("_type") != STATEMENT_TYPE
+        or document.get("predicateType") != PREDICATE_TYPE
+    ):
+        raise AttestationError("the signed payload is not a test result", "Attest the skill again with 'assay attest sign'")
+    predicate = document.get("predicate")
+    if not isinstance(predicate, dict) or predicate.get("result") not in ("PASSED", "FAILED"):
+        raise AttestationError("the signed test result has no result", "Attest the skill again with 'assay attest sign'")
+    return document
+
+
+def _check_subject(document: Mapping[str, Any], facts: Manifest, directory: Path) -> None:
+    wanted = {"dirHash1": dir_hash1(facts), OUR_DIGEST: manifest_digest(facts)}
+    subjects = document.get("subject")
+    digests = [s.get("digest") for s in subjects if isinstance(s, dict)] if isinstance(subjects, list) else []
+    if wanted not in digests:
+        raise AttestationError(
+            "it is about other files", "The directory was changed after it was attested: verify and attest it again", directory
+        )
+
+
+def _report_digest(predicate: Mapping[str, Any]) -> str:
+    items = predicate.get("configuration")
+    for item in items if isinstance(items, list) else []:
+        if isinstance(item, dict) and item.get("name") == "report" and isinstance(item.get("digest"), dict):
+            return str(item["digest"].get("sha256"))
+    raise AttestationError("the signed test result names no report", "Attest the skill again with 'assay attest sign'")
