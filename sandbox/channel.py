@@ -119,4 +119,6 @@ def plain(sock: Any) -> Socket:
     inner = getattr(sock, "_sock", sock)
     if not isinstance(inner, socket.socket):
         raise SandboxError(Cause.PROTOCOL, f"cannot attach over a {type(inner).__name__}")
+    if inner is not sock:
+        sock.close()  # only the wrapper: a socket closes when the last of its wrappers and itself are closed
     return inner

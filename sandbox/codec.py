@@ -14,13 +14,16 @@ from sandbox.guest.tree import WireEntry
 from sandbox.interface import (
     Call,
     Cause,
+    CrashAt,
     Entry,
+    ErrnoAt,
     ExecResult,
     KillAfter,
     Leftover,
     NoReturn,
     Outcome,
     Raised,
+    ReadOnlySubtree,
     ReplayRecord,
     Returned,
     RunRequest,
@@ -126,7 +129,7 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         "file_bytes": request.limits.file_bytes,
         "concurrent": request.concurrent,
         "kill_after": request.fault.seconds if isinstance(request.fault, KillAfter) else None,
-        "watch": None,
+        "watch": watch(request),
         "function": None,
         "trace": False,
     }
@@ -135,6 +138,25 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         header |= {"kind": "skill", "function": job.function, "trace": job.trace_lines}
         return header, [job.source.encode("utf-8", "surrogateescape"), args]
     return {**header, "kind": "shell", "commands": [whole(c) for c in job.commands]}, []
+
+
+def watch(request: RunRequest) -> dict[str, Any] | None:
+    """What the supervisor is told; None where the run needs none."""
+    fault, root = request.fault, workdir(request.surroundings)
+    if isinstance(fault, CrashAt):
+        calls = "torn" if fault.torn else "change"
+        return _watch(["write"] if fault.torn else [], {"type": "crash", "k": fault.k, "calls": calls})
+    if isinstance(fault, ErrnoAt):
+        announced = [str(fault.calls)] if fault.calls in ("read", "write") else []
+        return _watch(announced, {"type": "errno", "k": fault.k, "calls": fault.calls, "errno": fault.errno})
+    if isinstance(fault, ReadOnlySubtree):
+        path = posixpath.normpath(posixpath.join(root, fault.path))
+        return _watch([], {"type": "read-only", "path": path})
+    return {**_watch([], None), "reads": True} if request.observe else None
+
+
+def _watch(classes: list[str], fault: dict[str, Any] | None) -> dict[str, Any]:
+    return {"classes": classes, "fault": fault, "reads": False}
 
 
 _HEREDOC = re.compile(r"<<(-?)\s*(['\"\\\\]?)([^\s'\"|&;<>()]+)")
@@ -182,9 +204,9 @@ def record(
         post=post,
         ended=answer["ended"],
         leftovers=tuple(Leftover(kind, detail) for kind, detail in answer["leftovers"]),
-        network=tuple(answer["network"]),
-        outside=tuple(answer.get("outside", ())),
-        calls=tuple(Call(**c) for c in answer.get("calls", ())),
+        network=(*answer["seen_network"], *answer["network"]),
+        outside=tuple(answer["outside"]),
+        calls=tuple(Call(**c) for c in answer["calls"]),
         fault_reached=answer["fault_reached"],
         lines=_lines(first.get("lines")),
         protocol_findings=tuple(findings),

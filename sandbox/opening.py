@@ -48,7 +48,7 @@ def _recipe_tag(host: str | None) -> str:
 
 
 def _look(engine: Engine, spec: ContainerSpec, name: str, labels: dict[str, str]) -> SandboxInfo:
-    live = Live(engine, spec)
+    live = Live(engine, spec, probe=True)
     try:
         hello = live.hello
     finally:

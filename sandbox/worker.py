@@ -39,7 +39,7 @@ class Unclean(SandboxError):
 class Live:
     """A started container and what both ends know that it holds."""
 
-    def __init__(self, engine: Engine, spec: ContainerSpec) -> None:
+    def __init__(self, engine: Engine, spec: ContainerSpec, *, probe: bool = False) -> None:
         self.spec = spec
         self._engine = engine
         self.running: Running = engine.start(spec, opening())
@@ -49,7 +49,8 @@ class Live:
         self._bytes = 0
         self._posts: OrderedDict[str, Snapshot] = OrderedDict()
         try:
-            self.hello = self._ask({"type": "hello", "workdirs": spec.workdirs, "scratch": spec.scratch}, [], HELLO_S)[0]
+            hello = {"type": "hello", "workdirs": spec.workdirs, "scratch": spec.scratch, "probe": probe}
+            self.hello = self._ask(hello, [], HELLO_S)[0]
         except SandboxError as error:
             self.stop()
             if error.cause is Cause.ENGINE_LOST:

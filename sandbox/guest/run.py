@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from sandbox.guest import job, procs
+from sandbox.guest import job, memory, procs
 from sandbox.guest.parents import Key, Parent, Parents, nonce
+from sandbox.guest.reads import Reads
+from sandbox.guest.supervisor import Supervisor, prefer_same_cpu
 
 GRACE_S = 0.25
 """How long output may still come from other processes after a command itself has ended."""
@@ -70,8 +73,10 @@ class Process:
 class Run:
     """The processes of one run and the loop that serves them. ``spec`` is the client's request."""
 
-    def __init__(self, spec: dict[str, Any], parts: list[bytes], parents: Parents) -> None:
-        self.spec, self.parts, self.parents = spec, parts, parents
+    def __init__(
+        self, spec: dict[str, Any], parts: list[bytes], parents: Parents, reads: Reads, elsewhere: tuple[str, ...]
+    ) -> None:
+        self.spec, self.parts, self.parents, self.reads = spec, parts, parents, reads
         self.workdir: str = spec["workdir"]
         self.done: list[Process] = []
         self.ended = "exited"
@@ -79,8 +84,10 @@ class Run:
         self._live: dict[int, Process] = {}
         self._poll = select.poll()
         self._poll.register(0, 0)  # only the hang-up of the client
-        self._serving: dict[int, Callable[[], None]] = {0: self._client_gone}
+        self._serving: dict[int, Callable[[int], None]] = {0: self._client_gone}
         self._held: list[socket.socket] = []
+        self._listeners: set[int] = set()
+        self.supervisor = Supervisor(spec["watch"], self.workdir, elsewhere, self._crash) if spec["watch"] else None
         self._sinks: list[Sink] = []
         self._deadline = 0.0
         self._kill_at = 0.0
@@ -93,12 +100,36 @@ class Run:
         start = time.monotonic()
         self._deadline = start + self.spec["wall"]
         self._kill_at = start + self.spec["kill_after"] if self.spec["kill_after"] is not None else float("inf")
-        lanes = range(self.spec["concurrent"])
-        if self.spec["kind"] == "skill":
-            self._wait([self._start(lane, None, ".") for lane in lanes])
-        else:
-            self._shell(len(lanes))
+        watching = memory.as_job() if self.supervisor else contextlib.nullcontext()
+        with watching, self._reads():
+            self._job(self.spec["concurrent"])
         self.duration_s = time.monotonic() - start
+
+    def _job(self, lanes: int) -> None:
+        if self.spec["kind"] == "skill":
+            self._wait([self._start(lane, None, ".") for lane in range(lanes)])
+        else:
+            self._shell(lanes)
+
+    @contextlib.contextmanager
+    def _reads(self) -> Iterator[None]:
+        """Notes which workspace files are opened for reading, where that is asked for and not announced anyway."""
+        if self.supervisor is None or not self.spec["watch"]["reads"]:
+            yield
+            return
+        self.reads.start(self.workdir)
+        self._serve(self.reads.fd, self._note_reads)
+        try:
+            yield
+        finally:
+            self._note_reads(0)
+            self._unserve(self.reads.fd)
+            self.reads.stop()
+
+    def _note_reads(self, _: int) -> None:
+        for path in self.reads.take():
+            if self.supervisor is not None:
+                self.supervisor.note_read(path)
 
     def _shell(self, lanes: int) -> None:
         cwds = ["."] * lanes
@@ -160,12 +191,12 @@ class Run:
         self._serve(ours.fileno(), partial(self._ready, ours))
         return theirs
 
-    def _ready(self, line: socket.socket) -> None:
+    def _ready(self, line: socket.socket, _: int) -> None:
         """A job's process is ready; when all of its group are, they start together."""
         self._unserve(line.fileno())
         data, fds, _, _ = socket.recv_fds(line, 16, 1)
         for fd in fds:
-            self.supervise(fd)
+            self._supervise(fd)
         if data:
             self._held.append(line)
         else:
@@ -176,12 +207,25 @@ class Run:
                 held.close()
             self._held = []
 
-    def supervise(self, listener: int) -> None:
-        os.close(listener)
+    def _supervise(self, listener: int) -> None:
+        prefer_same_cpu(listener)
+        self._listeners.add(listener)
+        self._serve(listener, partial(self._announced, listener))
+
+    def _announced(self, listener: int, events: int) -> None:
+        if events & select.POLLIN and self.supervisor is not None:
+            self.supervisor.answer(listener)
+        elif events & select.POLLHUP:  # every process under this filter is gone
+            self._unserve(listener)
+            self._listeners.discard(listener)
+            os.close(listener)
+
+    def _crash(self) -> None:
+        self._end("killed")
 
     # ------------------------------------------------------------ serving
 
-    def _serve(self, fd: int, action: Callable[[], None]) -> None:
+    def _serve(self, fd: int, action: Callable[[int], None]) -> None:
         self._serving[fd] = action
         self._poll.register(fd, select.POLLIN)
 
@@ -189,15 +233,15 @@ class Run:
         del self._serving[fd]
         self._poll.unregister(fd)
 
-    def _client_gone(self) -> None:
+    def _client_gone(self, _: int) -> None:
         raise ClientGone
 
-    def _drain(self, sink: Sink) -> None:
+    def _drain(self, sink: Sink, _: int) -> None:
         sink.drain()
         if not sink.open:
             self._unserve(sink.fd)
 
-    def _parent_says(self, parent: Parent) -> None:
+    def _parent_says(self, parent: Parent, _: int) -> None:
         self._exited(parent.receive())
 
     def _exited(self, frame: dict[str, Any]) -> None:
@@ -208,10 +252,10 @@ class Run:
     def _turn(self, until: float) -> None:
         """Serves what is ready, waiting no longer than ``until``."""
         wait = max(0.0, until - time.monotonic())
-        for fd, _ in self._poll.poll(min(wait, 3600.0) * 1000):
+        for fd, events in self._poll.poll(min(wait, 3600.0) * 1000):
             action = self._serving.get(fd)
             if action is not None:
-                action()
+                action(events)
 
     def _wait(self, group: list[Process]) -> None:
         """Until every process of the group has ended and its pipes are closed, or time is up."""
@@ -264,6 +308,8 @@ class Run:
             self._poll.unregister(fd)
         for line in self._held:
             line.close()
+        for listener in self._listeners:
+            os.close(listener)
         self._held = []
 
     def messages(self) -> list[tuple[list[bytes], list[str]]]:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from sandbox.guest import probes, procs, tree, wire
 from sandbox.guest.parents import Key, Parents
+from sandbox.guest.reads import Reads
 from sandbox.guest.run import ClientGone, Run
 from sandbox.guest.store import Store, digest, manifest
 
@@ -30,6 +31,9 @@ class Runner:
         self.dirty = ""
         """Why this container must not be used again."""
         self.scratch: list[str] = []
+        self.places: dict[str, tuple[int, int, int]] = {}
+        """Every writable place, with its owner, group and mode."""
+        self.reads = Reads()
         self.own_state = _own_state()
 
     # ------------------------------------------------------------ messages
@@ -48,8 +52,10 @@ class Runner:
 
     def _hello(self, header: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         self.scratch = header["scratch"]
-        parent = self.parents.get(Key())
-        return {"type": "hello", **probes.all_probes(header, parent.hello)}, []
+        self.places = {p: _ownership(p) for p in (*header["workdirs"], *header["scratch"])}
+        self.parents.get(Key())
+        found = probes.facts(self.parents, self.reads, header["workdirs"]) if header["probe"] else {}
+        return {"type": "hello", **found}, []
 
     def _put(self, header: dict[str, Any], parts: list[bytes]) -> tuple[dict[str, Any], list[bytes]]:
         for ref, content in zip(header["refs"], parts, strict=False):
@@ -83,7 +89,7 @@ class Runner:
         if spec["delay"]:
             time.sleep(spec["delay"])
         network, ooms = procs.network_counters(), procs.oom_kills()
-        run = Run(spec, parts, self.parents)
+        run = Run(spec, parts, self.parents, self.reads, (*(p for p in self.scratch if p != spec["workdir"]), "/dev"))
         run.perform()
         result: dict[str, Any] = {"type": "result", "leftovers": run.leftovers() if run.ended == "exited" else []}
         survivors = run.kill()
@@ -97,14 +103,12 @@ class Runner:
         return self._result(run, result, base)
 
     def _prepare(self, spec: dict[str, Any], base: dict[str, tree.WireEntry]) -> None:
-        os.setegid(procs.JOB_ID)
         os.seteuid(procs.JOB_ID)
         try:
             tree.materialise(spec["workdir"], base.values(), self._content, spec["order"])
             os.makedirs(spec["env"]["HOME"], 0o755, exist_ok=True)
         finally:
             os.seteuid(0)
-            os.setegid(0)
 
     def _content(self, ref: str) -> bytes:
         content = self.store.get(ref)
@@ -114,7 +118,7 @@ class Runner:
     def _note_traces(self, result: dict[str, Any], spec: dict[str, Any]) -> None:
         """Files and IPC objects that the run left outside its workspace. IPC objects cannot all be removed: replace."""
         kinds = {"/dev/shm": "shm", "/dev/mqueue": "mqueue"}
-        for path in procs.files_below(p for p in self.scratch if p != spec["workdir"]):
+        for path in procs.files_below(p for p in self.places if p != spec["workdir"]):
             kind = next((k for prefix, k in kinds.items() if path.startswith(prefix)), "file")
             if path != spec["env"]["HOME"]:
                 result["leftovers"].append([kind, path])
@@ -147,6 +151,7 @@ class Runner:
             "ended": run.ended,
             "fault_reached": run.fault_reached,
             "duration_s": run.duration_s,
+            **_supervised(run),
         }
         parts += [scan.contents[ref] for ref in fresh]
         if result["post_sent"]:
@@ -161,9 +166,9 @@ class Runner:
         if self.dirty:
             return
         try:
-            for place in {workdir, *self.scratch}:
+            for place, own in self.places.items():
                 tree.wipe(place)
-            _restore(workdir)
+                _restore(place, own)
         except tree.TooMuch as much:
             self.dirty = str(much)
         except OSError as error:
@@ -176,19 +181,38 @@ class Runner:
         self.store.trim()
 
 
+def _supervised(run: Run) -> dict[str, Any]:
+    """What the supervisor of a run saw, where there was one."""
+    watcher = run.supervisor
+    if watcher is None:
+        return {"calls": [], "outside": [], "seen_network": []}
+    return {
+        "calls": watcher.log,
+        "outside": watcher.outside,
+        "seen_network": watcher.network,
+        "fault_reached": watcher.reached or run.fault_reached,
+    }
+
+
 def _own_state() -> tuple[Any, ...]:
     kinds = (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CPU, resource.RLIMIT_AS)
     limits = [resource.getrlimit(k) for k in kinds]
     return (*limits, tuple(sorted(os.sched_getaffinity(0))), os.getpriority(os.PRIO_PROCESS, 0))
 
 
-def _restore(workdir: str) -> None:
-    """Gives the root of a workspace its owner, mode and attributes back."""
-    os.chown(workdir, procs.JOB_ID, procs.JOB_ID)
-    os.chmod(workdir, 0o755)
-    for name in os.listxattr(workdir):
+def _ownership(place: str) -> tuple[int, int, int]:
+    info = os.stat(place)
+    return info.st_uid, info.st_gid, info.st_mode & 0o7777
+
+
+def _restore(place: str, own: tuple[int, int, int]) -> None:
+    """Gives a writable place its owner, mode and attributes back."""
+    if _ownership(place) != own:
+        os.chown(place, own[0], own[1])
+        os.chmod(place, own[2])
+    for name in os.listxattr(place):
         if name.startswith("user."):
-            os.removexattr(workdir, name)
+            os.removexattr(place, name)
 
 
 def _stdin(count: int) -> bytes:
@@ -212,6 +236,7 @@ def main(boot: str, payload: bytes) -> NoReturn:
     """Serves until the client is gone."""
     os.umask(0)
     os.chdir("/")
+    os.setegid(procs.JOB_ID)  # what is made for jobs is theirs, and the supervisor may read their memory
     try:
         runner = Runner(boot, payload)
         while True:

@@ -17,7 +17,7 @@ import sys
 import types
 from typing import Any, NoReturn
 
-from sandbox.guest import enter, job, wire
+from sandbox.guest import enter, job, seccomp, syscalls, wire
 
 CONTROL = 3
 
@@ -38,6 +38,9 @@ def preload() -> None:
         except ImportError:
             continue  # a smaller image; the skill that needs it will say so
     _omni_aliases()
+    if os.uname().machine in syscalls.NUMBERS:
+        for classes in ((), ("read",), ("write",)):
+            seccomp.machine_code(os.uname().machine, classes, enter.CONTROL_FD)
     gc.collect()
     gc.freeze()
 
@@ -131,7 +134,7 @@ def _child(spec: dict[str, Any], parts: list[bytes], null: int, fds: list[int]) 
         hidden, line = enter.take_descriptors(null, out, err, private, control[0] if control else None)
         try:
             seen = _enter(spec, line)
-        except OSError as error:
+        except (OSError, LookupError) as error:
             job.write_all(hidden, job.frame(nonce, {"failed": f"the job's process could not be set up: {error}"}))
             return
         if spec["kind"] == "exec":
