@@ -116,7 +116,7 @@ class Channel:
 
 def plain(sock: Any) -> Socket:
     """The real socket below what the SDK hands out."""
-    inner = getattr(sock, "_sock", sock)
+    inner: object = getattr(sock, "_sock", sock)
     if not isinstance(inner, socket.socket):
         raise SandboxError(Cause.PROTOCOL, f"cannot attach over a {type(inner).__name__}")
     if inner is not sock:
