@@ -28,6 +28,11 @@ def out(text: str) -> None:
     _write(sys.stdout, text)
 
 
+def raw(text: str) -> None:
+    """Prints text on stdout whose foreign parts are escaped already (it may hold colours)."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
 def say(text: str) -> None:
     """Prints talk on stderr."""
     _write(sys.stderr, text)

@@ -14,10 +14,9 @@ import click
 
 from synth.cli import console
 from synth.cli.exits import FAIL, INCONCLUSIVE, NOTHING, PASS
-from synth.cli.files import dump
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
-from synth.cli.outputs import Output, emit, output_options, plan
+from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.settings import BUDGETS, Judging, sandbox_options
 from synth.cli.tracefiles import read_traces
 
@@ -94,6 +93,7 @@ def _hold_out(given: int | None, settings: Config) -> int:
 
 def _once(request: Request) -> int:
     from synth.detect import detect
+    from synth.outcome import to_json
 
     began = time.monotonic()
     traces = read_traces(request.traces or (request.config.trace_dir,))
@@ -103,7 +103,7 @@ def _once(request: Request) -> int:
         console.error("no repeated task was found in these traces")
     outcomes = _outcomes(request, patterns) if patterns else []
     metrics = _metrics(outcomes, patterns)
-    emit(request.outputs, lambda format: _text(format, outcomes, metrics, time.monotonic() - began))
+    emit_document(request.outputs, to_json(outcomes, metrics), _plain(outcomes, time.monotonic() - began))
     return exit_code(outcomes)
 
 
@@ -173,11 +173,9 @@ def exit_code(outcomes: Sequence[PatternOutcome]) -> int:
     return FAIL if "refused" in endings else INCONCLUSIVE
 
 
-def _text(format: str, outcomes: Sequence[PatternOutcome], metrics: dict[str, Any], seconds: float) -> str:
-    from synth.outcome import counts, to_json
+def _plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
+    from synth.outcome import counts
 
-    if format == "json":
-        return dump(to_json(outcomes, metrics))
     rows = [(o.task, str(len(o.task_ids)), str(o.tried), o.ending, o.skill or "-", _score(o), o.why) for o in outcomes]
     table = console.table(("task", "traces", "tried", "outcome", "skill", "score", "why"), rows) if rows else ""
     summary = ", ".join(f"{n} {ending}" for ending, n in counts(outcomes).items())

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from synth.cli import console
-from synth.cli.files import dump
-from synth.cli.outputs import emit, output_options, plan
+from synth.cli.outputs import emit_document, output_options, plan
 
 
 @click.group("engine", short_help="Check, start or prepare the sandbox.")
@@ -28,7 +27,7 @@ def status(host: str | None, no_probe: bool, **rest: Any) -> int:
     found = engine_status(host, probe=not no_probe)
     document = {"schema": "assay-engine/1", **dataclasses.asdict(found)}
     outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
-    emit(outputs, lambda format: dump(document) if format == "json" else "\n".join(found.lines()))
+    emit_document(outputs, document, "\n".join(found.lines()))
     if found.missing:
         console.error(found.missing)
     return 3 if found.missing else 0

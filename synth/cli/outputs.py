@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from synth.cli import console
-from synth.cli.files import write_atomically
+from synth.cli.files import dump, write_atomically
 
 FORMATS = ("plain", "json", "sarif", "junit", "github", "html", "markdown")
 SUFFIXES = {
@@ -73,19 +72,21 @@ def plan(formats: Sequence[str], files: Sequence[Path], known: Sequence[str] = F
     return [*outputs, Output(left[0] if left else "plain", None)]
 
 
-def emit(outputs: Sequence[Output], render: Callable[[str], str]) -> None:
-    """Writes every output: files first, stdout last. ``render`` makes the text of one format."""
+def emit(outputs: Sequence[Output], render: Callable[[str, bool], str]) -> None:
+    """Writes every output: files first, stdout last.
+
+    Args:
+        outputs: As ``plan`` made them.
+        render: Makes the text of one format; told whether it goes to stdout. Foreign text in it is already escaped.
+    """
     for output in outputs:
-        text = render(output.format)
+        text = render(output.format, output.path is None)
         if output.path is not None:
             write_atomically(output.path, text)
         else:
-            console.out(text)
-        _summarise_on_github(output)
+            console.raw(text)
 
 
-def _summarise_on_github(output: Output) -> None:
-    """GitHub shows a step summary of what was found where the workflow asks for annotations."""
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if output.format == "github" and output.path is None and summary:
-        console.say(f"step summary: {summary}")
+def emit_document(outputs: Sequence[Output], document: Mapping[str, Any], plain: str) -> None:
+    """Writes a JSON document or its plain form (escaped here), as each output asks."""
+    emit(outputs, lambda format, _: dump(document) if format == "json" else console.escape(plain))

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from synth.cli import console
-from synth.cli.files import dump
 from synth.cli.home import open_registry, registry_option
-from synth.cli.outputs import emit, output_options, plan
+from synth.cli.outputs import emit_document, output_options, plan
 
 if TYPE_CHECKING:
     from synth.interface import RegistryEntry
@@ -67,7 +66,7 @@ def list_(registry: Path | None, status: str, **rest: Any) -> int:
         document = {"schema": "assay-registry/1", "skills": [_entry_json(e) for e in entries]}
     rows = [(e.name, e.version[:12], e.status, f"{e.score:.2f}", e.description) for e in entries]
     table = console.table(("skill", "version", "status", "score", "what it does"), rows) if rows else "no skill is registered"
-    emit(outputs, lambda format: dump(document) if format == "json" else table)
+    emit_document(outputs, document, table)
     return 0
 
 
@@ -87,7 +86,7 @@ def show(registry: Path | None, name: str, version: str | None, **rest: Any) -> 
             "report": opened.report(name, entry.version),
         }
     head = [f"{key:14} {value}" for key, value in _entry_json(entry).items() if key != "metadata"]
-    emit(outputs, lambda format: dump(document) if format == "json" else "\n".join([*head, "", source]))
+    emit_document(outputs, document, "\n".join([*head, "", source]))
     return 0
 
 

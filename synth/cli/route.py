@@ -10,9 +10,8 @@ import click
 
 from synth.cli import console
 from synth.cli.exits import NOTHING
-from synth.cli.files import dump
 from synth.cli.home import open_registry, registry_option
-from synth.cli.outputs import emit, output_options, plan
+from synth.cli.outputs import emit_document, output_options, plan
 
 if TYPE_CHECKING:
     from synth.route import Match
@@ -35,7 +34,7 @@ def command(task: str, registry: Path | None, limit: int, seed: int, **rest: Any
     with open_registry(registry, must_exist=True) as opened:
         matches = RouteIndex(opened).route(task, limit=limit, seed=seed)
     document = {"schema": "assay-route/1", "task": task, "matches": [dataclasses.asdict(m) for m in matches]}
-    emit(outputs, lambda format: dump(document) if format == "json" else _plain(task, matches))
+    emit_document(outputs, document, _plain(task, matches))
     return 0 if matches else NOTHING
 
 

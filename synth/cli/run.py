@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli import console
-from synth.cli.files import dump, json_object
-from synth.cli.locate import locate
-from synth.cli.outputs import emit, output_options, plan
+from synth.cli.files import json_object
+from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import sandbox_options
+from synth.cli.targets import target_of
 
 if TYPE_CHECKING:
     from sandbox.interface import Effect, ReplayRecord, Snapshot
@@ -63,7 +63,7 @@ def command(
         record = _run(box.session(skill.name, workers=1), source, args, base, timeout_s)
     changes = _without_root(effects(base, record.post))
     document = describe(record, changes)
-    emit(outputs, lambda format: dump(document) if format == "json" else _plain(document, changes, workspace))
+    emit_document(outputs, document, _plain(document, changes, workspace))
     if not document["claims_success"]:
         return 1
     if apply_:
@@ -73,11 +73,9 @@ def command(
 
 
 def _source(skill: Path, registry: Path | None) -> str:
-    from synth.cli.home import registry_dir
     from verifiers.subject import load_subject
 
-    located = locate(skill, registry=registry or (registry_dir() if not skill.exists() else None))
-    return load_subject(located.skill).source
+    return load_subject(target_of(skill, registry=registry, static=True).skill).source
 
 
 def _run(session: Any, source: str, args: dict[str, Any], base: Snapshot, timeout_s: float) -> ReplayRecord:

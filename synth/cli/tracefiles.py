@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from synth.interface import ExecutionTrace
     from verifiers.interface import EvidenceError
 
+MOST_SHOWN = 5
+"""Records that cannot be read, each with its reason; of more, only the number is said."""
+
 
 def read_traces(paths: Sequence[Path]) -> list[ExecutionTrace]:
     """All traces of files and directories, copies dropped, oldest first. A record that cannot be read is named on stderr.
@@ -25,9 +28,12 @@ def read_traces(paths: Sequence[Path]) -> list[ExecutionTrace]:
 
     def note(problem: EvidenceError) -> None:
         problems.append(problem)
-        console.error(problem.diagnostics())
+        if len(problems) <= MOST_SHOWN:
+            console.error(problem.diagnostics())
 
     found = consolidate(paths, note)
+    if len(problems) > MOST_SHOWN:
+        console.error(f"{len(problems) - MOST_SHOWN} more records cannot be read")
     if problems and not found:
         raise problems[0]
     return found

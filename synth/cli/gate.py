@@ -1,0 +1,135 @@
+"""``assay gate``: every skill below some directories, one verdict, for CI."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from synth.cli import console
+from synth.cli.home import config
+from synth.cli.outputs import Output, emit, output_options, plan
+from synth.cli.settings import Judging, judging_options, sandbox_options
+from synth.cli.targets import registered
+from synth.cli.verifying import Verifier
+
+if TYPE_CHECKING:
+    from verifiers.discover import Target
+    from verifiers.gate import Facts, Failure, GateResult
+    from verifiers.interface import Report
+    from verifiers.policy import Policy
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("gate", short_help="Judge every skill below a directory, for CI.")
+@click.argument("paths", nargs=-1, required=True, type=FILE, metavar="DIR...")
+@click.option("--policy", "policy_file", type=FILE, metavar="FILE", help="What must hold, beyond the defaults (YAML).")
+@click.option("--since", metavar="REV", help="Only skills that changed since this git revision.")
+@click.option("--registry", type=FILE, metavar="DIR", help="Where to look for evidence by name.")
+@click.option("--require-attestation", "public_key", type=FILE, metavar="KEY", help="Also ask for an attestation by this key.")
+@judging_options
+@sandbox_options
+@output_options()
+def command(paths: tuple[Path, ...], policy_file: Path | None, since: str | None, registry: Path | None, **rest: Any) -> int:
+    """Verifies every skill below DIR and closes on anything that is not a PASS.
+
+    Exit code 0: all pass. 1: one fails. 3: one is inconclusive. 4: there is no skill.
+    """
+    from dataclasses import replace
+
+    from verifiers.cache import open_cache
+
+    outputs = plan(rest.pop("formats"), rest.pop("files"))
+    began = time.monotonic()
+    policy = _policy(policy_file)
+    judging = replace(Judging.of(rest, config()), salt=policy.seed_salt)
+    targets, facts = _targets(paths, since, judging)
+    with console.talk() as talk, Verifier(judging, open_cache(trusted=policy.cache == "trusted")) as verifier:
+        reports, failures = _reports(targets, verifier, talk, lambda name: registered(name, registry))
+    facts = _with_signatures(facts, reports, targets, rest.get("public_key"))
+    result = _judged(reports, failures, policy, facts)
+    _show(result, outputs, time.monotonic() - began)
+    return result.exit_code
+
+
+def _policy(path: Path | None) -> Policy:
+    from verifiers.policy import Policy, load_policy
+
+    return load_policy(path) if path is not None else Policy()
+
+
+def _targets(paths: Sequence[Path], since: str | None, judging: Judging) -> tuple[list[Target], Facts]:
+    """The skills to judge, and what git says of them."""
+    from verifiers.discover import changed_since, find, only_changed
+    from verifiers.gate import Facts
+
+    found = find(paths)
+    partial = judging.static or judging.checks is not None
+    if since is None:
+        return found, Facts(allow_partial=partial)
+    changed = changed_since(since, paths[0] if paths[0].is_dir() else paths[0].parent)
+    chosen = only_changed(found, changed)
+    touched = frozenset(
+        t.path for t in chosen if any(f is not None and f.resolve() in changed for f in (t.evidence, t.bindings))
+    )
+    console.say(f"{len(chosen)} of {len(found)} skills changed since {since}")
+    return chosen, Facts(changed=touched, revision_known=True, allow_partial=partial)
+
+
+def _reports(
+    targets: Sequence[Target], verifier: Verifier, talk: console.Talk, look_up: Callable[[str], Path | None]
+) -> tuple[list[Report], list[Failure]]:
+    """A report for every target that can be judged; the others fail with their reason. One bad file stops nothing."""
+    from verifiers.discover import with_evidence
+    from verifiers.gate import failure
+    from verifiers.interface import AssayError
+
+    reports: list[Report] = []
+    failures: list[Failure] = []
+    for number, target in enumerate(targets):
+        talk.step(target.path, number, len(targets))
+        try:
+            whole = target if verifier.judging.static else with_evidence(target, look_up)
+            reports.append(verifier.report(whole))
+        except AssayError as e:
+            failures.append(failure(target.path, e))
+    return reports, failures
+
+
+def _with_signatures(facts: Facts, reports: Sequence[Report], targets: Sequence[Target], public_key: Path | None) -> Facts:
+    from dataclasses import replace
+
+    if public_key is None:
+        return facts
+    from synth.attest import signed_reports
+
+    signed = signed_reports(reports, {t.path: t.skill.parent for t in targets}, public_key)
+    return replace(facts, signed=lambda report: (report.path, report.sha256) in signed)
+
+
+def _judged(reports: Sequence[Report], failures: Sequence[Failure], policy: Policy, facts: Facts) -> GateResult:
+    from verifiers.gate import judge
+
+    return judge(reports, policy, today=datetime.now(UTC).date(), facts=facts, failures=failures)
+
+
+def _show(result: GateResult, outputs: Sequence[Output], seconds: float) -> None:
+    from verifiers.formats import render, step_summary
+
+    colour = console.colour(sys.stdout)
+
+    def text(format: str, to_screen: bool) -> str:
+        return render(list(result.reports), format, gate=result, color=colour and to_screen, seconds=seconds)
+
+    emit(outputs, text)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary and any(o.format == "github" for o in outputs):
+        with Path(summary).open("a", encoding="utf-8") as f:
+            f.write(step_summary(list(result.reports), gate=result, seconds=seconds))

@@ -1,0 +1,65 @@
+"""``assay synth``: candidates for repeated tasks, unverified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from synth.cli import console
+from synth.cli.exits import NOTHING, PASS
+from synth.cli.generators import Generation, generation_options
+from synth.cli.home import config
+from synth.cli.tracefiles import read_traces
+
+if TYPE_CHECKING:
+    from synth.interface import Candidate, Draft, Generator, Template, TracePattern
+
+
+@click.command("synth", short_help="Generate candidates for repeated tasks, without verifying them.")
+@click.argument("traces", nargs=-1, type=click.Path(path_type=Path), metavar="[TRACES]...")
+@click.option("--drafts", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write drafts here.")
+@click.option("--limit", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Candidates per pattern.")
+@click.option("--template", type=click.Choice(["skill", "command", "tool"]), help="What to generate. Default: as configured.")
+@generation_options
+def command(traces: tuple[Path, ...], drafts: Path | None, limit: int, template: Template | None, **rest: Any) -> int:
+    """Prints candidates, or writes drafts for `assay verify`. Nothing is verified and nothing registered."""
+    from synth.detect import detect
+
+    settings = config()
+    patterns = detect(read_traces(traces or (settings.trace_dir,)), settings)
+    generator = Generation.of(rest, settings).open()
+    made = 0
+    for pattern in patterns:
+        found = list(islice(_candidates(generator, pattern, template or settings.generator.template), limit))
+        if not found:
+            console.say(f"{pattern.task_category}: {generator.why_none()}")
+        for candidate in found:
+            made += 1
+            _show(candidate, pattern, drafts if candidate is found[0] else None)
+    return PASS if made else NOTHING
+
+
+def _candidates(generator: Generator, pattern: TracePattern, template: Template) -> Iterator[Candidate]:
+    from synth.traces import to_evidence
+
+    return generator.generate(pattern, [to_evidence(t) for t in pattern.traces], template)
+
+
+def _show(candidate: Candidate, pattern: TracePattern, drafts: Path | None) -> None:
+    from synth.draft import write_draft
+
+    if drafts is None:
+        console.out(f"# {candidate.name} ({candidate.generator}), unverified\n{candidate.source}")
+        return
+    console.out(str(write_draft(drafts, _draft(candidate, pattern))))
+
+
+def _draft(candidate: Candidate, pattern: TracePattern) -> Draft:
+    from synth.interface import Draft
+
+    text = f"# {candidate.name}\n\n{candidate.description}\n\nUnverified: run `assay verify` on this directory.\n"
+    return Draft(candidate.name, candidate.source, pattern.traces, candidate.bindings, text)
