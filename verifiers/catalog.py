@@ -16,7 +16,7 @@ ORDER = (
     "evidence-reproduces", "effect-equivalent", "answer-equivalent", "idempotent-replay", "controls-fail", "deterministic-replay",
     "generalises", "arguments-matter", "crash-convergent", "fault-honest", "exercised", "mutants-killed", "contained",
 )  # fmt: skip
-"""Cheap ones first; later ones build on what earlier ones ran (``contained`` looks at every run). One that is not named here comes last."""
+"""Cheap ones first; later ones build on what earlier ones ran (``contained`` looks at every run). One not named here is last."""
 
 
 def _discovered() -> tuple[AnyCheck, ...]:

@@ -8,12 +8,15 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sandbox.interface import Limits, ReplayRecord, RunRequest, SandboxInfo, Session, SkillJob, Snapshot, Surroundings
+from sandbox.interface import Call, CrashAt, Limits, ReplayRecord, RunRequest, SandboxInfo, Session, SkillJob, Snapshot, Surroundings
 from verifiers.answers import answer_at, answer_path, failure, same_answer
 from verifiers.budgets import COUNTS, Counts
 from verifiers.equivalence import Difference, differences
 from verifiers.interface import Args, Budget, Counterexample, Evidence, Finding, Subject
 from verifiers.oracle import Expectation, Replayed
+
+NEVER = 1 << 30
+"""A point that no run reaches: the run is supervised for it and ends cleanly."""
 
 SKILL_LIMITS = Limits(wall_s=10.0)
 
@@ -135,6 +138,7 @@ class Context:
     """label of a recorded case -> the first (observed) run on its base."""
     ran: list[tuple[str, ReplayRecord]] = field(default_factory=list)
     """Every run of the skill with what it was for."""
+    write_calls: dict[str, tuple[Call, ...]] = field(default_factory=dict)
     answer_paths: tuple[str, ...] = ()
     """Where the skill's values hold answers; more than one place is a finding."""
     generated: list[Generated] = field(default_factory=list)
@@ -178,6 +182,14 @@ class Context:
         paths = {p for c in self.cases if (p := answer_path(getattr(self.first[c.label].outcome, "value", None))) is not None}
         self.judge = replace(self.judge, answer_path=min(paths) if len(paths) == 1 else None)
         self.answer_paths = tuple(sorted(paths))
+
+    def with_writes(self) -> Mapping[str, tuple[Call, ...]]:
+        """label of a recorded case -> the calls of a clean run with every write to a workspace file among them (that costs extra)."""
+        if not self.write_calls:
+            never = CrashAt(NEVER, torn=True)
+            records = self.run("writes counted", (self.request(c.base, c.args, fault=never) for c in self.cases))
+            self.write_calls.update((c.label, r.calls) for c, r in zip(self.cases, records, strict=True))
+        return self.write_calls
 
     def supervised(self) -> str:
         """Why supervision is not to be had here; "" where it is."""

@@ -193,5 +193,5 @@ def _as_json(inputs: ScoreInputs, n: float) -> dict[str, JsonValue]:
         "R": inputs.recorded,
         "G": inputs.generated_trials,
         "S": inputs.convergence,
-        "N": n,
+        "N": round(n, _DIGITS),
     }

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 from verifiers.catalog import STATIC
+from verifiers.checks.conventions import Conventions
 from verifiers.interface import CheckResult, StaticCheck, Subject
 
 _OWN_PROCESS = frozenset({"ruff-clean", "mypy-strict"})
 
 
-def run_static(subjects: Sequence[Subject], checks: Collection[str] | None = None) -> list[list[CheckResult]]:
+def run_static(
+    subjects: Sequence[Subject], checks: Collection[str] | None = None, extra_imports: frozenset[str] = frozenset()
+) -> list[list[CheckResult]]:
     """One list a subject, in order, each with one result a static check in catalog order.
 
     Args:
         checks: ids to run; None = all.
+        extra_imports: modules that skills may import besides the list in the manual.
     """
-    wanted = [c for c in STATIC if checks is None or c.id in checks]
+    wanted: list[StaticCheck] = [
+        cast("StaticCheck", Conventions(extra_imports)) if c.id == "conventions" else c
+        for c in STATIC
+        if checks is None or c.id in checks
+    ]
     with ThreadPoolExecutor(max_workers=len(_OWN_PROCESS)) as pool:
         started = {c.id: pool.submit(c.run_batch, subjects) for c in wanted if c.id in _OWN_PROCESS}
         columns = [started[c.id].result() if c.id in started else _here(c, subjects) for c in _cheap_first(wanted)]

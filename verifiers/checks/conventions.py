@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import ClassVar
 
 from verifiers.conventions import findings, read, rules_for
-from verifiers.interface import CheckResult, Finding, Subject, Verdict
+from verifiers.interface import CheckResult, Example, Finding, Stage, Subject, Verdict
 
 
 class Conventions:
     id = "conventions"
     title = "Does the file keep the conventions of a skill?"
     why = (
-        "What a skill promises is read before it is run: by indexes, by models that call it, by people who review it. The rules are listed "
-        "below, each with an id of its own (`assay explain conventions-docstring`). An error fails the check, a warning never does. "
-        "`assay fix` applies the fixes that cannot change behaviour."
+        "What a skill promises is read before it is run: by indexes, by models that call it, by people who review it. "
+        "The rules are listed below, each with an id of its own (`assay explain conventions-docstring`). An error fails the "
+        "check, "
+        "a warning never does. `assay fix` applies the fixes that cannot change behaviour."
     )
-    stage = "static"
+    stage: ClassVar[Stage] = "static"
     version = 1
-    good = ()  # every rule carries its own, see verifiers/conventions
-    bad = ()
+    good: ClassVar[tuple[Example, ...]] = ()  # every rule carries its own, see verifiers/conventions
+    bad: ClassVar[tuple[Example, ...]] = ()
+
+    def __init__(self, extra_imports: frozenset[str] = frozenset()) -> None:
+        self.extra_imports = extra_imports
+        """Modules that the configuration allows besides the list."""
 
     def run_batch(self, subjects: Sequence[Subject]) -> list[CheckResult]:
         """One result a subject, in order."""
@@ -31,7 +37,7 @@ class Conventions:
         if read(subject) is None:
             why = "the file does not parse"
             return CheckResult.inconclusive(self.id, why, [Finding(why, subject.path)])
-        found = findings(subject)
+        found = findings(subject, self.extra_imports)
         errors = sum(f.severity == "error" for f in found)
         return CheckResult(
             self.id,

@@ -75,7 +75,7 @@ class FaultHonest:
             found = [
                 Injection(case, calls, k, e)
                 for case in context.cases
-                for k in range(_count(context.first[case.label].calls, calls))
+                for k in range(_count(context.with_writes()[case.label] if calls == "write" else context.first[case.label].calls, calls))
                 for e in errnos
             ]  # fmt: skip
             by_class.append(found)
@@ -86,16 +86,12 @@ class FaultHonest:
 
 
 def _count(calls: tuple[Call, ...], wanted: Calls) -> int:
-    """How many calls of a class the clean run made (the writes of one file at least once per file that it changed)."""
+    """How many calls of a class a clean run made."""
     inside = [c for c in calls if c.in_workspace]
     if wanted == "change":
         return sum(c.changes_tree for c in inside)
-    if wanted == "chmod":
-        return sum(c.kind == "chmod" for c in inside)
-    if wanted == "read":
-        return sum(c.kind == "open-read" for c in inside)
-    writes = sum(c.kind in ("write", "truncate") for c in inside)
-    return writes or sum(c.kind in ("open-write", "create") for c in inside)
+    kinds = {"chmod": ("chmod",), "read": ("open-read",), "write": ("write", "truncate")}[wanted]
+    return sum(c.kind in kinds for c in inside)
 
 
 CHECK = FaultHonest()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from verifiers.interface import CheckResult, Example, Finding, Profile, Subject, Verdict
+from verifiers.interface import CheckResult, Example, Finding, Profile, Stage, Subject, Verdict
 from verifiers.subject import ParseProblem, parse_module
 from verifiers.tools import module_name, tool_version
 from verifiers.typecheck import Complaint, TypecheckFailed, typecheck
@@ -18,14 +19,15 @@ class MypyStrict:
     id = "mypy-strict"
     title = "Does mypy in strict mode, against skill_api's types, find nothing?"
     why = (
-        "`mypy --strict` for Python 3.11, without site packages, against the `skill_api` that the sandbox has (in the `omni` profile against a stub of "
+        "`mypy --strict` for Python 3.11, without site packages, against the `skill_api` that the sandbox has (in the `omni` "
+        "profile against a stub of "
         "the upstream decorator, other packages unknown). Types catch what replays of a few recordings cannot: the branch nobody "
         "recorded. `# type: ignore` and `# mypy:` comments are not honoured. All skills of a run are checked by one process."
     )
-    stage = "static"
+    stage: ClassVar[Stage] = "static"
     version = 1
-    good = (Example("typed", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),)
-    bad = (
+    good: ClassVar[tuple[Example, ...]] = (Example("typed", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),)
+    bad: ClassVar[tuple[Example, ...]] = (
         Example("a wrong return", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"\n'),
         Example("an attribute that is not there", _HEAD + _DEF + '    Path(file).tuoch()\n    return {"ok": True}\n'),
         Example(

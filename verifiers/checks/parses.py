@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import ClassVar
 
-from verifiers.interface import CheckResult, Example, Finding, Subject, Verdict
+from verifiers.interface import CheckResult, Example, Finding, Stage, Subject, Verdict
 from verifiers.subject import ParseProblem, parse_module
 
 
@@ -16,10 +17,10 @@ class Parses:
         "What does not compile cannot be judged any further: the other static checks are INCONCLUSIVE then and nothing is run. "
         "The grammar is that of the Python that runs this program (3.11 or later)."
     )
-    stage = "static"
+    stage: ClassVar[Stage] = "static"
     version = 1
-    good = (Example("a module", "def f() -> int:\n    return 1\n"),)
-    bad = (
+    good: ClassVar[tuple[Example, ...]] = (Example("a module", "def f() -> int:\n    return 1\n"),)
+    bad: ClassVar[tuple[Example, ...]] = (
         Example("a missing bracket", "def f(:\n    return 1\n"),
         Example("return outside a function", "return 1\n"),
         Example("a mixed indentation", "if True:\n    x = 1\n\ty = 2\n"),

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from verifiers.interface import CheckResult, Example, Finding, Fix, Subject, Verdict
+from verifiers.interface import CheckResult, Example, Finding, Fix, Stage, Subject, Verdict
 from verifiers.subject import ParseProblem, parse_module
 from verifiers.tools import module_name, run_tool, tool_command, tool_version, written
 
 SELECT = (
     "E4", "E7", "E9", "F", "W605", "PLE", "S", "T10",
-    "B002", "B003", "B004", "B006", "B008", "B010", "B012", "B013", "B014", "B015", "B016", "B017", "B018", "B020", "B021", "B022",
+    "B002", "B003", "B004", "B006", "B008", "B010", "B012", "B013", "B014", "B015", "B016", "B017", "B018", "B020", "B021",
+    "B022",
     "B023", "B025", "B026", "B029", "B030", "B031", "B032", "B033", "B035", "B039", "ASYNC100", "ASYNC105", "ASYNC115",
 )  # fmt: skip
 """Pinned: ruff's own defaults grow between versions. Defects and security, no matters of taste."""
@@ -50,10 +51,10 @@ class RuffClean:
         + ". Suppression comments (`# noqa`) are not honoured. Ruff's safe fixes are offered; `assay fix` applies those that "
         "leave the function's own code as it is."
     )
-    stage = "static"
+    stage: ClassVar[Stage] = "static"
     version = 1
-    good = (Example("clean", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),)
-    bad = (
+    good: ClassVar[tuple[Example, ...]] = (Example("clean", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),)
+    bad: ClassVar[tuple[Example, ...]] = (
         Example("an unused import", "import os\n" + _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
         Example("an undefined name", _HEAD + _DEF + '    Path(flie).touch()\n    return {"ok": True}\n'),
         Example(
@@ -85,7 +86,8 @@ def diagnostics(sources: Mapping[str, str], select: Sequence[str] = SELECT) -> t
     """ruff's findings by file stem, in file order; and, instead of any, why there are none because ruff itself failed."""
     command = [
         *tool_command("ruff"), "check", "--isolated", "--no-cache", "--ignore-noqa", "--no-preview", "--target-version", "py311",
-        "--output-format", "json", "--exit-zero", "--quiet", "--select", ",".join(select), "--ignore", ",".join(IGNORE), "--config", _CONFIG, ".",
+        "--output-format", "json", "--exit-zero", "--quiet", "--select", ",".join(select), "--ignore", ",".join(IGNORE),
+        "--config", _CONFIG, ".",
     ]  # fmt: skip
     with written(dict(sources)) as folder:
         done = run_tool(command, folder)

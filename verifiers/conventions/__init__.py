@@ -54,12 +54,17 @@ def rules_for(profile: Profile) -> tuple[Rule, ...]:
     return tuple(rule for rule in RULES if profile in rule.profiles)
 
 
-def findings(subject: Subject, rules: tuple[Rule, ...] | None = None) -> tuple[Finding, ...]:
-    """Everything that the conventions have to say of a subject; none where it does not parse (that is for ``parses``)."""
+def findings(subject: Subject, extra_imports: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+    """Everything that the conventions have to say of a subject; none where it does not parse (that is for ``parses``).
+
+    Args:
+        extra_imports: modules allowed besides the list.
+    """
     module = read(subject)
     if module is None:
         return ()
-    return tuple(f for rule in rules or rules_for(subject.profile) for f in _of_rule(rule, module))
+    rules = (AllowedImports(extra_imports) if isinstance(r, AllowedImports) else r for r in rules_for(subject.profile))
+    return tuple(f for rule in rules for f in _of_rule(rule, module))
 
 
 def _of_rule(rule: Rule, module: SkillModule) -> Iterator[Finding]:

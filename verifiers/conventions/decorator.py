@@ -31,8 +31,8 @@ def _with(decorator: str, title: str) -> Example:
 
 
 def _omni(decorator: str, title: str) -> Example:
-    text = f"from omni.foundation.api.decorators import skill_command\n\n\n{decorator}\ndef show(file: str) -> str:\n    return file\n"
-    return Example(title, text)
+    head = "from omni.foundation.api.decorators import skill_command\n\n\n"
+    return Example(title, f"{head}{decorator}\ndef show(file: str) -> str:\n    return file\n")
 
 
 class DecoratorForm(Rule):

@@ -46,9 +46,9 @@ class Described(Rule):
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     fix_title = "describe parameters in Query with the docstring's words"
-    good = (skill("described", _BODY),)
+    good = (skill("described", _BODY, params='file: str = Query(..., description="Path of the file.")'),)
     bad = (
-        skill("described in the docstring only", _BODY, params="file: str", notes="file: Path of the file"),
+        skill("described in the docstring only", _BODY, params="file: str", notes="file: Path of the file."),
         skill("an empty description", _BODY, params='file: str = Query(..., description="")'),
         skill("no description", _BODY, params="file: str = Query(...)", notes="none"),
         skill("a computed description", _BODY, params='file: str = Query(..., description="a" + str(1))', notes="none"),

@@ -15,8 +15,8 @@ from verifiers.interface import Example, Profile
 
 _BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 _GOOD = skill("all three parts", _BODY)
-_ARGS = "    Args:\n        file: Path of the file.\n"
-_RETURNS = "    Returns:\n        Whether it went well and what changed.\n"
+_ARGS = "\n    Args:\n        file: Path of the file.\n"
+_RETURNS = "\n    Returns:\n        Whether it went well and what changed.\n"
 
 
 def _without(title: str, *parts: str) -> Example:

@@ -25,7 +25,8 @@ BACKGROUND = frozenset({"os.fork", "os.forkpty", "os.setsid", "os.setpgid", "os.
 WATCHING = frozenset({
     "sys.settrace", "sys.setprofile", "threading.settrace", "threading.setprofile", "sys._getframe", "sys._current_frames",
     "sys.addaudithook", "sys.modules", "sys.meta_path", "sys.path_hooks", "sys.monitoring", "sys.call_tracing", "sys.gettrace",
-    "sys.getprofile", "sys.excepthook", "sys.unraisablehook", "atexit.register", "signal.signal", "os.register_at_fork", "sys.setrecursionlimit",
+    "sys.getprofile", "sys.excepthook", "sys.unraisablehook", "atexit.register", "signal.signal", "os.register_at_fork",
+    "sys.setrecursionlimit",
 })  # fmt: skip
 _BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 _IMPORTS = "from pathlib import Path\n\n"
@@ -98,6 +99,9 @@ class Escapes(Rule):
             text = literal_text(call.args[1].value)
             if text is None or text in DUNDERS or text.startswith("__"):
                 yield Violation(call, f"{name} with a name that is {'computed' if text is None else 'a dunder'}")
+        elif name in ("operator.attrgetter", "operator.methodcaller", "types.FunctionType", "types.CodeType"):
+            if name.startswith("types.") or any("__" in (literal_text(a.value) or "__") for a in call.args[:1]):
+                yield Violation(call, f"{name} can reach what the rules keep away")
         elif name == "subprocess.Popen":
             for key in ("start_new_session", "preexec_fn", "process_group"):
                 value = module.keyword(call, key)
@@ -136,13 +140,13 @@ class Patching(Rule):
                 origin = self._origin(module, head)
                 if origin:
                     yield Violation(node, f"patches {origin}")
-            if isinstance(node, cst.Call) and module.dotted(node.func) in ("setattr", "delattr") and node.args:
-                if origin := self._origin(module, node.args[0].value):
-                    yield Violation(node, f"patches {origin}")
+            sets = isinstance(node, cst.Call) and module.dotted(node.func) in ("setattr", "delattr")
+            if isinstance(node, cst.Call) and sets and node.args and (origin := self._origin(module, node.args[0].value)):
+                yield Violation(node, f"patches {origin}")
 
     @staticmethod
     def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For) or isinstance(node, cst.Del):
+        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For | cst.Del):
             yield node.target
 
     @staticmethod

@@ -12,14 +12,18 @@ from verifiers.conventions.rule import Rule, Violation, skill
 from verifiers.interface import Profile
 
 PURE_CALLS = frozenset({
-    "re.compile", "frozenset", "set", "dict", "list", "tuple", "str", "int", "float", "bool", "bytes", "range", "len", "sorted", "min",
+    "re.compile", "frozenset", "set", "dict", "list", "tuple", "str", "int", "float", "bool", "bytes", "range", "len",
+    "sorted", "min",
     "max", "sum", "object", "abs", "round", "pathlib.Path", "pathlib.PurePath", "pathlib.PurePosixPath", "types.MappingProxyType",
-    "typing.TypeVar", "typing.NewType", "typing.cast", "typing.NamedTuple", "typing.TypedDict", "collections.namedtuple", "enum.auto",
-    "dataclasses.field", "decimal.Decimal", "fractions.Fraction", "datetime.timedelta", "collections.OrderedDict", "zip", "enumerate",
+    "typing.TypeVar", "typing.NewType", "typing.cast", "typing.NamedTuple", "typing.TypedDict", "collections.namedtuple",
+    "enum.auto",
+    "dataclasses.field", "decimal.Decimal", "fractions.Fraction", "datetime.timedelta", "collections.OrderedDict", "zip",
+    "enumerate",
     "logging.getLogger", "structlog.get_logger", "textwrap.dedent", "str.maketrans", "operator.itemgetter", "operator.attrgetter",
     "string.Template", "functools.partial", "functools.lru_cache", "functools.cache", "functools.wraps", "dataclasses.dataclass",
     "contextlib.contextmanager", "enum.unique", "staticmethod", "classmethod", "property", "typing.final", "typing.overload",
-    "contextlib.asynccontextmanager", "functools.total_ordering", "functools.cached_property", "typing.runtime_checkable", "chr", "ord",
+    "contextlib.asynccontextmanager", "functools.total_ordering", "functools.cached_property", "typing.runtime_checkable",
+    "chr", "ord",
     "abc.abstractmethod", "typing.override", "asyncio.Lock", "threading.Lock", "functools.singledispatch",
 })  # fmt: skip
 PURE_METHODS = frozenset({

@@ -14,8 +14,10 @@ from verifiers.docstring import parse_docstring
 from verifiers.interface import Example, Profile
 
 VERBS = frozenset({
-    "Create", "Get", "Search", "Update", "Delete", "Execute", "Run", "Load", "Save", "List", "Show", "Check", "Build", "Parse", "Format",
-    "Validate", "Generate", "Apply", "Process", "Clear", "Index", "Ingest", "Consult", "Bridge", "Refine", "Summarize", "Commit", "Amend",
+    "Create", "Get", "Search", "Update", "Delete", "Execute", "Run", "Load", "Save", "List", "Show", "Check", "Build",
+    "Parse", "Format",
+    "Validate", "Generate", "Apply", "Process", "Clear", "Index", "Ingest", "Consult", "Bridge", "Refine", "Summarize",
+    "Commit", "Amend",
     "Revert", "Retrieve", "Analyze", "Suggest", "Write", "Read", "Extract", "Query", "Filter", "Detect", "Navigate", "Refactor",
     "Rename", "Move", "Copy", "Remove", "Add", "Set", "Make", "Count", "Find", "Replace", "Convert", "Compress", "Split", "Join",
 })  # fmt: skip
@@ -49,8 +51,10 @@ class QueryDefault(Rule):
     id = "conventions-query-default"
     title = "Are defaults plain values instead of Query(...)?"
     why = (
-        "The upstream decorator knows no `Query`: the object itself becomes the default, the parameter turns optional, and the body "
-        "receives an object where it expects text. Parameters have a type and a plain default; descriptions are bullets in the decorator's "
+        "The upstream decorator knows no `Query`: the object itself becomes the default, the parameter turns optional, and the "
+        "body "
+        "receives an object where it expects text. Parameters have a type and a plain default; descriptions are bullets in the "
+        "decorator's "
         "description. The fix rewrites both, and makes parameters keyword-only where the order of the defaults demands it."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("omni",)
@@ -60,7 +64,8 @@ class QueryDefault(Rule):
     omni_good = (Example("plain defaults", OMNI_TEMPLATE.format(params=_PLAIN)),)
     omni_bad = (
         Example("Query as a default", _UNDESCRIBED.format(
-            params='old_ext: str = Query(..., description="Extension to replace"), new_ext: str = Query("md", description="New extension")'
+            params='old_ext: str = Query(..., description="Extension to replace"), new_ext: str = Query("md", description="New '
+            'extension")'
         )),
         Example("a required one after a default", OMNI_TEMPLATE.format(params='new_ext: str = "md", old_ext: str = Query(...)')),
     )  # fmt: skip

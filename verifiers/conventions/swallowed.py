@@ -26,7 +26,8 @@ class SwallowedErrors(Rule):
         'A skill reports failure by raising, or by returning `ok: false`, `success: false`, `status: "error"` or a non-empty '
         "`error`. Letting an exception through is error handling; catching everything and going on is not. Flagged: a bare or "
         "broad `except` (Exception, OSError and their like, also as `contextlib.suppress`) that neither raises nor reports, "
-        "`return`, `break` or `continue` in `finally`, `shutil.rmtree(ignore_errors=True)`, and `subprocess.run` whose exit status nobody looks "
+        "`return`, `break` or `continue` in `finally`, `shutil.rmtree(ignore_errors=True)`, and `subprocess.run` whose exit "
+        "status nobody looks "
         "at. Catching what is expected by its own name (`except FileNotFoundError`) is fine."
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
@@ -34,15 +35,18 @@ class SwallowedErrors(Rule):
         skill("errors pass through", _BODY),
         skill(
             "the expected one by name",
-            'try:\n    Path(file).unlink()\nexcept FileNotFoundError:\n    return {"ok": True, "changed": 0}\nreturn {"ok": True, "changed": 1}',
+            'try:\n    Path(file).unlink()\nexcept FileNotFoundError:\n    return {"ok": True, "changed": 0}\n'
+            'return {"ok": True, "changed": 1}',
         ),
         skill(
             "reported",
-            'try:\n    Path(file).touch()\nexcept OSError as error:\n    return {"ok": False, "error": str(error)}\nreturn {"ok": True}',
+            'try:\n    Path(file).touch()\nexcept OSError as error:\n    return {"ok": False, "error": str(error)}\n'
+            'return {"ok": True}',
         ),
         skill(
             "collected and reported",
-            'failed = []\nfor path in Path(file).iterdir():\n    try:\n        path.touch()\n    except OSError as error:\n        failed.append(str(error))\nreturn {"ok": not failed, "failed": failed}',
+            "failed = []\nfor path in Path(file).iterdir():\n    try:\n        path.touch()\n    except OSError as error:\n"
+            '        failed.append(str(error))\nreturn {"ok": not failed, "failed": failed}',
         ),
         skill(
             "checked", 'subprocess.run(["touch", "--", file], check=True)\nreturn {"ok": True}', imports="import subprocess\n\n"
@@ -54,7 +58,8 @@ class SwallowedErrors(Rule):
         ),
         skill(
             "cleaned up and passed on",
-            'try:\n    Path(file).touch()\nexcept BaseException:\n    Path(file).unlink(missing_ok=True)\n    raise\nreturn {"ok": True}',
+            "try:\n    Path(file).touch()\nexcept BaseException:\n    Path(file).unlink(missing_ok=True)\n    raise\n"
+            'return {"ok": True}',
         ),
     )
     bad = (
@@ -62,7 +67,8 @@ class SwallowedErrors(Rule):
         skill("bare", 'try:\n    Path(file).touch()\nexcept:\n    print("no")\nreturn {"ok": True}'),
         skill(
             "success claimed",
-            'try:\n    Path(file).touch()\nexcept OSError as error:\n    return {"ok": True, "note": str(error)}\nreturn {"ok": True}',
+            'try:\n    Path(file).touch()\nexcept OSError as error:\n    return {"ok": True, "note": str(error)}\n'
+            'return {"ok": True}',
         ),
         skill(
             "suppressed",
@@ -74,7 +80,8 @@ class SwallowedErrors(Rule):
         skill("return in finally", 'try:\n    Path(file).touch()\nfinally:\n    return {"ok": True}'),
         skill(
             "one path forgets",
-            'try:\n    Path(file).touch()\nexcept OSError as error:\n    if error.errno == 2:\n        raise\nreturn {"ok": True}',
+            "try:\n    Path(file).touch()\nexcept OSError as error:\n    if error.errno == 2:\n        raise\n"
+            'return {"ok": True}',
         ),
         skill(
             "in a tuple",

@@ -14,10 +14,12 @@ from verifiers.interface import Profile
 
 JSON_NAMES = frozenset({"str", "int", "float", "bool", "None", "object", "Any", "JsonValue"})
 JSON_GENERIC = frozenset({
-    "list", "dict", "tuple", "List", "Dict", "Tuple", "Optional", "Union", "Sequence", "Mapping", "Annotated", "Iterable", "Collection",
+    "list", "dict", "tuple", "List", "Dict", "Tuple", "Optional", "Union", "Sequence", "Mapping", "Annotated", "Iterable",
+    "Collection",
 })  # fmt: skip
 _BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 _FILE = 'file: str = Query(..., description="Path of the file")'
+_NOTES = "file: Path of the file.\n        depth: How deep."
 
 
 class Typed(Rule):
@@ -30,16 +32,17 @@ class Typed(Rule):
     )
     fix_title = "annotate parameters with the type of their literal default"
     good = (
-        skill("typed", _BODY, params=f"{_FILE},\n    depth: int = 3"),
+        skill("typed", _BODY, params=f'{_FILE},\n    depth: int = Query(3, description="How deep")', notes=_NOTES),
         skill(
             "unions and literals",
             _BODY,
-            params=f'{_FILE},\n    kind: Literal["a", "b"] | None = None',
+            params=f'{_FILE},\n    depth: Literal["a", "b"] | None = Query(None, description="How deep")',
             imports="from pathlib import Path\nfrom typing import Literal\n\n",
+            notes=_NOTES,
         ),
     )
     bad = (
-        skill("no type", _BODY, params=f"{_FILE},\n    depth=3"),
+        skill("no type", _BODY, params=f'{_FILE},\n    depth=Query(3, description="How deep")', notes=_NOTES),
         skill("no type, no default", _BODY, params='file=Query(..., description="Path of the file")'),
         skill("a type that JSON lacks", _BODY, params='file: Path = Query(..., description="Path of the file")'),
     )
@@ -162,8 +165,11 @@ def _local_types(module: SkillModule) -> set[str]:
 
 
 def _default_type(param: cst.Param) -> str:
+    default = param.default
+    if isinstance(default, cst.Call) and default.args and default.args[0].keyword is None:  # Query(3, description=…)
+        default = default.args[0].value
     try:
-        value = literal(param.default)
+        value = literal(default)
     except ValueError:
         return ""
     return type(value).__name__ if isinstance(value, bool | int | float | str) else ""

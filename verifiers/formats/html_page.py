@@ -1,1 +1,275 @@
-def render(page): return ""
+"""One self-contained HTML page: no script, no network. What it shows is worked out here; the template only lays it out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from sandbox.interface import JsonValue
+from verifiers.formats.page import Page, evidence_line, findings, label, score_line
+from verifiers.formats.text import clip, escape, one_line, seconds
+from verifiers.interface import CheckResult, Finding, NotChecked, Report, Verdict
+from verifiers.score import explain
+
+_MARKS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–", "NOT_CHECKED": "·"}
+_MAX_TEXT = 8000
+_CONTEXT = 2
+"""Source lines shown before and after a finding's line."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a side: ``kind`` is ``same`` or ``other`` (not on the other side)."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    label: str
+    check: str
+    message: str
+    place: str
+    excerpt: tuple[tuple[int, str, bool], ...]
+    """Line number, text, whether it is the finding's own line."""
+    notes: tuple[str, ...]
+    case: str
+    args: str
+    expected: tuple[DiffLine, ...]
+    observed: tuple[DiffLine, ...]
+    reproduce: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckView:
+    id: str
+    title: str
+    state: str
+    mark: str
+    why: str
+    runs: int
+    time: str
+    findings: tuple[FindingView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One crash point of the strip."""
+
+    state: str
+    """``ok``, ``bad`` or ``torn`` (bad, and between truncation and last write)."""
+    k: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Survivor:
+    line: int
+    operator: str
+    description: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreView:
+    value: str
+    estimate: str
+    percent: float
+    estimate_percent: float
+    flow: tuple[tuple[str, str, str], ...]
+    """Operator before it, number, what it is."""
+    parts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillView:
+    anchor: str
+    report: Report
+    state: str
+    mark: str
+    reasons: tuple[str, ...]
+    waived: tuple[str, ...]
+    score: ScoreView | None
+    no_score: str
+    checks: tuple[CheckView, ...]
+    strips: tuple[tuple[str, tuple[Point, ...]], ...]
+    """Trace and its points."""
+    survivors: tuple[Survivor, ...]
+    bindings: tuple[tuple[str, str, bool], ...]
+    evidence: str
+    time: str
+    open: bool
+
+
+def render(page: Page) -> str:
+    """Returns the page: overview, then a section a skill, those that passed folded."""
+    skills = [_skill(page, report, n) for n, report in enumerate(page.reports)]
+    counts = [(name, page.counts[name.lower()]) for name in ("FAIL", "INCONCLUSIVE", "PASS")]
+    gate = page.gate
+    return _template().render(
+        verdict=page.verdict.name,
+        mark=_MARKS[page.verdict.name],
+        summary=page.summary(),
+        counts=counts,
+        skills=skills,
+        failures=gate.failures if gate is not None else (),
+        notes=gate.notes if gate is not None else (),
+        marks=_MARKS,
+    )
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    return environment.get_template("report.html.j2")
+
+
+def _shown(value: object) -> object:
+    """All text is foreign: control characters are written out before the template escapes the markup."""
+    return escape(value, keep="\n\t") if type(value) is str else value
+
+
+def _skill(page: Page, report: Report, n: int) -> SkillView:
+    row = page.row(report)
+    return SkillView(
+        anchor=f"skill-{n + 1}",
+        report=report,
+        state=row.verdict.name,
+        mark=_MARKS[row.verdict.name],
+        reasons=row.reasons or ((report.why,) if row.verdict is not Verdict.PASS else ()),
+        waived=tuple(f"{w.check} until {w.expires.isoformat()}: {w.reason}" for w in row.waived),
+        score=_score(report),
+        no_score=score_line(report),
+        checks=_checks(page, report),
+        strips=_strips(report),
+        survivors=_survivors(page, report),
+        bindings=tuple((task, one_line(dict(args)), task in report.inferred) for task, args in sorted(report.bindings.items())),
+        evidence=evidence_line(report),
+        time=seconds(report.seconds),
+        open=row.verdict is not Verdict.PASS or len(page.reports) == 1,
+    )
+
+
+def _checks(page: Page, report: Report) -> tuple[CheckView, ...]:
+    order = {"FAIL": 0, "INCONCLUSIVE": 1, "NOT_CHECKED": 2, "PASS": 3, "NOT_APPLICABLE": 4}
+    views = [_check(page, report, c) for c in report.checks] + [_missing(page, n) for n in report.not_checked]
+    return tuple(sorted(views, key=lambda v: order[v.state]))
+
+
+def _check(page: Page, report: Report, check: CheckResult) -> CheckView:
+    state = check.verdict.name if check.verdict is not None else "NOT_APPLICABLE"
+    shown = [f for c, f in findings(report) if c is check and not (check.id == "mutants-killed" and f.severity == "info")]
+    views = tuple(_finding(page, check, f) for f in shown)
+    why = "" if any(f.message == check.why for f in check.findings) else check.why
+    return CheckView(check.id, page.title(check.id), state, _MARKS[state], why, check.runs, seconds(check.seconds), views)
+
+
+def _missing(page: Page, row: NotChecked) -> CheckView:
+    return CheckView(row.id, page.title(row.id), "NOT_CHECKED", _MARKS["NOT_CHECKED"], row.why, 0, "", ())
+
+
+def _finding(page: Page, check: CheckResult, finding: Finding) -> FindingView:
+    example = finding.counterexample
+    expected, observed = (example.expected, example.observed) if example is not None else ("", "")
+    left, right = side_by_side(clip(expected, _MAX_TEXT), clip(observed, _MAX_TEXT))
+    fix = finding.fix
+    return FindingView(
+        label=label(check, finding),
+        check=f"{check.id}/{finding.rule}" if finding.rule and finding.rule != check.id else check.id,
+        message=finding.message,
+        place=f"{finding.path}:{finding.line}" if finding.path else "",
+        excerpt=_excerpt(page, finding) if finding.severity != "info" else (),
+        notes=finding.notes,
+        case=example.case if example is not None else "",
+        args=one_line(dict(example.args)) if example is not None and example.args else "",
+        expected=left,
+        observed=right,
+        reproduce=finding.reproduce,
+        fix=f"{fix.title} ({'safe: assay fix applies it' if fix.safe else 'look at it first'})" if fix is not None else "",
+    )
+
+
+def _excerpt(page: Page, finding: Finding) -> tuple[tuple[int, str, bool], ...]:
+    first = max(1, finding.line - _CONTEXT)
+    rows = ((n, page.line(finding.path, n)) for n in range(first, finding.line + _CONTEXT + 1))
+    kept = tuple((n, clip(text, 400), n == finding.line) for n, text in rows if text is not None)
+    return kept if any(own for _, _, own in kept) else ()
+
+
+def side_by_side(expected: str, observed: str) -> tuple[tuple[DiffLine, ...], tuple[DiffLine, ...]]:
+    """The lines of both sides, those that the other side does not have marked. Both empty if there is nothing to show."""
+    if not expected and not observed:
+        return (), ()
+    left, right = expected.splitlines() or ["nothing"], observed.splitlines() or ["nothing"]
+    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    same_left = {i + n for i, _, size in matcher.get_matching_blocks() for n in range(size)}
+    same_right = {j + n for _, j, size in matcher.get_matching_blocks() for n in range(size)}
+    return _marked(left, same_left), _marked(right, same_right)
+
+
+def _marked(lines: Sequence[str], same: set[int]) -> tuple[DiffLine, ...]:
+    return tuple(DiffLine("same" if n in same else "other", line) for n, line in enumerate(lines))
+
+
+def _score(report: Report) -> ScoreView | None:
+    if report.score is None:
+        return None
+    numbers = {k: v for k, v in report.score.inputs.items() if isinstance(v, int | float)}
+
+    def number(name: str, spec: str = "g") -> str:
+        return format(numbers.get(name, 0.0), spec)
+
+    flow = (
+        ("", number("R"), "recorded"),
+        ("+", number("G"), "generated"),
+        ("×", number("adequacy", ".3g"), "adequacy"),
+        ("×", number("S", ".3g"), "convergence"),
+        ("=", number("N", ".3g"), "trials"),
+    )
+    value, estimate = report.score.value, report.score.estimate
+    parts = tuple(explain(report.score.inputs))
+    return ScoreView(f"{value:.3f}", f"{estimate:.3f}", round(100 * value, 2), round(100 * estimate, 2), flow, parts)
+
+
+def _rows(check: CheckResult | None, key: str) -> list[Mapping[str, JsonValue]]:
+    """A list of objects that a check measured; anything of another form is left out."""
+    value = check.measured.get(key) if check is not None else None
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _strips(report: Report) -> tuple[tuple[str, tuple[Point, ...]], ...]:
+    by_trace: dict[str, list[Point]] = {}
+    for row in _rows(report.check("crash-convergent"), "strip"):
+        k = row.get("k")
+        number = k if isinstance(k, int) else 0
+        state = "ok" if row.get("ok") is True else "torn" if row.get("torn") is True else "bad"
+        torn = "in the middle of " if row.get("torn") is True else ""
+        end = "converges" if row.get("ok") is True else "does not converge"
+        text = f"killed {torn or 'before '}call {number}, {row.get('call', '')} {row.get('path', '')}: {end}"
+        by_trace.setdefault(str(row.get("trace", "")), []).append(Point(state, number, text))
+    return tuple((trace, tuple(points)) for trace, points in by_trace.items())
+
+
+def _survivors(page: Page, report: Report) -> tuple[Survivor, ...]:
+    out = []
+    for row in _rows(report.check("mutants-killed"), "survivors"):
+        line = row.get("line")
+        number = line if isinstance(line, int) else 0
+        source = page.line(report.path, number) or ""
+        out.append(Survivor(number, str(row.get("operator", "")), str(row.get("description", "")), source.strip()))
+    return tuple(out)

@@ -47,8 +47,8 @@ class Page:
         return Row(report, report.verdict)
 
     def title(self, id: str) -> str:
-        """A check's question, or its id in words."""
-        return self.titles.get(id) or id.replace("-", " ")
+        """A check's question; its id where none is known."""
+        return self.titles.get(id) or id
 
     def line(self, path: str, number: int) -> str | None:
         """One source line, 1-based; None if it is not known."""

@@ -42,9 +42,8 @@ def _joined(blocks: list[str]) -> list[str]:
 def _report(page: Page, report: Report) -> Iterator[str]:
     row = page.row(report)
     for check, finding in findings(report):
-        if finding.severity == "info" and report.verdict is not Verdict.PASS:
-            continue  # what failed comes first; the rest is in the other formats
-        yield _finding(page, check, finding)
+        if finding.severity != "info":  # information stands under the skills that pass, and in the other formats
+            yield _finding(page, check, finding)
     missing = [n for n in report.not_checked if report.verdict is not Verdict.PASS]
     for why in dict.fromkeys(n.why for n in missing):
         ids = ", ".join(n.id for n in missing if n.why == why)
@@ -52,6 +51,9 @@ def _report(page: Page, report: Report) -> Iterator[str]:
     shown = escape(report.path)
     if row.verdict is Verdict.PASS:
         yield f"{_paint(page, 'PASS', 'PASS')} {shown}: {_passed(report)}"
+        for check, finding in findings(report):
+            if finding.severity == "info":
+                yield f"  {_paint(page, 'info', 'info')}[{escape(check.id)}] line {finding.line}: {escape(finding.message)}"
         for waiver in row.waived:
             until = f"until {waiver.expires.isoformat()}: {waiver.reason}"
             yield f"{_paint(page, 'waived', 'warning')} {shown}: {escape(waiver.check)} {escape(until)}"
@@ -78,7 +80,7 @@ def _finding(page: Page, check: CheckResult, finding: Finding) -> str:
     rule = f"{check.id}/{finding.rule}" if finding.rule and finding.rule != check.id else check.id
     lines = [f"{_paint(page, f'{name}[{escape(rule)}]', name)}: {_clipped(finding.message)}"]
     lines += _excerpt(page, finding)
-    lines += [f"   = {key}: {text}" for key, text in _facts(check, finding)]
+    lines += [f"   = {key}:{text if text.startswith(chr(10)) else ' ' + text}" for key, text in _facts(check, finding)]
     return "\n".join(lines)
 
 

@@ -13,14 +13,17 @@ _METHODS: dict[str, tuple[str, ...]] = {
     "upper": ("lower",), "strip": ("lstrip", "rstrip"), "lstrip": ("strip",), "rstrip": ("strip",), "split": ("rsplit",),
     "rsplit": ("split",), "partition": ("rpartition",), "rpartition": ("partition",), "removeprefix": ("removesuffix",),
     "removesuffix": ("removeprefix",), "is_file": ("exists", "is_dir"), "is_dir": ("exists", "is_file"), "exists": ("is_dir",),
-    "is_symlink": ("exists",), "stat": ("lstat",), "lstat": ("stat",), "find": ("rfind",), "index": ("rindex",), "rename": ("replace",),
+    "is_symlink": ("exists",), "stat": ("lstat",), "lstat": ("stat",), "find": ("rfind",), "index": ("rindex",),
+    "rename": ("replace",),
     "match": ("search",), "search": ("match",), "fullmatch": ("match",), "findall": (), "append": (), "ljust": ("rjust",),
     "rjust": ("ljust",), "unlink": (), "isdigit": ("isalpha",), "symlink_to": ("hardlink_to",), "sub": (),
 }  # fmt: skip
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
-    "min": ("max",), "max": ("min",), "any": ("all",), "all": ("any",), "sum": ("len",), "copy": ("move", "copyfile"), "copy2": ("copyfile", "move"),
+    "min": ("max",), "max": ("min",), "any": ("all",), "all": ("any",), "sum": ("len",), "copy": ("move", "copyfile"),
+    "copy2": ("copyfile", "move"),
     "move": ("copy",), "copyfile": ("copy",), "copytree": ("move",), "abspath": ("basename",), "basename": ("dirname",),
-    "dirname": ("basename",), "isfile": ("exists",), "isdir": ("exists",), "rename": ("replace",), "fnmatchcase": ("fnmatch",), "fnmatch": ("fnmatchcase",),
+    "dirname": ("basename",), "isfile": ("exists",), "isdir": ("exists",), "rename": ("replace",),
+    "fnmatchcase": ("fnmatch",), "fnmatch": ("fnmatchcase",),
     "realpath": ("abspath",), "mkdir": (), "makedirs": ("mkdir",),
 }  # fmt: skip
 _TRANSPARENT = frozenset(

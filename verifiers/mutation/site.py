@@ -1,7 +1,7 @@
 """Where mutations may happen: the code of a skill's functions, without words and without bookkeeping.
 
-Not mutated: docstrings, annotations, decorators and parameters, what is raised (its message), and the bookkeeping of the result: the
-entries of a returned dict that are no answer, with the counters that exist only for them.
+Not mutated: docstrings, annotations, decorators and parameters, what is raised (its message), and the bookkeeping of the
+result: the entries of a returned dict that are no answer, with the counters that exist only for them.
 """
 
 from __future__ import annotations

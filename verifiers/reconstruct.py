@@ -1,0 +1,206 @@
+"""Bases for traces that were recorded without one (SEMANTICS §2, "Reconstructed").
+
+What a trace's commands printed tells what was there. That reading is only a guess, so it is *accepted only if* replaying the commands
+on the guessed base gives back the recorded outputs, and if taking away any path of it breaks that match: a reconstructed base holds
+nothing that the recording does not bear out. The search is driven by the replay: guess, run, look at what differs, guess again.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sandbox.interface import ROOT, Entry, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings, effects
+from verifiers.interface import Evidence
+from verifiers.reconstruction.clues import clues, operands, programs
+from verifiers.reconstruction.compare import Gap, Step, gap
+from verifiers.reconstruction.repairs import Guess, clean, guesses, sentinel
+
+BUDGET = 120
+"""Replays that the search for one trace may take; minimising comes on top (one for each path)."""
+_WIDTH = 12
+"""Guesses tried for one base."""
+_APPENDERS = frozenset({"tee", ">>", ">"})
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A base that may have been there."""
+
+    base: Snapshot
+    notes: tuple[str, ...] = ()
+    """Why each part is believed, in the order of the guesses."""
+
+
+def reconstruct(evidence: Evidence) -> list[Hypothesis]:
+    """Bases that the text of the trace suggests, most likely first; the empty workspace last. Runs nothing."""
+    known = clues(evidence)
+    out = {}
+    for index, output in enumerate(evidence.outputs):
+        if output.strip():
+            step = Step(index, ".", tuple(evidence.stdout(index).splitlines()), ())
+            for guess in guesses(evidence, known, Snapshot(), Gap((step,), 0, 0))[:_WIDTH]:
+                out[guess.base.digest] = Hypothesis(guess.base, (guess.why,))
+            break
+    empty = Hypothesis(Snapshot(), ("nothing need be there",))
+    out.setdefault(empty.base.digest, empty)
+    return list(out.values())
+
+
+def accept(evidence: Evidence, hypothesis: Hypothesis, session: Session) -> Evidence | str:
+    """The evidence with this base if the replay bears it out, else why not, in one sentence.
+
+    Paths that no output depends on are taken out of the base first. What replay adds (end state, exit codes) is the replay's own.
+    """
+    record = session.run(_request(evidence, hypothesis.base))
+    distance = gap(evidence, record)
+    if distance.lines:
+        return _difference(distance)
+    if record.ended != "exited":
+        return f"on the reconstructed base its commands do not end ({record.ended})"
+    base, record = _minimal(evidence, hypothesis.base, record, session)
+    if not any(o.strip() for o in evidence.outputs) and not effects(base, _tree(record)):
+        return "its commands print nothing and change nothing on any base that they suggest"
+    codes = tuple(s.exit_code if s.exit_code is not None else 128 + (s.signal or 0) for s in record.steps)
+    metadata = {**evidence.metadata, "reconstructed": True, "reconstruction": list(hypothesis.notes)}
+    others = [b.to_json() for b in _alternatives(evidence, base, record, session)]
+    if others:
+        metadata["alternative_bases"] = others
+    return replace(evidence, base=base, post=_tree(record), exit_codes=codes, reconstructed=True, metadata=metadata)
+
+
+def rebuild(evidence: Evidence, session: Session, budget: int = BUDGET) -> Evidence | str:
+    """The evidence with a reconstructed base, or why there is none, in one sentence.
+
+    Evidence that has a base comes back as it is. The session must not be one that a skill runs in.
+    """
+    if evidence.base is not None:
+        return evidence
+    if not evidence.success:
+        return "the trace failed: negative evidence, never an oracle"
+    if not evidence.commands:
+        return "the recording has no commands"
+    found, nearest = _search(evidence, session, budget)
+    why = f"no base gives back the recorded outputs: {nearest}"
+    for hypothesis in found:
+        answer = accept(evidence, hypothesis, session)
+        if not isinstance(answer, str):
+            return answer
+        why = answer
+    return why
+
+
+def rebuild_all(evidence: Sequence[Evidence], session: Session, budget: int = BUDGET) -> list[Evidence]:
+    """All evidence, with reconstructed bases where that succeeded; the others keep ``base`` None."""
+    answers = [(e, rebuild(e, session, budget)) for e in evidence]
+    return [e if isinstance(answer, str) else answer for e, answer in answers]
+
+
+# ---------------------------------------------------------------- search
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    base: Snapshot
+    notes: tuple[str, ...]
+    gap: Gap
+
+
+def _search(evidence: Evidence, session: Session, budget: int) -> tuple[list[Hypothesis], str]:
+    """Best-first over guesses. Hypotheses whose replay matches, best first, and how near the nearest other came."""
+    known = clues(evidence)
+    start = [Guess(Snapshot(), "")]
+    number = itertools.count()
+    queue: list[tuple[int, int, int, int, _Node]] = []
+    seen: set[str] = set()
+    matches: list[tuple[int, int, Hypothesis]] = []
+    nearest = "nothing was tried"
+
+    def run(found: Sequence[Guess], notes: tuple[str, ...]) -> None:
+        fresh = [g for g in found if g.base.digest not in seen][: max(0, budget - len(seen))]
+        seen.update(g.base.digest for g in fresh)
+        records = session.map(_request(evidence, g.base) for g in fresh)
+        for guess, record in zip(fresh, records, strict=True):
+            node = _Node(guess.base, (*notes, guess.why) if guess.why else notes, gap(evidence, record))
+            rank = (node.gap.lines, node.gap.order, _poverty(node.base, record))
+            heapq.heappush(queue, (*rank, next(number), node))
+            if not node.gap.lines and record.ended == "exited":
+                matches.append((node.gap.order, rank[2], Hypothesis(node.base, node.notes)))
+
+    run(start, ())
+    while queue and len(seen) < budget:
+        lines, order, _, _, node = heapq.heappop(queue)
+        if matches and lines:
+            break
+        if lines == 0 and (order == 0 or not node.gap.steps):
+            if order == 0:
+                break
+            continue
+        nearest = _difference(node.gap)
+        run(guesses(evidence, known, node.base, node.gap)[:_WIDTH], node.notes)
+    matches.sort(key=lambda m: m[:2])
+    return [h for _, _, h in matches[:3]], nearest
+
+
+def _poverty(base: Snapshot, record: ReplayRecord) -> int:
+    """0 for a base on which the commands have an effect, 1 for one on which they have none: the first tells more."""
+    return 0 if effects(base, _tree(record)) else 1
+
+
+def _request(evidence: Evidence, base: Snapshot) -> RunRequest:
+    root = evidence.workspace_root
+    surroundings = Surroundings(workdir=root) if root and not evidence.rewritten else Surroundings()
+    return RunRequest(ShellJob(evidence.commands), base, surroundings)
+
+
+def _tree(record: ReplayRecord) -> Snapshot:
+    return record.post.replace({ROOT: None}) if ROOT in record.post else record.post
+
+
+def _difference(found: Gap) -> str:
+    if not found.steps:
+        return "an exit code differs"
+    step = found.steps[0]
+    shown = f"recorded {step.missing[0][:80]!r}" if step.missing else f"not recorded: {step.extra[0][:80]!r}"
+    return f"at command {step.index + 1}, {shown}"
+
+
+# ---------------------------------------------------------------- minimising
+
+
+def _minimal(evidence: Evidence, base: Snapshot, record: ReplayRecord, session: Session) -> tuple[Snapshot, ReplayRecord]:
+    """The base without every path that the match does not depend on, children before their parents."""
+    changed = True
+    while changed:
+        changed = False
+        paths = sorted((p for p in base if p != ROOT), key=lambda p: (-p.count("/"), p))
+        trials = [(p, base.replace({p: None})) for p in paths]
+        records = session.map(_request(evidence, trial) for _, trial in trials)
+        spare = [p for (p, _), r in zip(trials, records, strict=True) if not gap(evidence, r).lines]
+        for path in spare:
+            trial = base.replace({path: None})
+            if path in base and not gap(evidence, again := session.run(_request(evidence, trial))).lines:
+                base, record, changed = trial, again, True
+    return base, record
+
+
+def _alternatives(evidence: Evidence, base: Snapshot, record: ReplayRecord, session: Session) -> Iterator[Snapshot]:
+    """Bases on which a file that the commands write already had content that no output shows, where the outputs still agree."""
+    post = _tree(record)
+    written = [p for p, entry in post.items() if entry.type == "file" and p not in base and _is_target(evidence, p)]
+    for path in written[:4]:
+        trial = base.replace({path: sentinel(path)}) if posixpath.dirname(path) in ("", *base) else None
+        if trial is not None and not gap(evidence, session.run(_request(evidence, trial))).lines:
+            yield trial
+
+
+def _is_target(evidence: Evidence, path: str) -> bool:
+    """Whether a command names the path itself: a redirection's or copy's target rather than one of many results."""
+    return any(
+        clean(p, ".") == path or posixpath.basename(p) == posixpath.basename(path)
+        for i in range(len(evidence.commands))
+        for p in operands(evidence, i)
+    )
