@@ -1,0 +1,270 @@
+"""Anti-unification: several programs of one shape -> one template with holes, and the holes' values per program."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from synth.embedded.meanings import Role, roles
+from synth.embedded.tree import Glob, Hole, Lit, Many, Part, Seq, Simple, Word, literal_word
+
+Program = tuple[Seq, ...]
+"""One sequence a working step."""
+
+Value = str | tuple[str, ...]
+
+
+class Mismatch(Exception):
+    """The programs do not have one shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a hole occurs: command, role and option before it."""
+
+    command: str
+    role: str
+    option: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    program: Program
+    values: tuple[tuple[Value, ...], ...]
+    """Per hole, one value a program."""
+    places: tuple[Place, ...]
+    """Per hole, where it first occurs."""
+
+
+def unify(programs: Sequence[Program]) -> Template:
+    """The least general template of the programs, constants where they agree.
+
+    Raises:
+        Mismatch: another number of steps, other commands, other options.
+    """
+    unifier = _Unifier()
+    raw = unifier.node(tuple(programs), "operand")
+    return _factor(raw, unifier.values, unifier.places)
+
+
+class _Unifier:
+    def __init__(self) -> None:
+        self.values: list[tuple[Value, ...]] = []
+        self.places: list[Place] = []
+        self.at = Place("", "operand", "")
+
+    def hole(self, values: tuple[Value, ...]) -> int:
+        if values not in self.values:
+            self.values.append(values)
+            self.places.append(self.at)
+        return self.values.index(values)
+
+    def node(self, xs: tuple[object, ...], role: Role) -> object:
+        first = xs[0]
+        if all(x == first for x in xs[1:]):
+            return first
+        if any(type(x) is not type(first) for x in xs):
+            raise Mismatch
+        if isinstance(first, Word):
+            return self.word([x for x in xs if isinstance(x, Word)], role)
+        if isinstance(first, Simple):
+            return self.simple([x for x in xs if isinstance(x, Simple)])
+        if isinstance(first, tuple):
+            rows = [x for x in xs if isinstance(x, tuple)]
+            if len({len(x) for x in rows}) != 1:
+                raise Mismatch
+            return tuple(self.node(column, role) for column in zip(*rows, strict=True))
+        if dataclasses.is_dataclass(first) and not isinstance(first, type):
+            fields = {f.name: self.node(tuple(getattr(x, f.name) for x in xs), role) for f in dataclasses.fields(first)}
+            return dataclasses.replace(first, **fields)
+        raise Mismatch
+
+    def simple(self, xs: list[Simple]) -> Simple:
+        name = xs[0].name
+        if any(x.name != name for x in xs):
+            raise Mismatch
+        outer, self.at = self.at, Place(name, "operand", "")
+        changes: dict[str, Any] = {
+            "redirects": self.node(tuple(x.redirects for x in xs), "operand"),
+            "assigns": self.node(tuple(x.assigns for x in xs), "text"),
+            "words": self.words(name, [x.words for x in xs]),
+        }
+        self.at = outer
+        return dataclasses.replace(xs[0], **changes)
+
+    def words(self, name: str, rows: list[tuple[Word, ...]]) -> tuple[Word, ...]:
+        if name == "find":
+            rows = _same_tests(rows)
+        if len({len(r) for r in rows}) != 1:
+            return self.many(name, rows)
+        kinds = [roles(name, r[1:]) for r in rows]
+        if any(k != kinds[0] for k in kinds):
+            raise Mismatch
+        out = [rows[0][0]] if rows[0] else []
+        for k, column in enumerate(zip(*(r[1:] for r in rows), strict=True)):
+            option = (rows[0][k].literal or "") if k else ""
+            self.at = Place(name, kinds[0][k], option if option.startswith("-") else "")
+            out.append(self.word(list(column), kinds[0][k]))
+        return tuple(out)
+
+    def many(self, name: str, rows: list[tuple[Word, ...]]) -> tuple[Word, ...]:
+        """Another number of operands: the tail of each row becomes one list parameter."""
+        head = 0
+        while all(len(r) > head for r in rows) and len({r[head] for r in rows}) == 1:
+            head += 1
+        tails = [[w.literal for w in r[head:]] for r in rows]
+        kinds = {k for r in rows for k in roles(name, r[1:])[max(0, head - 1) :]}
+        if head == 0 or kinds != {"operand"} or not all(tails) or any(t is None for tail in tails for t in tail):
+            raise Mismatch
+        self.at = Place(name, "operand", "")
+        return (*rows[0][:head], Word((Many(self.hole(tuple(tuple(t for t in tail if t is not None) for tail in tails))),)))
+
+    def word(self, xs: list[Word], role: Role) -> Word:
+        if all(x == xs[0] for x in xs[1:]):
+            return xs[0]
+        if role == "syntax":
+            raise Mismatch
+        shapes = {tuple(type(p) for p in x.parts) for x in xs}
+        if len(shapes) != 1:
+            raise Mismatch
+        parts: list[Part] = []
+        count = len(xs[0].parts)
+        for column in zip(*(x.parts for x in xs), strict=True):
+            if all(isinstance(p, Lit) for p in column):
+                texts = [p.text for p in column if isinstance(p, Lit)]
+                parts += self.text(texts, "glued" if count > 1 and role == "operand" else role)
+            else:
+                if isinstance(column[0], Glob) and len(set(column)) > 1:
+                    raise Mismatch
+                part = self.node(tuple(column), role)
+                parts.append(part)  # type: ignore[arg-type]  # node() returns the type that it was given
+        return Word(tuple(parts))
+
+    def text(self, texts: list[str], role: Role | str) -> list[Part]:
+        if len(set(texts)) == 1:
+            return [Lit(texts[0])]
+        left, right = _affixes(texts, role)
+        head, tail = texts[0][:left], texts[0][len(texts[0]) - right :] if right else ""
+        middles = [t[left : len(t) - right] for t in texts]
+        inner = self.split(middles, role) or [Hole(self.hole(tuple(middles)))]
+        return [*([Lit(head)] if head else []), *inner, *([Lit(tail)] if tail else [])]
+
+    def split(self, middles: list[str], role: Role | str) -> list[Part]:
+        """Splits the middles of scripts at a delimiter that all of them hold equally often."""
+        if role != "script":
+            return []
+        for mark in "/|,#@:":
+            counts = {m.count(mark) for m in middles}
+            if len(counts) == 1 and counts != {0}:
+                out: list[Part] = []
+                for k, column in enumerate(zip(*(m.split(mark) for m in middles), strict=True)):
+                    out += [Lit(mark)] if k else []
+                    out += [Lit(column[0])] if len(set(column)) == 1 else self.text(list(column), role)
+                return out
+        return []
+
+
+def _same_tests(rows: list[tuple[Word, ...]]) -> list[tuple[Word, ...]]:
+    """``-name '*'`` is put where other programs have a ``-name`` and one has none: it changes nothing."""
+    with_name = [r for r in rows if any(w.literal == "-name" for w in r)]
+    if not with_name or len(with_name) == len(rows):
+        return rows
+    at = next(k for k, w in enumerate(with_name[0]) if w.literal == "-name")
+    added = (literal_word("-name"), literal_word("*"))
+    return [r if any(w.literal == "-name" for w in r) else (*r[:at], *added, *r[at:]) for r in rows]
+
+
+_TOKEN = re.compile(r"%0?|[\w\-]+|\s+|.", re.S)
+_FORMAT = re.compile(r"%0?|\d+|[^\W\d]+|.", re.S)
+
+
+def _affixes(texts: list[str], role: Role | str) -> tuple[int, int]:
+    """Lengths of the common head and tail that stay constants, in whole tokens, as the role allows."""
+    pattern = _FORMAT if role == "format" else _TOKEN
+    tokens = [pattern.findall(t) for t in texts]
+    left = _common(tokens, role)
+    right = _common([t[left:][::-1] for t in tokens], role)
+    cut = (sum(map(len, tokens[0][:left])), sum(map(len, tokens[0][len(tokens[0]) - right :])) if right else 0)
+    middles = [t[cut[0] : len(t) - cut[1]] for t in texts]
+    if not all(middles) or (role == "pattern" and any(c in m for m in middles for c in "*?[")):
+        return (0, 0)
+    return cut
+
+
+def _common(tokens: list[list[str]], role: Role | str) -> int:
+    n = 0
+    while all(len(t) > n for t in tokens) and len({t[n] for t in tokens}) == 1 and _constant(tokens[0][n], role):
+        n += 1
+    return n
+
+
+def _constant(token: str, role: Role | str) -> bool:
+    """Plain operands keep only what belongs to a path's syntax; next to a glob any punctuation."""
+    if role == "operand":
+        return token in ("./", ".", "/")
+    if role == "number":
+        return False
+    if role == "glued":
+        return not any(c.isalnum() for c in token)
+    return True
+
+
+# ---------------------------------------------------------------- values that follow from others
+
+
+def _factor(raw: object, values: list[tuple[Value, ...]], places: list[Place]) -> Template:
+    """Replaces holes whose values are made of other holes' values and constants."""
+    made: dict[int, list[Part]] = {}
+    order = sorted(range(len(values)), key=lambda k: -sum(len(v) for v in values[k]))
+    for k in order:
+        if any(not isinstance(v, str) for v in values[k]):
+            continue
+        others = {j: v for j, v in enumerate(values) if j != k and j not in made and all(isinstance(x, str) for x in v)}
+        parts = _compose(tuple(str(v) for v in values[k]), {j: tuple(str(x) for x in v) for j, v in others.items()})
+        if parts is not None:
+            made[k] = parts
+    kept = [k for k in range(len(values)) if k not in made]
+    number = {old: new for new, old in enumerate(kept)}
+    program = _replace(raw, made, number)
+    assert isinstance(program, tuple)
+    return Template(program, tuple(values[k] for k in kept), tuple(places[k] for k in kept))
+
+
+def _compose(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth: int = 0) -> list[Part] | None:
+    """``target`` as constants and other holes; None where it is not made of them."""
+    if len(set(target)) == 1:
+        return ([Lit(target[0])] if target[0] else []) if depth else None
+    for j in sorted(others, key=lambda j: -sum(map(len, others[j]))):
+        if depth and others[j] == target:
+            return [Hole(j)]
+        if not all(v and v in t for v, t in zip(others[j], target, strict=True)) or others[j] == target:
+            continue
+        cuts = [t.partition(v) for v, t in zip(others[j], target, strict=True)]
+        left = _compose(tuple(c[0] for c in cuts), others, depth + 1)
+        right = _compose(tuple(c[2] for c in cuts), others, depth + 1)
+        if left is not None and right is not None:
+            return [*left, Hole(j), *right]
+    return None
+
+
+def _replace(node: object, made: dict[int, list[Part]], number: dict[int, int]) -> object:
+    if isinstance(node, Word):
+        return Word(tuple(p for part in node.parts for p in _parts(part, made, number)))
+    if isinstance(node, tuple):
+        return tuple(_replace(x, made, number) for x in node)
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        fields = {f.name: _replace(getattr(node, f.name), made, number) for f in dataclasses.fields(node)}
+        return dataclasses.replace(node, **fields)
+    return node
+
+
+def _parts(part: Part, made: dict[int, list[Part]], number: dict[int, int]) -> list[Part]:
+    if isinstance(part, Hole) and part.index in made:
+        return [p for inner in made[part.index] for p in _parts(inner, made, number)]
+    if isinstance(part, Hole | Many):
+        return [type(part)(number[part.index])]
+    again = _replace(part, made, number)
+    return [again]  # type: ignore[list-item]  # _replace() keeps the type

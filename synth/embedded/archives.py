@@ -1,0 +1,138 @@
+"""Compression, archives and splitting: content is made in memory and put in place at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from synth.embedded.code import quote
+from synth.embedded.finding import Items
+from synth.embedded.meanings import TABLE, parse_args
+from synth.embedded.scope import Scope
+from synth.embedded.streams import expand, receiver
+from synth.embedded.tree import ShellError, Word, literal_word
+
+_PACK = {"bzip2": ("bz2", "bz2.compress({data})", ".bz2"), "gzip": ("gzip", "gzip.compress({data}, mtime=0)", ".gz"),
+         "xz": ("lzma", "lzma.compress({data})", ".xz")}  # fmt: skip
+_UNPACK = {"bunzip2": ("bz2", "bz2.decompress({data})", ".bz2"), "gunzip": ("gzip", "gzip.decompress({data})", ".gz"),
+           "unxz": ("lzma", "lzma.decompress({data})", ".xz")}  # fmt: skip
+_INVERSE = {"bzip2": "bunzip2", "gzip": "gunzip", "xz": "unxz"}
+
+
+def pack(name: str) -> Callable[[Scope, Sequence[Word]], None]:
+    def run(scope: Scope, words: Sequence[Word]) -> None:
+        parsed = parse_args(TABLE[name], words)
+        if parsed.names - {"-k", "-9", "-f", "-v", "-d", "-1", "-n", "--keep", "--best", "-q"} or parsed.has("-c"):
+            raise ShellError(f"{name} with these options is not understood")
+        unpack = name in _UNPACK or parsed.has("-d")
+        module, call, suffix = _UNPACK[_INVERSE.get(name, name)] if unpack else _PACK[name]
+        scope.code.need(module)
+        keep = parsed.has("-k", "--keep")
+        for operand in expand(scope, parsed.operands):
+            if isinstance(operand, Items):
+                var = scope.code.fresh("path")
+                with scope.code.block(f"for {var} in {operand.code}:"):
+                    _packed(scope, var, call, suffix, unpack, keep)
+            elif not keep and not scope.code.depth > 1:
+                path = scope.code.assign("path", scope.path(operand))
+                _named_packed(scope, path, call, suffix, unpack)
+            else:
+                _packed(scope, scope.path(operand), call, suffix, unpack, keep)
+
+    return run
+
+
+def _target(path: str, suffix: str, unpack: bool) -> str:
+    return f"Path(str({path}).removesuffix({quote(suffix)}))" if unpack else f'Path(f"{{{path}}}{suffix}")'
+
+
+def _packed(scope: Scope, path: str, call: str, suffix: str, unpack: bool, keep: bool) -> None:
+    """Writes the other form beside a file, then removes the file: killed in between, a second run does both again."""
+    if not path.isidentifier():
+        path = scope.code.assign("path", path)
+    data = call.replace("{data}", f"{path}.read_bytes()")
+    scope.count(f"{scope.code.helper('_put')}({_target(path, suffix, unpack)}, {data}, {path}.stat().st_mode & 0o777)")
+    if not keep:
+        scope.code.line(f"{path}.unlink()")
+
+
+def _named_packed(scope: Scope, path: str, call: str, suffix: str, unpack: bool) -> None:
+    """As ``_packed`` for a file given by name: it is gone when a second run looks for it."""
+    target = scope.code.assign("target", _target(path, suffix, unpack))
+    with scope.code.block(f"if not {path}.exists() and not {target}.exists():"):
+        scope.code.line(f'raise FileNotFoundError(f"{{{path}}} does not exist")')
+    with scope.code.block(f"if {path}.exists():"):
+        data = call.replace("{data}", f"{path}.read_bytes()")
+        scope.count(f"{scope.code.helper('_put')}({target}, {data}, {path}.stat().st_mode & 0o777)")
+        scope.code.line(f"{path}.unlink()")
+
+
+def tar(scope: Scope, words: Sequence[Word]) -> None:
+    """tar c: the same content gives the same bytes (sorted names, no times, no owners)."""
+    first = words[0].literal or ""
+    rest = [*words]
+    if first and not first.startswith("-"):
+        rest = [literal_word("-" + first), *words[1:]]
+    parsed = parse_args(TABLE["tar"], rest)
+    letters = {n for n, _ in parsed.options}
+    out = parsed.value("-f", "--file")
+    if "-x" in letters or "--extract" in letters or out is None or not letters & {"-c", "--create"}:
+        raise ShellError("tar other than to create an archive is not understood")
+    if letters - {"-c", "--create", "-z", "-j", "-J", "-v", "-f", "--file", "-C", "--directory", "--gzip"}:
+        raise ShellError("tar with these options is not understood")
+    folder = parsed.value("-C", "--directory")
+    argv = ["tar", "--create", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--file=-"]
+    codes = [quote(a) for a in argv]
+    if folder is not None:
+        codes.append(f'f"--directory={{{scope.path(folder)}}}"')
+    codes.append(quote("--"))
+    for operand in expand(scope, parsed.operands):
+        if isinstance(operand, Items):
+            codes.append(f"*map(str, {operand.code})")
+        else:
+            codes.append(scope.text(operand) if folder is not None or scope.cwd is None else f"str({scope.path(operand)})")
+    code = f"{scope.code.helper('_run')}([{', '.join(codes)}])"
+    code = _compressed(scope, code, letters, out)
+    scope.count(f"{scope.code.helper('_put')}({scope.path(out)}, {code})")
+
+
+def _compressed(scope: Scope, code: str, letters: set[str], out: Word) -> str:
+    kind = "gzip" if letters & {"-z", "--gzip"} else "bzip2" if "-j" in letters else "xz" if "-J" in letters else ""
+    if not kind:
+        return code
+    module, call, _ = _PACK[kind]
+    scope.code.need(module)
+    return call.replace("{data}", code)
+
+
+def split(scope: Scope, words: Sequence[Word]) -> None:
+    """split -l N [-d] FILE PREFIX."""
+    parsed = parse_args(TABLE["split"], words)
+    if parsed.names - {"-l", "-d", "-a"} or not 1 <= len(parsed.operands) <= 2:
+        raise ShellError("split with these options is not understood")
+    lines = parsed.value("-l")
+    count = scope.text(lines) if lines is not None else "1000"
+    if lines is not None and lines.literal is not None:
+        count = lines.literal
+    elif lines is not None:
+        param = scope.holes(lines)
+        count = param[0].name if param and param[0].kind == "int" else f"int({count})"
+    width = parsed.value("-a")
+    size = int(width.literal) if width is not None and width.literal and width.literal.isdigit() else 2
+    source = scope.path(parsed.operands[0])
+    prefix = scope.path(parsed.operands[1]) if len(parsed.operands) > 1 else 'Path("x")'
+    if not parsed.has("-d"):
+        raise ShellError("split with letters is not understood")
+    scope.code.need("io")
+    rows = scope.code.assign("rows", f"list(io.BytesIO({receiver(source)}.read_bytes()))")
+    number = scope.code.fresh("number")
+    start = scope.code.fresh("start")
+    with scope.code.block(f"for {number}, {start} in enumerate(range(0, len({rows}), {count})):"):
+        target = f'Path(str({prefix}) + f"{{{number}:0{size}d}}")'
+        scope.count(f"{scope.code.helper('_put')}({target}, b\"\".join({rows}[{start} : {start} + {count}]))")
+
+
+ARCHIVES: dict[str, Callable[[Scope, Sequence[Word]], None]] = {
+    **{name: pack(name) for name in (*_PACK, *_UNPACK)},
+    "tar": tar,
+    "split": split,
+}

@@ -1,0 +1,490 @@
+"""Statements: sequences, loops, conditions and redirections of the template as lines of Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from synth.embedded.actions import change, one_more
+from synth.embedded.conditions import condition
+from synth.embedded.finding import DOT, Branch, FindReader, Found, Items, found_items, split_path
+from synth.embedded.meanings import TABLE, parse_args, xargs_command
+from synth.embedded.scope import Buffer, Content, Scope, content
+from synth.embedded.streams import Data, as_bytes, data, expand, read, simple, stream
+from synth.embedded.tree import (
+    Command,
+    For,
+    Glob,
+    Group,
+    If,
+    Lit,
+    Part,
+    Pipe,
+    Redirect,
+    Seq,
+    ShellError,
+    Simple,
+    Test,
+    Var,
+    While,
+    Word,
+)
+
+CURSOR = "{}"
+"""Name under which the path of ``find -exec`` and ``xargs -I`` is a variable."""
+
+
+def block(scope: Scope, items: Sequence[Command]) -> None:
+    """Statements of one block, files put in place at its end.
+
+    Raises:
+        ShellError: something without a meaning.
+    """
+    for item in items:
+        statement(scope, item)
+    scope.flush()
+
+
+def sequence(scope: Scope, node: Seq) -> None:
+    joins = (*node.joins, ";")
+    skip = False
+    for k, item in enumerate(node.items):
+        if skip:
+            skip = False
+            continue
+        join = joins[k]
+        follower = node.items[k + 1] if k + 1 < len(node.items) else None
+        if join == "||" and isinstance(follower, Simple) and follower.name in ("true", ":"):
+            skip = True
+        elif join in ("&&", "||") and follower is not None and (test := condition(scope, item, join == "||")) is not None:
+            with scope.code.block(f"if {test}:"):
+                statement(scope, follower)
+                scope.flush()
+            skip = True
+            continue
+        elif join == "||":
+            raise ShellError("|| after a command that changes something is not understood")
+        statement(scope, item)
+
+
+def statement(scope: Scope, node: Command) -> None:
+    if isinstance(node, Seq):
+        sequence(scope, node)
+    elif isinstance(node, Group):
+        group(scope, node)
+    elif isinstance(node, For):
+        loop(scope, node)
+    elif isinstance(node, If):
+        branch(scope, node)
+    elif isinstance(node, Pipe):
+        pipe(scope, node)
+    elif isinstance(node, Simple):
+        command(scope, node)
+    elif isinstance(node, Test):
+        return
+    else:
+        while_read(scope, node, None)
+
+
+def group(scope: Scope, node: Group) -> None:
+    target = _output(node.redirects)
+    if target is not None:
+        write(scope, target, stream(scope, node.body))
+        return
+    cwd = scope.cwd
+    sequence(scope, node.body)
+    if node.subshell:
+        scope.cwd = cwd
+
+
+def branch(scope: Scope, node: If) -> None:
+    scope.flush()
+    test = condition(scope, node.cond, negated=False)
+    if test is None:
+        raise ShellError("this condition is not understood")
+    with scope.code.block(f"if {test}:"):
+        block(scope, [node.body])
+    if node.orelse is not None:
+        with scope.code.block("else:"):
+            block(scope, [node.orelse])
+
+
+# ---------------------------------------------------------------- loops
+
+
+def loop(scope: Scope, node: For) -> None:
+    outer = gather(scope, node.body, {node.var})
+    scope.flush()
+    operands = expand(scope, node.words)
+    if all(isinstance(o, Word) for o in operands):
+        texts = ", ".join(scope.text(o) for o in operands if isinstance(o, Word))
+        run_loop(scope, node.var, f"[{texts}]", "str", node.body, (True, True))
+    else:
+        for word, operand in zip(node.words, operands, strict=True):
+            if isinstance(operand, Word):
+                raise ShellError("a loop over patterns and words mixed is not understood")
+            run_loop(scope, node.var, operand.code, operand.kind, node.body, _fixed(word), operand.shown)
+    finish_gather(scope, outer)
+
+
+def run_loop(
+    scope: Scope, var: str, code: str, kind: str, body: Seq, fixed: tuple[bool, bool], shown: str = "str({p})"
+) -> None:
+    name = scope.code.fresh("path" if kind == "Path" else var if len(var) > 1 else "name")
+    before = dict(scope.vars)
+    scope.vars[var] = (name, kind)
+    if shown == DOT:
+        scope.dotted.add(name)
+    scope.fixed[name] = fixed
+    with scope.code.block(f"for {name} in {code}:"):
+        block(scope, [body])
+    scope.vars = before
+
+
+def _fixed(word: Word) -> tuple[bool, bool]:
+    """Whether the name part of a pattern says how names begin and end."""
+    if not word.has_glob:
+        return (True, True)
+    _, name = split_path(word)
+    return (not isinstance(name.parts[0], Glob), not isinstance(name.parts[-1], Glob))
+
+
+def while_read(scope: Scope, node: Command, given: Items | Data | None) -> None:
+    if not isinstance(node, While) or len(node.cond.items) != 1:
+        raise ShellError("this loop is not understood")
+    head = node.cond.items[0]
+    if not isinstance(head, Simple) or head.name != "read":
+        raise ShellError("a loop other than while read is not understood")
+    names = list(parse_args(TABLE["read"], head.words[1:]).operands)
+    if len(names) != 1 or names[0].literal is None:
+        raise ShellError("read with several names is not understood")
+    outer = gather(scope, node.body, {names[0].literal})
+    source = next((r for r in node.redirects if r.op in ("<", "<<")), None)
+    if source is not None:
+        given = Data(tuple(read(scope, source.target)))
+    scope.flush()
+    if isinstance(given, Items):
+        run_loop(scope, names[0].literal, given.code, "Path", node.body, (False, False), given.shown)
+    elif given is not None:
+        scope.code.need("os")
+        run_loop(scope, names[0].literal, f'os.fsdecode({given.code}).split("\\n")[:-1]', "str", node.body, (True, True))
+    else:
+        raise ShellError("read from standard input is not understood")
+    finish_gather(scope, outer)
+
+
+def gather(scope: Scope, body: Seq, inner: set[str]) -> list[Word]:
+    """Starts a variable for every file that a loop's body appends to and that is the same in each round."""
+    found: list[Word] = []
+    for node in walk(body):
+        redirects = node.redirects if isinstance(node, Simple | Group) else ()
+        for r in redirects:
+            names = {p.name for p in r.target.parts if isinstance(p, Var)}
+            if r.op == ">>" and r.fd == 1 and not names & inner and r.target not in scope.blocks:
+                scope.blocks[r.target] = scope.code.assign("block", 'b""')
+                found.append(r.target)
+    return found
+
+
+def finish_gather(scope: Scope, words: list[Word]) -> None:
+    for word in words:
+        name = scope.blocks.pop(word)
+        append(scope, word, [Content(name)])
+
+
+def walk(node: object) -> Iterator[Command]:
+    """Every command below a node."""
+    if isinstance(node, Seq):
+        for item in node.items:
+            yield from walk(item)
+    elif isinstance(node, Pipe):
+        for stage in node.stages:
+            yield from walk(stage)
+    elif isinstance(node, For | While | Group | If):
+        yield node
+        yield from walk(node.body)
+        if isinstance(node, If) and node.orelse is not None:
+            yield from walk(node.orelse)
+    elif isinstance(node, Simple):
+        yield node
+
+
+# ---------------------------------------------------------------- redirections
+
+
+def _output(redirects: Sequence[Redirect]) -> Redirect | None:
+    out = [r for r in redirects if r.op in (">", ">>", "&>") and r.fd == 1 and r.target.literal != "/dev/null"]
+    if len(out) > 1:
+        raise ShellError("two outputs of one command are not understood")
+    return out[0] if out else None
+
+
+def write(scope: Scope, redirect: Redirect, got: Items | Data) -> None:
+    pieces = list(got.pieces) if isinstance(got, Data) else [Content(as_bytes(scope, got))]
+    word = redirect.target
+    if redirect.op == ">>":
+        append(scope, word, pieces)
+    else:
+        pieces = [keep(scope, p) for p in pieces]
+        scope.pending[word] = Buffer(word, scope.path(word), pieces)
+
+
+def keep(scope: Scope, piece: Content) -> Content:
+    """A piece that is computed now, as later lines may change what it reads."""
+    if piece.original is not None or piece.code.isidentifier() or piece.code.startswith(("b'", 'b"')):
+        return piece
+    return Content(scope.code.assign("content", piece.code))
+
+
+def append(scope: Scope, word: Word, pieces: list[Content]) -> None:
+    if word in scope.blocks:
+        scope.code.line(f"{scope.blocks[word]} += {content(pieces)}")
+    elif word in scope.pending:
+        scope.pending[word].pieces += [keep(scope, p) for p in pieces]
+    else:
+        scope.pending[word] = Buffer(word, scope.path(word), [keep(scope, p) for p in pieces], append=True)
+
+
+# ---------------------------------------------------------------- commands
+
+
+def command(scope: Scope, node: Simple) -> None:
+    for name, value in node.assigns:
+        if not node.words:
+            got = scope.pieces(value)
+            text = scope.text(value)
+            scope.vars[name] = (scope.code.assign(name.lower(), text) if len(got) != 1 or got[0][0] else got[0][1], "str")
+    target = _output(node.redirects)
+    bare_node = replace(node, redirects=tuple(r for r in node.redirects if r is not target and r.fd != 2 and r.op != "&>"))
+    if target is not None:
+        if any(w.has_glob for w in node.words) or node.name in ("find", "ls", "du"):
+            scope.flush()
+        scope.writing.append(target.target)
+        write(scope, target, simple(scope, bare_node, None) if node.words else data())
+        scope.writing.pop()
+    elif node.words and not transient(scope, node):
+        effect(scope, bare_node)
+
+
+def transient(scope: Scope, node: Simple) -> bool:
+    """Commands on files that the program makes and removes again happen in memory."""
+    operands = [w for w in node.words[1:] if not (w.literal or "").startswith("-")]
+    if node.name == "mkfifo" and all(w in scope.temps for w in operands):
+        return True
+    if node.name == "rm" and operands and all(w in scope.pending and w in scope.temps for w in operands):
+        for w in operands:
+            del scope.pending[w]
+        return True
+    if node.name == "cp" and len(operands) == 2 and operands[1] in scope.temps:
+        scope.pending[operands[1]] = Buffer(operands[1], scope.path(operands[1]), read(scope, operands[0]))
+        return True
+    if node.name == "mv" and len(operands) == 2 and operands[0] in scope.pending and operands[0] in scope.temps:
+        buffer = scope.pending.pop(operands[0])
+        scope.pending[operands[1]] = Buffer(operands[1], scope.path(operands[1]), buffer.pieces, swap=True)
+        return True
+    return False
+
+
+def effect(scope: Scope, node: Simple) -> None:
+    name = node.name
+    if name == "cd":
+        cd(scope, node)
+    elif name == "find":
+        scope.flush()
+        find(scope, FindReader(scope, node.words[1:]).read())
+    elif only_prints(node):
+        return
+    elif name == "tee":
+        raise ShellError("tee without input is not understood")
+    else:
+        scope.flush()
+        change(scope, name, node.words[1:])
+
+
+def only_prints(node: Simple) -> bool:
+    """The command changes nothing by itself."""
+    if node.name == "sed":
+        return not any("i" in (w.literal or "") for w in node.words[1:] if re.fullmatch(r"-\w+|--in-place.*", w.literal or ""))
+    if node.name == "sort":
+        return not parse_args(TABLE["sort"], node.words[1:]).has("-o")
+    return node.name in TABLE and TABLE[node.name].kind != "change"
+
+
+def cd(scope: Scope, node: Simple) -> None:
+    if len(node.words) != 2 or (node.words[1].literal or "").startswith(("/", "-", "..")):
+        raise ShellError("cd other than into a folder of the workspace is not understood")
+    scope.flush()
+    word = node.words[1]
+    if scope.cwd is None:
+        scope.cwd = word
+    else:
+        scope.cwd = Word((*scope.cwd.parts, Lit("/"), *word.parts))
+
+
+def find(scope: Scope, found: Found) -> None:
+    acting = [b for b in found.branches if any(a.kind != "print" for a in b.actions)]
+    if not acting:
+        return
+    if len(found.branches) == 1 and not found.changing:
+        branch_ = found.branches[0]
+        items = found_items(scope, found, branch_, writes=True)
+        loop_over(scope, items, lambda: acts(scope, branch_), branch_.named)
+        return
+    source = f"reversed(list({found.source}))" if found.depth_first else f"list({found.source})"
+    name = scope.code.fresh("path")
+    with scope.code.block(f"for {name} in {source}:"):
+        head = "if"
+        for b in found.branches:
+            condition_ = _renamed(" and ".join(b.tests), name)
+            with scope.code.block(f"{head} {condition_ or 'True'}:"), _cursor(scope, name, found.shown):
+                acts(scope, b)
+                scope.flush()
+            head = "elif"
+
+
+def _renamed(tests: str, name: str) -> str:
+    return re.sub(r"\bp\b(?=[.,)]|$)", name, tests)
+
+
+class _cursor:
+    """Binds ``{}`` inside a ``with``."""
+
+    def __init__(self, scope: Scope, name: str, shown: str) -> None:
+        self.scope, self.name = scope, name
+        self.before = dict(scope.vars)
+
+    def __enter__(self) -> None:
+        self.scope.vars[CURSOR] = (self.name, "Path")
+
+    def __exit__(self, *exc: object) -> None:
+        self.scope.vars = self.before
+
+
+def loop_over(scope: Scope, items: Items, body: Callable[[], None], fixed_end: bool) -> None:
+    name = scope.code.fresh("path")
+    scope.fixed[name] = (False, fixed_end)
+    with scope.code.block(f"for {name} in {items.code}:"), _cursor(scope, name, items.shown):
+        body()
+        scope.flush()
+
+
+def acts(scope: Scope, found_branch: Branch) -> None:
+    commands: list[Command] = []
+    path = scope.vars[CURSOR][0]
+    for action in found_branch.actions:
+        if action.kind == "delete":
+            folders = any("is_dir()" in t and not t.startswith("not") for t in found_branch.tests)
+            one_more(scope, f"{path}.{'rmdir' if folders else 'unlink'}()")
+        elif action.kind == "exec":
+            commands.append(Simple(tuple(with_cursor(w, CURSOR) for w in action.words)))
+    outer_temps = scope.temps
+    scope.temps = outer_temps | temporaries(commands)
+    for node in commands:
+        statement(scope, node)
+    scope.flush()
+    scope.temps = outer_temps
+
+
+def with_cursor(word: Word, mark: str) -> Word:
+    """A word with every ``{}`` in its constants as the loop's variable."""
+    parts: list[Part] = []
+    for part in word.parts:
+        if not isinstance(part, Lit) or mark not in part.text:
+            parts.append(part)
+            continue
+        for k, text in enumerate(part.text.split(mark)):
+            if k:
+                parts.append(Var(CURSOR, quoted=True))
+            if text:
+                parts.append(Lit(text))
+    return Word(tuple(parts))
+
+
+def pipe(scope: Scope, node: Pipe) -> None:
+    """A pipeline for its effect: the last stage writes, or runs a changing command on paths."""
+    last = node.stages[-1]
+    head = Pipe(node.stages[:-1])
+    if isinstance(last, While):
+        while_read(scope, last, stream(scope, head))
+        return
+    if not isinstance(last, Simple):
+        raise ShellError("this pipeline is not understood")
+    target = _output(last.redirects)
+    if last.name == "xargs":
+        inner = last.words[1 + xargs_command(last.words[1:]) :]
+        if (inner and (inner[0].literal or "") in TABLE and TABLE[inner[0].literal or ""].kind == "change") or _is_sed_i(inner):
+            xargs(scope, last, stream(scope, head))
+            return
+    if last.name == "tee":
+        tee(scope, last, stream(scope, head))
+        return
+    if target is None:
+        if any(isinstance(n, Simple) and _acts(n) for n in walk(head)):
+            for stage in node.stages[:1]:
+                statement(scope, stage)
+        return
+    bare_last = replace(last, redirects=tuple(r for r in last.redirects if r is not target))
+    if any(isinstance(s, Simple) and (s.name in ("find", "ls", "du") or any(w.has_glob for w in s.words)) for s in node.stages):
+        scope.flush()
+    scope.writing.append(target.target)
+    write(scope, target, stream(scope, Pipe((*node.stages[:-1], bare_last))))
+    scope.writing.pop()
+
+
+def _is_sed_i(words: Sequence[Word]) -> bool:
+    return bool(words) and words[0].literal == "sed" and any((w.literal or "").startswith("-i") for w in words)
+
+
+def _acts(node: Simple) -> bool:
+    """A find that changes something, or a changing command at the head of a pipeline."""
+    spec = TABLE.get(node.name)
+    if node.name == "find":
+        texts = [w.literal or "" for w in node.words]
+        after = [texts[k + 1] for k, t in enumerate(texts[:-1]) if t in ("-exec", "-execdir")]
+        return "-delete" in texts or any(a in TABLE and TABLE[a].kind == "change" for a in after)
+    return spec is not None and spec.kind == "change"
+
+
+def xargs(scope: Scope, node: Simple, given: Items | Data) -> None:
+    words = node.words[1:]
+    start = xargs_command(words)
+    mark = next((words[k + 1].literal or "{}" for k in range(start - 1) if words[k].literal == "-I"), None)
+    mark = mark or next(((w.literal or "")[2:] for w in words[:start] if (w.literal or "").startswith("-I{")), None)
+    inner = list(words[start:])
+    if mark is None:
+        inner.append(Word((Var(CURSOR, quoted=True),)))
+    else:
+        inner = [with_cursor(w, mark) for w in inner]
+    if not isinstance(given, Items):
+        raise ShellError("xargs over something else than paths is not understood")
+    loop_over(scope, given, lambda: statement(scope, Simple(tuple(inner))), False)
+
+
+def tee(scope: Scope, node: Simple, got: Items | Data) -> None:
+    parsed = parse_args(TABLE["tee"], node.words[1:])
+    if len(parsed.operands) != 1:
+        raise ShellError("tee with several files is not understood")
+    write(scope, Redirect(1, ">>" if parsed.has("-a", "--append") else ">", parsed.operands[0]), got)
+
+
+# ---------------------------------------------------------------- temporary files
+
+
+def temporaries(items: Sequence[Command]) -> frozenset[Word]:
+    """Paths that the commands make (by redirection, cp, mkfifo) and later remove or move away."""
+    made: set[Word] = set()
+    out: set[Word] = set()
+    for node in (n for item in items for n in walk(item)):
+        if not isinstance(node, Simple):
+            continue
+        operands = [w for w in node.words[1:] if not (w.literal or "").startswith("-")]
+        if node.name in ("rm", "mv"):
+            sources = operands if node.name == "rm" else operands[:-1]
+            out.update(w for w in sources if w in made)
+        if node.name == "mkfifo":
+            made.update(operands)
+        if node.name == "cp" and len(operands) == 2:
+            made.add(operands[1])
+        made.update(r.target for r in node.redirects if r.op in (">", ">>"))
+    return frozenset(out)

@@ -1,0 +1,56 @@
+"""Tests (``[ … ]``, ``grep -q``) as Python conditions."""
+
+from __future__ import annotations
+
+from synth.embedded.code import quote
+from synth.embedded.meanings import TABLE, parse_args
+from synth.embedded.scope import Scope, content
+from synth.embedded.streams import option_codes, read, receiver
+from synth.embedded.tree import Command, Seq, ShellError, Simple, Test, Word
+
+_FILE = {"-e": "exists()", "-f": "is_file()", "-d": "is_dir()", "-L": "is_symlink()", "-h": "is_symlink()"}
+
+
+def condition(scope: Scope, node: Command, negated: bool) -> str | None:
+    """A condition that holds where the command succeeds (fails, if ``negated``); None for a command that does more."""
+    if isinstance(node, Seq):
+        return condition(scope, node.items[0], negated) if len(node.items) == 1 else None
+    test: str | None = None
+    if isinstance(node, Test):
+        test = _test(scope, list(node.words))
+    elif isinstance(node, Simple) and node.name == "test":
+        test = _test(scope, list(node.words[1:]))
+    elif isinstance(node, Simple) and node.name in ("grep", "egrep", "fgrep"):
+        test = _grep(scope, node)
+    if test is None:
+        return None
+    return f"not ({test})" if negated and " " in test else f"not {test}" if negated else test
+
+
+def _test(scope: Scope, words: list[Word]) -> str:
+    texts = [w.literal for w in words]
+    if texts and texts[0] == "!":
+        return f"not ({_test(scope, words[1:])})"
+    if len(words) == 2 and texts[0] in _FILE:
+        return f"{receiver(scope.path(words[1]))}.{_FILE[texts[0] or '']}"
+    if len(words) == 2 and texts[0] == "-s":
+        path = receiver(scope.path(words[1]))
+        return f"({path}.exists() and {path}.stat().st_size > 0)"
+    if len(words) == 2 and texts[0] in ("-n", "-z"):
+        return f"{scope.text(words[1])} {'!=' if texts[0] == '-n' else '=='} {quote('')}"
+    if len(words) == 3 and texts[1] in ("=", "==", "!="):
+        return f"{scope.text(words[0])} {'!=' if texts[1] == '!=' else '=='} {scope.text(words[2])}"
+    raise ShellError("this test is not understood")
+
+
+def _grep(scope: Scope, node: Simple) -> str | None:
+    parsed = parse_args(TABLE["grep"], node.words[1:])
+    if not parsed.has("-q", "--quiet") or len(parsed.operands) != 2:
+        return None
+    kept = type(parsed)(tuple((n, v) for n, v in parsed.options if n not in ("-q", "--quiet")), ())
+    pattern, file = parsed.operands
+    argv = ", ".join([quote(node.name), *option_codes(scope, kept), quote("--"), scope.text(pattern)])
+    path = receiver(scope.path(file))
+    given = content(read(scope, file))
+    source = f'{given} if {path}.exists() else b""' if ".read_bytes()" in given else given
+    return f"{scope.code.helper('_run')}([{argv}], {source}, accepted=1)"

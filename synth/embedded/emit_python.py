@@ -1,0 +1,116 @@
+"""A template as the text of a skill file: plain Python from the table of meanings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from synth.embedded.antiunify import Program
+from synth.embedded.code import Code, escaped, quote
+from synth.embedded.compiler import block, sequence, statement, temporaries
+from synth.embedded.helpers import HELPERS, closure
+from synth.embedded.scope import Facts, Param, Scope
+from synth.embedded.streams import Data, as_bytes, stream
+from synth.embedded.tree import Seq, ShellError, Simple
+
+_IMPORTS = {
+    "Path": "from pathlib import Path",
+    "Iterator": "from collections.abc import Iterator",
+}
+
+
+def compile_program(program: Program, params: Sequence[Param], facts: Facts, writes: bool) -> Code:
+    """The body of the skill.
+
+    Raises:
+        ShellError: some command has no meaning in the table.
+    """
+    code = Code(taken={p.name for p in params} | {"p", "n", "changed", "output"})
+    scope = Scope(code, params, facts, temps=temporaries(program), substitute=_substitution)
+    if writes:
+        for step in program:
+            sequence(scope, step)
+        block(scope, [])
+        scope.temps = frozenset()
+        scope.flush()
+        if scope.changes:
+            code.lines.insert(0, "    changed = 0")
+            code.line('return {"ok": True, "changed": changed}')
+        else:
+            code.line('return {"ok": True}')
+        return code
+    for step in program[:-1]:
+        statement(scope, step)
+    got = stream(scope, program[-1])
+    text = as_bytes(scope, got)
+    if text.startswith("os.fsencode(") and not isinstance(got, Data):
+        text = text.removeprefix("os.fsencode(")[:-1]
+        code.line(f'return {{"output": {text}}}')
+    else:
+        output = code.assign("answer", text)
+        code.line(f'return {{"output": {output}.decode(errors="replace")}}')
+    return code
+
+
+def _substitution(scope: Scope, body: Seq) -> str:
+    """``$(…)`` inside a word, as a str expression."""
+    only = body.items[0] if len(body.items) == 1 else None
+    if isinstance(only, Simple) and only.name in ("basename", "dirname") and 2 <= len(only.words) <= 3:
+        path = scope.path(only.words[1])
+        if only.name == "dirname":
+            return f"str({path}.parent)"
+        tail = f".removesuffix({scope.text(only.words[2])})" if len(only.words) == 3 else ""
+        return f"{path}.name{tail}"
+    got = stream(scope, body)
+    scope.code.need("os")
+    return f'os.fsdecode({as_bytes(scope, got)}).rstrip("\\n")'
+
+
+def skill_source(name: str, summary: str, params: Sequence[Param], code: Code, returns: str) -> str:
+    """The whole file."""
+    helpers = closure(code.helpers)
+    modules = set(code.imports)
+    for h in helpers:
+        modules.update(HELPERS[h].imports)
+    body = "\n".join(code.lines)
+    text = "".join("\n\n" + HELPERS[h].text.strip() + "\n" for h in helpers)
+    for module in ("os", "glob", "re", "io", "fnmatch", "hashlib", "shutil", "subprocess"):
+        if f"{module}." in body or f"{module}." in text:
+            modules.add(module)
+    if "Path(" in body or "Path" in text:
+        modules.add("Path")
+    plain = sorted(f"import {m}" for m in modules if m not in _IMPORTS)
+    froms = sorted(_IMPORTS[m] for m in modules if m in _IMPORTS)
+    head = [f'"""{_doc(summary)}"""', "", "from __future__ import annotations", "", *plain, *froms]
+    head += ["", "from skill_api import Query, skill_command" if params else "from skill_api import skill_command", ""]
+    return "\n".join(head) + text + "\n\n" + _function(name, summary, params, body, returns)
+
+
+def _function(name: str, summary: str, params: Sequence[Param], body: str, returns: str) -> str:
+    lines = ["@skill_command(autowire=True)"]
+    if params:
+        lines.append(f"async def {name}(")
+        for p in params:
+            default = "..." if p.default is None else quote(p.default)
+            lines.append(f"    {p.name}: {p.kind} = Query({default}, description={quote(p.description)}),")
+        lines.append(") -> dict[str, object]:")
+    else:
+        lines.append(f"async def {name}() -> dict[str, object]:")
+    lines += [f'    """{_doc(summary)}', ""]
+    if params:
+        lines += ["    Args:", *(f"        {p.name}: {escaped(p.description)}." for p in params), ""]
+    lines += ["    Returns:", f"        {returns}", '    """']
+    checked = [p.name for p in params if p.kind != "int"]
+    if checked:
+        test = f"not {checked[0]}" if len(checked) == 1 else f"not all([{', '.join(checked)}])"
+        what = f"{checked[0]} must not be empty" if len(checked) == 1 else f"{' and '.join(checked)} must not be empty"
+        lines += [f"    if {test}:", f"        raise ValueError({quote(what)})"]
+    return "\n".join(lines) + "\n" + body + "\n"
+
+
+def _doc(text: str) -> str:
+    """Text that is safe in a docstring, ending in a full stop."""
+    clean = " ".join(text.split()).replace("\\", "/").replace('"""', "'''").strip().rstrip(".")
+    return (clean[:1].upper() + clean[1:]).rstrip('"') + "." if not clean.endswith('"') else f"{clean[:1].upper()}{clean[1:]} ."
+
+
+__all__ = ["ShellError", "compile_program", "skill_source"]

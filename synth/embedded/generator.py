@@ -1,0 +1,158 @@
+"""The embedded generator: traces -> template -> candidates, simplest first. No model, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sandbox.interface import Session, Snapshot
+from synth.embedded.align import clusters, matcher, read_values, template_of
+from synth.embedded.antiunify import Mismatch, Template, Value
+from synth.embedded.emit_python import compile_program, skill_source
+from synth.embedded.naming import skill_name, summary_of
+from synth.embedded.params import make_params
+from synth.embedded.scope import Facts, Param
+from synth.embedded.steps import Work, changes_something, work
+from synth.embedded.tree import Hole, Lit, ShellError, Word
+from synth.interface import Candidate, TracePattern
+from synth.interface import Template as Form
+from verifiers.interface import Args, Evidence, Report
+
+RETURNS_CHANGES = "``ok`` and the number of changes made (0 where all was done already)."
+RETURNS_ANSWER = "``output``: the answer as text."
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A template with what is known about its traces."""
+
+    template: Template
+    works: tuple[Work, ...]
+    params: tuple[Param, ...]
+
+
+class EmbeddedGenerator:
+    """Proposes skills by anti-unification over the table of command meanings.
+
+    Args:
+        session: runs that help to choose between candidates; None = static knowledge only.
+    """
+
+    name = "embedded/1"
+
+    def __init__(self, session: Session | None = None) -> None:
+        self._session = session
+        self._why: list[str] = []
+        self._rejected: list[str] = []
+
+    def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], template: Form = "skill") -> Iterator[Candidate]:
+        """Yields candidates, simplest first. ``template`` is the same for every form: a skill file."""
+        self._why, self._rejected = [], []
+        usable = [e for e in evidence if e.success]
+        writes = sum(changes_something(e) for e in usable) * 2 > len(usable)
+        works = [w for e in usable if (not writes or changes_something(e)) and (w := work(e, writes)) is not None]
+        if not works:
+            self._why.append("none of the commands could be read as shell text")
+            return
+        seen: set[str] = set()
+        for group in clusters(works):
+            for candidate in self._from_group(pattern, group, works, writes):
+                if candidate.source not in seen:
+                    seen.add(candidate.source)
+                    yield candidate
+
+    def _from_group(self, pattern: TracePattern, group: list[Work], works: list[Work], writes: bool) -> Iterator[Candidate]:
+        try:
+            template = template_of(group)
+        except Mismatch:
+            return
+        params = tuple(make_params(template))
+        case = Case(template, tuple(group), params)
+        try:
+            code = compile_program(template.program, params, facts_of(case), writes)
+        except ShellError as error:
+            self._why.append(str(error))
+            return
+        values = [str(v) for p in params for v in p.values if isinstance(v, str)]
+        summary = summary_of([w.evidence.description for w in works], values)
+        name = skill_name(pattern.task_category, summary)
+        source = skill_source(name, summary, params, code, RETURNS_CHANGES if writes else RETURNS_ANSWER)
+        bindings = {w.evidence.task_id: args_of(params, k) for k, w in enumerate(group)}
+        bindings.update(bind_others(case, [w for w in works if w not in group]))
+        notes = tuple(dict.fromkeys(d for w in group for d in w.dropped))
+        yield Candidate(name, source, bindings, summary, self.name, notes, float(len(source)))
+
+    def rejected(self, candidate: Candidate, report: Report) -> None:
+        self._rejected.append(report.why)
+
+    def why_none(self) -> str:
+        if self._rejected:
+            return f"no candidate passed: {self._rejected[-1]}"
+        if self._why:
+            return f"no candidate could be made: {self._why[0]}"
+        return "no candidate could be made from these traces"
+
+
+def args_of(params: Sequence[Param], k: int) -> Args:
+    """The binding of the k-th trace of the template."""
+    return {p.name: p.values[k] for p in params}  # type: ignore[misc]  # values are str, int or list[str]
+
+
+def bind_others(case: Case, others: Sequence[Work]) -> Mapping[str, Args]:
+    """Bindings for traces of another shape, read from descriptions of the same form."""
+    out: dict[str, Args] = {}
+    for w in others:
+        for k, known in enumerate(case.works):
+            texts = [str(p.values[k]) for p in case.params]
+            pattern = matcher(known.evidence.description, texts)
+            found = read_values(pattern, w.evidence.description, len(texts)) if pattern is not None else None
+            if found is not None:
+                pairs = zip(case.params, found, strict=True)
+                out[w.evidence.task_id] = {p.name: int(v) if p.kind == "int" and v.isdigit() else v for p, v in pairs}
+                break
+    return out
+
+
+# ---------------------------------------------------------------- facts about words
+
+
+def facts_of(case: Case) -> Facts:
+    """What the bases say about words of the template."""
+
+    def entries(word: Word, cwd: Word | None) -> list[tuple[Snapshot, str]]:
+        out: list[tuple[Snapshot, str]] = []
+        for k, w in enumerate(case.works):
+            path, folder = resolve(case.template, word, k), resolve(case.template, cwd, k) if cwd is not None else ""
+            if path is not None and folder is not None and w.evidence.base is not None:
+                full = f"{folder.strip('/')}/{path}" if folder else path
+                out.append((w.evidence.base, full.removeprefix("./").strip("/")))
+        return out
+
+    def types(word: Word, cwd: Word | None) -> set[str]:
+        return {base[path].type for base, path in entries(word, cwd) if path in base}
+
+    def below(word: Word, cwd: Word | None, kind: str) -> bool:
+        return any(e.type == kind for base, root in entries(word, cwd) for p, e in base.items() if p.startswith(root + "/"))
+
+    return Facts(
+        is_dir=lambda word, cwd: types(word, cwd) == {"dir"},
+        exists=lambda word, cwd: bool(types(word, cwd)),
+        has_links=lambda word, cwd: below(word, cwd, "symlink"),
+        has_folders=lambda word, cwd: below(word, cwd, "dir"),
+    )
+
+
+def resolve(template: Template, word: Word, k: int) -> str | None:
+    """The word's text in trace k; None where it is not known before the program runs."""
+    out: list[str] = []
+    for part in word.parts:
+        if isinstance(part, Lit):
+            out.append(part.text)
+        elif isinstance(part, Hole):
+            value: Value = template.values[part.index][k]
+            if not isinstance(value, str):
+                return None
+            out.append(value)
+        else:
+            return None
+    return "".join(out)

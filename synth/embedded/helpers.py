@@ -1,0 +1,290 @@
+"""Private functions that a skill may carry, as text. Each is written out only where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    text: str
+    imports: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+PART_SUFFIX = ".skill-part"
+"""End of the name of an unfinished file. It is short and does not repeat the target's name, which may be long."""
+
+_PUT = '''
+def _put(path: Path, data: bytes, mode: int = 0o666) -> int:
+    """Give a file this content in one step; return 1, or 0 where it has it already."""
+    path = Path(os.path.realpath(path))
+    stale = not path.is_file() or path.read_bytes() != data
+    if stale:
+        part = path.with_name(f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.skill-part")
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+            stream.write(data)
+        shutil.copymode(path if path.exists() else part, part)
+        part.replace(path)
+    return int(stale)
+'''
+
+_SET = '''
+def _set(path: Path, data: bytes, mode: int) -> int:
+    """Replace a file or link by a file with this content and mode in one step; return 1."""
+    part = path.with_name(f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.skill-part")
+    part.unlink(missing_ok=True)
+    part.write_bytes(data)
+    part.chmod(mode)
+    part.replace(path)
+    return 1
+'''
+
+_APPEND = '''
+def _append(path: Path, block: bytes) -> int:
+    """Let a file end in this block; return 1, or 0 where it does already."""
+    data = path.read_bytes() if path.exists() else b""
+    return _put(path, data if data.endswith(block) else data + block)
+'''
+
+_PREPEND = '''
+def _prepend(path: Path, block: bytes) -> int:
+    """Let a file begin with this block; return 1, or 0 where it does already."""
+    data = path.read_bytes()
+    return _put(path, data if data.startswith(block) else block + data)
+'''
+
+_RUN = '''
+def _run(argv: list[str], data: bytes = b"", accepted: int = 0) -> bytes:
+    """Return what one program prints for this input; raise where it fails."""
+    done = subprocess.run(argv, input=data, capture_output=True, check=False)
+    if not 0 <= done.returncode <= accepted:
+        raise RuntimeError(f"{argv[0]} failed: {os.fsdecode(done.stderr).strip()}")
+    return done.stdout
+'''
+
+_WALK = '''
+def _walk(root: Path) -> Iterator[Path]:
+    """Yield root and all that lies below it, by name, parents first, links not followed."""
+    root.lstat()
+    yield root
+    if root.is_dir() and not root.is_symlink():
+        for child in sorted(root.iterdir()):
+            yield from _walk(child)
+'''
+
+_GLOB = '''
+def _glob(folder: Path, pattern: str) -> list[Path]:
+    """Return what the shell pattern matches in a folder, hidden names left out, by name."""
+    found = (p for p in folder.iterdir() if fnmatch.fnmatchcase(p.name, pattern))
+    return sorted(p for p in found if not p.name.startswith("."))
+'''
+
+_RENAME = '''
+def _rename(source: Path, target: Path) -> int:
+    """Rename without overwriting; return 1. Raise where the new name is taken."""
+    if os.path.lexists(target):
+        raise FileExistsError(f"{target} exists already")
+    source.rename(target)
+    return 1
+'''
+
+_MOVE = '''
+def _move(source: Path, target: Path) -> int:
+    """Move one path; return 1, or 0 where it is at its target already."""
+    there = os.path.lexists(source)
+    if not there and not os.path.lexists(target):
+        raise FileNotFoundError(f"{source} does not exist")
+    if there:
+        source.replace(target)
+    return int(there)
+'''
+
+_COPY = '''
+def _copy(source: Path, target: Path) -> int:
+    """Copy one file; return 1, or 0 where the target has its content already."""
+    return _put(target, source.read_bytes(), source.stat().st_mode & 0o777)
+'''
+
+_COPY_TREE = '''
+def _copy_tree(source: Path, target: Path) -> int:
+    """Copy a folder with all that is in it to target; return the number of files written."""
+    if not source.is_dir():
+        raise NotADirectoryError(f"{source} is not a directory")
+    changed = 0
+    target.mkdir(mode=source.stat().st_mode & 0o777, exist_ok=True)
+    for path in sorted(source.iterdir()):
+        if path.is_dir():
+            changed += _copy_tree(path, target / path.name)
+        else:
+            changed += _put(target / path.name, path.read_bytes(), path.stat().st_mode & 0o777)
+    return changed
+'''
+
+_COPY_TREE_FLAT = '''
+def _copy_tree(source: Path, target: Path) -> int:
+    """Copy a folder of files to target; return the number of files written."""
+    if not source.is_dir():
+        raise NotADirectoryError(f"{source} is not a directory")
+    target.mkdir(mode=source.stat().st_mode & 0o777, exist_ok=True)
+    return sum(_put(target / p.name, p.read_bytes(), p.stat().st_mode & 0o777) for p in sorted(source.iterdir()))
+'''
+
+_COPY_TREE_LINKS = '''
+def _copy_tree(source: Path, target: Path) -> int:
+    """Copy a folder with all that is in it, links as links, to target; return the number of files and links made."""
+    if not source.is_dir():
+        raise NotADirectoryError(f"{source} is not a directory")
+    changed = 0
+    target.mkdir(mode=source.stat().st_mode & 0o777, exist_ok=True)
+    for path in sorted(source.iterdir()):
+        if path.is_symlink():
+            changed += _link(os.readlink(path), target / path.name)
+        elif path.is_dir():
+            changed += _copy_tree(path, target / path.name)
+        else:
+            changed += _put(target / path.name, path.read_bytes(), path.stat().st_mode & 0o777)
+    return changed
+'''
+
+_LINK = '''
+def _link(target: str, link: Path) -> int:
+    """Make a symbolic link; return 1, or 0 where it is there already. Raise where the name is taken."""
+    missing = not link.is_symlink() or os.readlink(link) != target
+    if missing:
+        link.symlink_to(target)
+    return int(missing)
+'''
+
+_CHMOD = '''
+def _chmod(path: Path, mode: int) -> int:
+    """Give a path this mode; return 1, or 0 where it has it already."""
+    wrong = path.stat().st_mode & 0o7777 != mode
+    if wrong:
+        path.chmod(mode)
+    return int(wrong)
+'''
+
+_MKDIR = '''
+def _mkdir(path: Path) -> int:
+    """Make a directory with the parents that it needs; return 1, or 0 where it is there already."""
+    missing = not path.is_dir()
+    if missing:
+        path.mkdir(parents=True)
+    return int(missing)
+'''
+
+_MKDIR_PLAIN = '''
+def _mkdir(path: Path) -> int:
+    """Make a directory in an existing one; return 1, or 0 where it is there already."""
+    missing = not path.is_dir()
+    if missing:
+        path.mkdir()
+    return int(missing)
+'''
+
+_TOUCH = '''
+def _touch(path: Path) -> int:
+    """Make an empty file; return 1, or 0 where something is there already."""
+    missing = not path.exists()
+    if missing:
+        path.touch()
+    return int(missing)
+'''
+
+_UNLINK = '''
+def _unlink(path: Path) -> int:
+    """Remove a file; return 1, or 0 where it is gone already."""
+    there = os.path.lexists(path)
+    if there:
+        path.unlink()
+    return int(there)
+'''
+
+_RMTREE = '''
+def _rmtree(path: Path) -> int:
+    """Remove a directory with all that is in it; return 1, or 0 where it is gone already."""
+    there = os.path.lexists(path)
+    if there:
+        shutil.rmtree(path)
+    return int(there)
+'''
+
+_RMDIR = '''
+def _rmdir(path: Path) -> int:
+    """Remove an empty directory; return 1, or 0 where it is gone already."""
+    there = os.path.lexists(path)
+    if there:
+        path.rmdir()
+    return int(there)
+'''
+
+_RUN_WITH = '''
+def _run_with(argv: list[str], data: bytes, more: bytes, accepted: int = 0) -> bytes:
+    """Return what one program prints for two inputs, the second of them at /dev/fd/3; raise where it fails."""
+    number = os.memfd_create("more")
+    with os.fdopen(number, "wb") as stream:
+        stream.write(more)
+        stream.flush()
+        argv = [f"/dev/fd/{number}" if word == "/dev/fd/3" else word for word in argv]
+        done = subprocess.run(argv, input=data, capture_output=True, check=False, pass_fds=(number,))
+    if not 0 <= done.returncode <= accepted:
+        raise RuntimeError(f"{argv[0]} failed: {os.fsdecode(done.stderr).strip()}")
+    return done.stdout
+'''
+
+_REPLACED = '''
+def _replaced(data: bytes, old: bytes, new: bytes) -> bytes:
+    """Replace old by new, but leave what is new already where new holds old."""
+    parts = data.split(new) if old in new else [data]
+    return new.join(part.replace(old, new) for part in parts)
+'''
+
+_SUBSTITUTED = '''
+def _substituted(data: bytes, old: str, new: str, count: int) -> bytes:
+    """Replace a pattern in every line; count 0 means every occurrence."""
+    lines = [(line.removesuffix(b"\\n"), line.endswith(b"\\n")) for line in io.BytesIO(data)]
+    return b"".join(re.sub(old.encode(), new.encode(), text, count=count) + b"\\n" * ended for text, ended in lines)
+'''
+
+_PUT_IMPORTS = ("hashlib", "os", "shutil", "Path")
+
+HELPERS: Mapping[str, Helper] = {
+    "_walk": Helper(_WALK, ("Iterator", "Path")),
+    "_glob": Helper(_GLOB, ("fnmatch", "Path")),
+    "_run": Helper(_RUN, ("os", "subprocess")),
+    "_run_with": Helper(_RUN_WITH, ("os", "subprocess")),
+    "_put": Helper(_PUT, _PUT_IMPORTS),
+    "_set": Helper(_SET, ("hashlib", "os", "Path")),
+    "_replaced": Helper(_REPLACED),
+    "_substituted": Helper(_SUBSTITUTED, ("io", "re")),
+    "_append": Helper(_APPEND, ("Path",), ("_put",)),
+    "_prepend": Helper(_PREPEND, ("Path",), ("_put",)),
+    "_rename": Helper(_RENAME, ("os", "Path")),
+    "_move": Helper(_MOVE, ("os", "Path")),
+    "_copy": Helper(_COPY, ("Path",), ("_put",)),
+    "_copy_tree": Helper(_COPY_TREE, ("Path",), ("_put",)),
+    "_copy_tree:flat": Helper(_COPY_TREE_FLAT, ("Path",), ("_put",)),
+    "_copy_tree:links": Helper(_COPY_TREE_LINKS, ("os", "Path"), ("_put", "_link")),
+    "_link": Helper(_LINK, ("os", "Path")),
+    "_chmod": Helper(_CHMOD, ("Path",)),
+    "_mkdir": Helper(_MKDIR, ("Path",)),
+    "_mkdir:plain": Helper(_MKDIR_PLAIN, ("Path",)),
+    "_touch": Helper(_TOUCH, ("Path",)),
+    "_unlink": Helper(_UNLINK, ("os", "Path")),
+    "_rmtree": Helper(_RMTREE, ("os", "shutil", "Path")),
+    "_rmdir": Helper(_RMDIR, ("os", "Path")),
+}
+
+
+def closure(names: set[str]) -> list[str]:
+    """The helpers with all that they call, in the table's order."""
+    todo, seen = list(names), set(names)
+    while todo:
+        for need in HELPERS[todo.pop()].needs:
+            if need not in seen:
+                seen.add(need)
+                todo.append(need)
+    return [n for n in HELPERS if n in seen]

@@ -1,0 +1,215 @@
+"""Parameters from holes: a name, a type, a description."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from synth.embedded.antiunify import Template, Value
+from synth.embedded.meanings import roles
+from synth.embedded.scope import Param
+from synth.embedded.tree import For, Group, Hole, If, Lit, Many, Pipe, Seq, Simple, Sub, Test, Var, While, Word
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One occurrence of a hole."""
+
+    command: str
+    role: str
+    option: str
+    before: str
+    after: str
+    last: bool
+    """It is in the command's last operand."""
+
+
+def contexts(node: object, command: str = "") -> Iterator[tuple[int, Context]]:
+    """Every occurrence of every hole."""
+    if isinstance(node, Simple):
+        yield from _simple(node)
+    elif isinstance(node, For):
+        for word in node.words:
+            yield from _word(word, Context("for", "pattern", "", "", "", False))
+        yield from contexts(node.body)
+    elif isinstance(node, Seq):
+        for item in node.items:
+            yield from contexts(item)
+    elif isinstance(node, Pipe):
+        for stage in node.stages:
+            yield from contexts(stage)
+    elif isinstance(node, Group | While):
+        yield from contexts(node.body)
+        for r in node.redirects:
+            yield from _word(r.target, Context(r.op, "operand", "", "", "", True))
+    elif isinstance(node, If):
+        yield from contexts(node.cond)
+        yield from contexts(node.body)
+        yield from contexts(node.orelse)
+    elif isinstance(node, Test):
+        for word in node.words:
+            yield from _word(word, Context("test", "operand", "", "", "", False))
+    elif isinstance(node, tuple):
+        for item in node:
+            yield from contexts(item)
+
+
+def _simple(node: Simple) -> Iterator[tuple[int, Context]]:
+    name = node.name
+    kinds = roles(name, node.words[1:])
+    for k, (word, role) in enumerate(zip(node.words[1:], kinds, strict=True)):
+        before = node.words[k].literal or ""
+        option = before if before.startswith("-") else ""
+        inner = _exec_name(node, k + 1) if name in ("find", "xargs") else ""
+        at = Context(inner or name, role, "" if inner else option, "", "", k == len(kinds) - 1)
+        yield from _word(word, at)
+    for r in node.redirects:
+        yield from _word(r.target, Context(r.op, "operand", "", "", "", True))
+    for _, value in node.assigns:
+        yield from _word(value, Context("=", "text", "", "", "", False))
+
+
+def _exec_name(node: Simple, at: int) -> str:
+    """The command that find or xargs runs, where the word belongs to it."""
+    texts = [w.literal or "" for w in node.words]
+    start = next((k for k in range(at, 0, -1) if texts[k] in ("-exec", "-execdir", "-ok")), None)
+    return texts[start + 1] if start is not None and start + 1 < at else ""
+
+
+def _word(word: Word, at: Context) -> Iterator[tuple[int, Context]]:
+    for k, part in enumerate(word.parts):
+        if isinstance(part, Hole | Many):
+            prev = word.parts[k - 1] if k else None
+            after = word.parts[k + 1] if k + 1 < len(word.parts) else None
+            left = prev.text if isinstance(prev, Lit) else ""
+            right = after.text if isinstance(after, Lit) else ""
+            yield part.index, Context(at.command, at.role, at.option, left, right, at.last)
+        elif isinstance(part, Var):
+            for arg in part.args:
+                yield from _word(arg, at)
+        elif isinstance(part, Sub):
+            yield from contexts(part.body)
+
+
+_BY_OPTION = {
+    ("cut", "-d"): ("delimiter", "Field delimiter"),
+    ("cut", "-f"): ("fields", "Fields to keep, such as 1,3 or 2-4"),
+    ("cut", "-c"): ("columns", "Character positions to keep, such as 1-10"),
+    ("awk", "-F"): ("delimiter", "Field delimiter"),
+    ("sort", "-t"): ("delimiter", "Field delimiter"),
+    ("split", "-l"): ("lines", "Number of lines in a piece"),
+    ("head", "-n"): ("lines", "Number of lines"),
+    ("tail", "-n"): ("lines", "Number of lines"),
+    ("find", "-name"): ("pattern", "Shell pattern for the name, such as *.txt"),
+    ("find", "-iname"): ("pattern", "Shell pattern for the name, upper and lower case alike"),
+    ("find", "-path"): ("pattern", "Shell pattern for the path"),
+    ("find", "-maxdepth"): ("depth", "How many levels deep to look"),
+    ("find", "-size"): ("size", "Size in the notation of find"),
+    ("mv", "-t"): ("destination", "Folder to move to"),
+    ("cp", "-t"): ("destination", "Folder to copy to"),
+    ("tar", "-C"): ("folder", "Folder whose content is packed"),
+    ("tar", "--directory"): ("folder", "Folder whose content is packed"),
+    ("tar", "-f"): ("archive", "Archive file to write"),
+}
+
+_BY_COMMAND = {
+    "chmod": ("mode", "Octal mode, such as 644"),
+    "mkdir": ("folder", "Directory to make, relative to the workspace"),
+    "touch": ("filename", "Name of the file to make"),
+    "seq": ("count", "Last number of the series"),
+    "cd": ("folder", "Directory to work in"),
+    "ln": ("target", "What the link points to"),
+    "rm": ("path", "Path to remove, relative to the workspace"),
+    "mv": ("source", "Path to move, relative to the workspace"),
+    "cp": ("source", "Path to copy, relative to the workspace"),
+    "echo": ("line", "Line of text, exactly as it is to be written"),
+    "printf": ("text", "Text to be written"),
+    "tee": ("file", "File to write, relative to the workspace"),
+    ">": ("outfile", "File to write, relative to the workspace"),
+    ">>": ("outfile", "File to append to, relative to the workspace"),
+    "grep": ("text", "Text to look for"),
+    "jq": ("key", "Key in the JSON document"),
+    "for": ("name", "Name to work on"),
+    "find": ("root", "Directory to start from, relative to the workspace"),
+    "ls": ("folder", "Directory to list, relative to the workspace"),
+}
+
+_LAST = {
+    "mv": ("destination", "Where to move to, relative to the workspace"),
+    "cp": ("destination", "Where to copy to, relative to the workspace"),
+    "ln": ("link", "Path of the link, relative to the workspace"),
+    "split": ("prefix", "Beginning of the pieces' names"),
+}
+
+
+def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
+    if isinstance(values[0], tuple):
+        return ("paths", "Paths, relative to the workspace")
+    if at.before.endswith(".") and at.role in ("pattern", "glued", "script", "operand") and not at.after[:1].isalnum():
+        return ("ext", "File name extension, without the dot")
+    if at.command in ("sed", "rename", "perl", "prename") and at.role == "script":
+        if at.command != "sed" and at.before.endswith("^"):
+            return ("prefix", "Beginning of the name")
+        return ("old", "Text to replace") if at.before in ("s/", "s|", "s#", "s/^") else ("new", "Text to put in its place")
+    if at.role == "format":
+        return ("width", "Number of digits") if "%" in at.before else ("prefix", "Beginning of the names, with the directory")
+    if (at.command, at.option) in _BY_OPTION:
+        return _BY_OPTION[(at.command, at.option)]
+    if at.command in ("mv", "rename") and at.after.startswith("{}"):
+        return ("prefix", "Text to put in front of the name")
+    if at.command == "for" and at.after.startswith("/"):
+        return ("folder", "Directory, relative to the workspace")
+    if at.last and at.command in _LAST and not (at.after and at.command in ("cp", "mv") and "*" in at.after):
+        return _LAST[at.command]
+    if at.role == "operand" and at.command in ("grep", "jq"):
+        return ("file", "File to read, relative to the workspace")
+    if at.command in _BY_COMMAND:
+        return _BY_COMMAND[at.command]
+    if at.role == "number":
+        return ("number", "Number")
+    if at.role in ("pattern", "script", "text"):
+        return (at.role if at.role != "script" else "pattern", "Text")
+    return ("file", "File to read, relative to the workspace")
+
+
+def make_params(template: Template) -> list[Param]:
+    """One parameter a hole, in the holes' order, names unique."""
+    first: dict[int, Context] = {}
+    number: set[int] = set()
+    for index, at in contexts(template.program):
+        first.setdefault(index, at)
+        if at.role == "number" or (at.role == "format" and at.before.endswith(("%", "%0"))):
+            number.add(index)
+    chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
+    chosen = _distinct(chosen)
+    out: list[Param] = []
+    for k, values in enumerate(template.values):
+        kind = "list[str]" if isinstance(values[0], tuple) else "str"
+        if k in number and all(isinstance(v, str) and v.isdigit() and (v == "0" or v[0] != "0") for v in values):
+            kind = "int"
+        typed = tuple(int(v) if kind == "int" and isinstance(v, str) else list(v) if isinstance(v, tuple) else v for v in values)
+        out.append(Param(chosen[k][0], kind, typed, chosen[k][1]))
+    return out
+
+
+_PAIRS = {
+    "ext": (("old_ext", "Extension to replace, without the dot"), ("new_ext", "New extension, without the dot")),
+    "file": (("file", "File to read, relative to the workspace"), ("other_file", "Other file to read")),
+    "mode": (("file_mode", "Octal mode, such as 644"), ("dir_mode", "Other octal mode, such as 755")),
+    "folder": (("folder", "First directory, relative to the workspace"), ("other_folder", "Second directory")),
+}
+
+
+def _distinct(chosen: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    counts = Counter(name for name, _ in chosen)
+    seen: Counter[str] = Counter()
+    out: list[tuple[str, str]] = []
+    for name, text in chosen:
+        k = seen[name]
+        seen[name] += 1
+        if counts[name] == 2 and name in _PAIRS:
+            out.append(_PAIRS[name][k])
+        else:
+            out.append((name if k == 0 else f"{name}{k + 1}", text if k == 0 else f"{text} ({k + 1})"))
+    return out

@@ -1,0 +1,205 @@
+"""What the compiler knows at one point of the program: variables, working directory, files written but not yet put."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from synth.embedded.code import Code, Piece, joined, merge, quote
+from synth.embedded.tree import Glob, Hole, Lit, Many, Seq, ShellError, Var, Word
+
+Kind = str
+"""``str``, ``int``, ``list[str]`` or ``Path``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    name: str
+    kind: Kind
+    values: tuple[object, ...]
+    """One per trace that the template was made from."""
+    description: str = ""
+    default: str | None = None
+
+
+@dataclass
+class Buffer:
+    """A file's content on its way: written by redirections, put in place at once later."""
+
+    word: Word
+    path: str
+    """Path expression."""
+    pieces: list[Content]
+    append: bool = False
+    swap: bool = False
+    """Made by mv: replaces a link instead of writing through it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A bytes expression; ``original`` names the file whose earlier content it is."""
+
+    code: str
+    original: Word | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the evidence says: answers of the snapshots for a word of the template."""
+
+    is_dir: Callable[[Word, Word | None], bool]
+    """The word names a directory in every base that has it (second argument: working directory)."""
+    exists: Callable[[Word, Word | None], bool]
+    has_links: Callable[[Word, Word | None], bool]
+    has_folders: Callable[[Word, Word | None], bool]
+
+
+@dataclass
+class Scope:
+    code: Code
+    params: Sequence[Param]
+    facts: Facts
+    vars: dict[str, tuple[str, Kind]] = field(default_factory=dict)
+    """Shell variable -> (Python expression, its type)."""
+    cwd: Word | None = None
+    pending: dict[Word, Buffer] = field(default_factory=dict)
+    temps: frozenset[Word] = frozenset()
+    """Paths that the program makes and removes again."""
+    fixed: dict[str, tuple[bool, bool]] = field(default_factory=dict)
+    """Loop variable -> the listing's pattern fixes the start, the end of names."""
+    dotted: set[str] = field(default_factory=set)
+    """Loop variables whose text begins with ``./``."""
+    blocks: dict[Word, str] = field(default_factory=dict)
+    """Files that a loop appends to -> the variable that gathers what is appended."""
+    writing: list[Word] = field(default_factory=list)
+    """Files that the current command writes: not listed by its own patterns."""
+    made_dirs: set[Word] = field(default_factory=set)
+    substitute: Callable[[Scope, Seq], str] | None = None
+    """Compiles a command substitution to a str expression (set by the compiler)."""
+    changes: bool = False
+    """The skill counts its changes."""
+
+    # ------------------------------------------------------------ words
+
+    def pieces(self, word: Word) -> list[Piece]:
+        """Constants and expressions that make up a word's text.
+
+        Raises:
+            ShellError: globs, lists and expansions that have no single text.
+        """
+        out: list[Piece] = []
+        for part in word.parts:
+            if isinstance(part, Lit):
+                out.append((True, part.text))
+            elif isinstance(part, Hole):
+                out.append((False, self.params[part.index].name))
+            elif isinstance(part, Var):
+                piece = self.variable(part)
+                out += [(True, "./"), piece] if piece[1] in self.dotted else [piece]
+            elif isinstance(part, Glob):
+                out.append((True, part.text))
+            elif isinstance(part, Many) or self.substitute is None:
+                raise ShellError("a list where one word is needed")
+            else:
+                out.append((False, self.substitute(self, part.body)))
+        return merge(out)
+
+    def variable(self, var: Var) -> Piece:
+        if var.name in ("$", "RANDOM", "SECONDS", "EPOCHSECONDS"):
+            return (True, "$$")
+        if var.name not in self.vars:
+            raise ShellError(f"the variable {var.name} is not set in the commands")
+        expr, kind = self.vars[var.name]
+        if not var.op:
+            return (False, expr)
+        text = f"str({expr})" if kind != "str" else expr
+        return (False, self.expansion(var, expr, text, kind))
+
+    def expansion(self, var: Var, expr: str, text: str, kind: Kind) -> str:
+        path = expr if kind == "Path" else f"Path({expr})"
+        if var.op in (",,", "^^"):
+            return f"{text}.{'lower' if var.op == ',,' else 'upper'}()"
+        if var.op in ("//", "/") and all(not w.has_glob for w in var.args):
+            old, new = (self.text(w) for w in var.args)
+            return f"{text}.replace({old}, {new}{', 1' if var.op == '/' else ''})"
+        word = var.args[0] if var.args else Word(())
+        if not word.has_glob and var.op in ("%", "%%"):
+            return f"{text}.removesuffix({self.text(word)})"
+        if not word.has_glob and var.op in ("#", "##"):
+            return f"{text}.removeprefix({self.text(word)})"
+        shape = "".join(p.text for p in word.parts if isinstance(p, Lit | Glob))
+        if len(shape) == 2 and var.op == "##" and shape[0] == "*":
+            return f"{path}.name" if shape == "*/" else f"{text}.rpartition({quote(shape[1])})[2]"
+        if shape == "/*" and var.op == "%":
+            return f"str({path}.parent)"
+        if len(shape) == 2 and shape[1] == "*" and var.op in ("%", "%%"):
+            return f"{text}.{'rpartition' if var.op == '%' else 'partition'}({quote(shape[0])})[0]"
+        if len(shape) == 2 and shape[0] == "*" and var.op == "#":
+            return f"{text}.partition({quote(shape[1])})[2]"
+        raise ShellError("an expansion with this pattern is not understood")
+
+    def text(self, word: Word) -> str:
+        """A Python str expression for a word."""
+        pieces = self.pieces(word)
+        return joined(pieces, len(pieces) == 1 and self.is_text(pieces[0][1]))
+
+    def is_text(self, expr: str) -> bool:
+        kinds = [k for e, k in self.vars.values() if e == expr] + [p.kind for p in self.params if p.name == expr]
+        if kinds:
+            return kinds[0] == "str"
+        return not expr.isidentifier()
+
+    def path(self, word: Word) -> str:
+        """A Python Path expression for a word, relative to the shell's working directory."""
+        self.code.need("Path")
+        if word.has_glob:
+            raise ShellError("a pattern where one path is needed")
+        var = word.parts[0] if len(word.parts) == 1 else None
+        if isinstance(var, Var) and not var.op and self.vars.get(var.name, ("", ""))[1] == "Path":
+            return self.vars[var.name][0]
+        text = self.text(word)
+        if self.cwd is not None:
+            return f"{self.path_in_root(self.cwd)} / {text}"
+        return f"Path({text})"
+
+    def path_in_root(self, word: Word) -> str:
+        self.code.need("Path")
+        return f"Path({self.text(word)})"
+
+    def holes(self, word: Word) -> list[Param]:
+        return [self.params[p.index] for p in word.parts if isinstance(p, Hole)]
+
+    # ------------------------------------------------------------ files on their way
+
+    def flush(self) -> None:
+        """Puts every pending file in place, those apart that the program removes again."""
+        for word, buffer in list(self.pending.items()):
+            if word not in self.temps:
+                del self.pending[word]
+                self.put(buffer)
+
+    def put(self, buffer: Buffer) -> None:
+        own = [k for k, c in enumerate(buffer.pieces) if c.original == buffer.word]
+        if buffer.append:
+            self.count(f"{self.code.helper('_append')}({buffer.path}, {content(buffer.pieces)})")
+        elif buffer.swap and own != list(range(len(buffer.pieces))):
+            self.count(f"{self.code.helper('_put')}({buffer.path}, {content(buffer.pieces)})")
+        elif buffer.swap:
+            mode = f"{buffer.path}.stat().st_mode & 0o777"
+            self.count(f"{self.code.helper('_set')}({buffer.path}, {content(buffer.pieces)}, {mode})")
+        elif own == [0] and len(buffer.pieces) > 1:
+            self.count(f"{self.code.helper('_append')}({buffer.path}, {content(buffer.pieces[1:])})")
+        elif own == [len(buffer.pieces) - 1] and len(buffer.pieces) > 1:
+            self.count(f"{self.code.helper('_prepend')}({buffer.path}, {content(buffer.pieces[:-1])})")
+        else:
+            self.count(f"{self.code.helper('_put')}({buffer.path}, {content(buffer.pieces)})")
+
+    def count(self, call: str) -> None:
+        """A line that does something and adds the number of changes that it returns."""
+        self.changes = True
+        self.code.line(f"changed += {call}")
+
+
+def content(pieces: Sequence[Content]) -> str:
+    """One bytes expression."""
+    return " + ".join(p.code for p in pieces) or 'b""'

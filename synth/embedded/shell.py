@@ -1,0 +1,224 @@
+"""Shell text -> a small typed tree. tree-sitter finds the structure; words are read here, as bash reads them.
+
+What is left out on purpose (functions, ``case``, arithmetic, arrays) raises ``ShellError``, and the caller falls back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from synth.embedded.tree import (
+    Command,
+    For,
+    Group,
+    If,
+    Pipe,
+    Redirect,
+    Seq,
+    ShellError,
+    Simple,
+    Test,
+    While,
+    Word,
+    literal_word,
+)
+from synth.embedded.words import read_words
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Seq:
+    """The tree of a command line.
+
+    Raises:
+        ShellError: a syntax error, or a construct that this module does not hold.
+    """
+    source = text.encode("utf-8", "surrogateescape")
+    root = _parser().parse(source).root_node
+    if root.has_error:
+        raise ShellError(f"cannot parse {text[:60]!r}")
+    return _Reader(source).sequence(root.children)
+
+
+class _Reader:
+    """Walks one syntax tree."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+
+    def text(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode("utf-8", "surrogateescape")
+
+    def sequence(self, nodes: list[Node]) -> Seq:
+        items: list[Command] = []
+        joins: list[str] = []
+        for node in nodes:
+            if node.type in (";", "&", "\n"):
+                if items and len(joins) < len(items):
+                    joins.append("&" if node.type == "&" else ";")
+                continue
+            if node.type == "comment" or not node.is_named:
+                continue
+            if items and len(joins) < len(items):
+                joins.append(";")
+            part = self.command(node)
+            if isinstance(part, Seq):
+                joins.extend(part.joins)
+                items.extend(part.items)
+            else:
+                items.append(part)
+        return Seq(tuple(items), tuple(joins[: max(0, len(items) - 1)]))
+
+    def command(self, node: Node) -> Command:
+        kind = node.type
+        if kind == "command":
+            return self.simple(node)
+        if kind == "redirected_statement":
+            return self.redirected(node)
+        if kind == "pipeline":
+            stages = tuple(self.command(n) for n in node.children if n.is_named)
+            return Pipe(stages)
+        if kind == "list":
+            left, op, right = node.children[0], self.text(node.children[1]), node.children[2]
+            first, second = self.sequence([left]), self.sequence([right])
+            return Seq(first.items + second.items, (*first.joins, op, *second.joins))
+        if kind in ("subshell", "compound_statement"):
+            return Group(self.sequence(node.children[1:-1]), kind == "subshell")
+        if kind == "variable_assignment":
+            return Simple((), (), (self.assignment(node),))
+        if kind == "test_command":
+            return self.test(node)
+        if kind in ("for_statement", "while_statement", "if_statement"):
+            return self.compound(node)
+        raise ShellError(f"{kind.replace('_', ' ')} is not understood")
+
+    def compound(self, node: Node) -> Command:
+        if node.type == "for_statement":
+            if node.children[0].type != "for" or not any(c.type == "in" for c in node.children):
+                raise ShellError("a loop without a list is not understood")
+            start = next(i for i, c in enumerate(node.children) if c.type == "in")
+            values = [c for c in node.children[start + 1 :] if c.is_named and c.type != "do_group"]
+            words = tuple(w for c in values for w in read_words(self.text(c)))
+            return For(self.text(node.children[1]), words, self.do_group(node))
+        if node.type == "while_statement":
+            if node.children[0].type != "while":
+                raise ShellError("until is not understood")
+            conds = [c for c in node.children[1:] if c.type != "do_group"]
+            return While(self.sequence(conds), self.do_group(node))
+        then = next(i for i, c in enumerate(node.children) if c.type == "then")
+        if any(c.type == "elif_clause" for c in node.children):
+            raise ShellError("elif is not understood")
+        other = next((c for c in node.children if c.type == "else_clause"), None)
+        body = [c for c in node.children[then + 1 :] if c.type not in ("else_clause", "fi")]
+        return If(self.sequence(node.children[1:then]), self.sequence(body), self.sequence(other.children[1:]) if other else None)
+
+    def do_group(self, node: Node) -> Seq:
+        group = next(c for c in node.children if c.type == "do_group")
+        return self.sequence(group.children[1:-1])
+
+    def test(self, node: Node) -> Test:
+        text = self.text(node)
+        double = text.startswith("[[")
+        inner = text[2:-2] if double else text[1:-1]
+        if "((" in text[:2] or not text.startswith("["):
+            raise ShellError("arithmetic is not understood")
+        return Test(tuple(split_words(inner)), double)
+
+    def simple(self, node: Node) -> Simple:
+        words: list[Word] = []
+        assigns: list[tuple[str, Word]] = []
+        redirects: list[Redirect] = []
+        for child in node.children:
+            if child.type == "variable_assignment":
+                assigns.append(self.assignment(child))
+            elif child.type.endswith("_redirect"):
+                redirects.extend(self.redirect(child))
+            else:
+                words.extend(read_words(self.text(child)))
+        return Simple(tuple(words), tuple(redirects), tuple(assigns))
+
+    def assignment(self, node: Node) -> tuple[str, Word]:
+        name, _, value = self.text(node).partition("=")
+        if not name.isidentifier():
+            raise ShellError("array assignment is not understood")
+        words = read_words(value) if value else [literal_word("")]
+        return name, words[0]
+
+    def redirected(self, node: Node) -> Command:
+        body: Command | None = None
+        redirects: list[Redirect] = []
+        for child in node.children:
+            if child.type.endswith("_redirect"):
+                redirects.extend(self.redirect(child))
+            elif child.is_named:
+                body = self.command(child)
+        found = tuple(redirects)
+        if body is None:
+            return Simple((), found)
+        return attach(body, found)
+
+    def redirect(self, node: Node) -> Iterator[Redirect]:
+        if node.type == "heredoc_redirect":
+            yield self.heredoc(node)
+            return
+        fd_node = next((c for c in node.children if c.type == "file_descriptor"), None)
+        named = [c for c in node.children if c.is_named and c.type != "file_descriptor"]
+        op = next(self.text(c) for c in node.children if not c.is_named)
+        if node.type == "herestring_redirect":
+            word = read_words(self.text(named[0]))[0]
+            yield Redirect(0, "<<", Word((*word.parts, *literal_word("\n").parts)))
+            return
+        if op not in (">", ">>", "<", ">&", ">|", "&>", "<&") or len(named) != 1:
+            raise ShellError(f"redirection {op} is not understood")
+        fd = int(self.text(fd_node)) if fd_node else (0 if op.startswith("<") else 1)
+        targets = read_words(self.text(named[0]))
+        if len(targets) != 1:
+            raise ShellError("ambiguous redirection")
+        yield Redirect(fd, {">|": ">"}.get(op, op), targets[0])
+
+    def heredoc(self, node: Node) -> Redirect:
+        start = next(self.text(c) for c in node.children if c.type == "heredoc_start")
+        body = next((self.text(c) for c in node.children if c.type == "heredoc_body"), "")
+        if any(c.type in ("pipeline", "list") or c.type.endswith("file_redirect") for c in node.children):
+            raise ShellError("a command after a here-document's start is not understood")
+        if self.text(node).startswith("<<-"):
+            body = "".join(line.lstrip("\t") for line in body.splitlines(keepends=True))
+        if start[:1] in "'\"\\":
+            return Redirect(0, "<<", literal_word(body))
+        return Redirect(0, "<<", read_words('"' + body.replace('"', '\\"') + '"')[0])
+
+
+def attach(body: Command, redirects: tuple[Redirect, ...]) -> Command:
+    """``body`` with redirections added (to the last stage of a pipeline, the first for input)."""
+    if isinstance(body, Simple):
+        return Simple(body.words, body.redirects + redirects, body.assigns)
+    if isinstance(body, Group):
+        return Group(body.body, body.subshell, body.redirects + redirects)
+    if isinstance(body, While):
+        return While(body.cond, body.body, body.redirects + redirects)
+    if isinstance(body, Pipe):
+        reads = tuple(r for r in redirects if r.op in ("<", "<<"))
+        writes = tuple(r for r in redirects if r.op not in ("<", "<<"))
+        stages = list(body.stages)
+        stages[0] = attach(stages[0], reads) if reads else stages[0]
+        stages[-1] = attach(stages[-1], writes) if writes else stages[-1]
+        return Pipe(tuple(stages))
+    if isinstance(body, Seq) and body.items:
+        return Seq((*body.items[:-1], attach(body.items[-1], redirects)), body.joins)
+    return Group(Seq((body,)), False, redirects)
+
+
+def split_words(text: str) -> list[Word]:
+    """The words of a line without operators (the inside of a test)."""
+    node = parse(": " + text).items[0] if text.strip() else Simple(())
+    if not isinstance(node, Simple) or node.redirects:
+        raise ShellError("operators inside a test are not understood")
+    return list(node.words[1:])

@@ -1,0 +1,87 @@
+"""Which steps of a trace do the work, and which only look or check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox.interface import ROOT, effects
+from synth.embedded.antiunify import Program
+from synth.embedded.compiler import only_prints, walk
+from synth.embedded.meanings import TABLE
+from synth.embedded.shell import parse
+from synth.embedded.tree import For, Group, Seq, ShellError, Simple, While
+from verifiers.interface import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The working steps of one trace."""
+
+    evidence: Evidence
+    program: Program
+    kept: tuple[int, ...]
+    dropped: tuple[str, ...]
+    """A sentence for each step left out."""
+
+
+def changes_something(evidence: Evidence) -> bool:
+    if evidence.base is None or evidence.post is None:
+        return any(_may_change(parse_or_none(c)) for c in evidence.commands)
+    return any(e.path != ROOT for e in effects(evidence.base, evidence.post))
+
+
+def parse_or_none(text: str) -> Seq | None:
+    try:
+        return parse(text)
+    except ShellError:
+        return None
+
+
+def work(evidence: Evidence, writes: bool) -> Work | None:
+    """The working steps; None where one of them cannot be parsed."""
+    trees = [parse_or_none(c) for c in evidence.commands]
+    kept: list[int] = []
+    dropped: list[str] = []
+    last = len(trees) - 1
+    for k, tree in enumerate(trees):
+        if (tree is not None and _is_cd(tree)) or (writes and _may_change(tree)) or (not writes and k == last):
+            kept.append(k)
+        else:
+            dropped.append(f"step {k + 1} only looks: {evidence.commands[k][:60]}")
+    program = [trees[k] for k in kept]
+    if not program or any(t is None for t in program):
+        return None
+    return Work(evidence, tuple(t for t in program if t is not None), tuple(kept), tuple(dropped))
+
+
+def _is_cd(tree: Seq) -> bool:
+    return all(isinstance(i, Simple) and i.name == "cd" for i in tree.items)
+
+
+def _may_change(tree: Seq | None) -> bool:
+    """Redirections to files, changing commands and commands without a meaning."""
+    if tree is None:
+        return True
+    for node in walk(tree):
+        redirects = node.redirects if isinstance(node, Simple | Group | While) else ()
+        if any(r.op in (">", ">>", "&>") and r.target.literal != "/dev/null" for r in redirects):
+            return True
+        if isinstance(node, Simple) and node.words and _simple_changes(node):
+            return True
+        if isinstance(node, For) and _may_change(node.body):
+            return True
+    return False
+
+
+def _simple_changes(node: Simple) -> bool:
+    if node.name in ("find", "xargs"):
+        texts = [w.literal or "" for w in node.words]
+        if "-delete" in texts or "-fprint" in texts:
+            return True
+        starts = [k + 1 for k, t in enumerate(texts) if t in ("-exec", "-execdir", "-ok")]
+        if node.name == "xargs":
+            starts = [next((k for k in range(1, len(texts)) if texts[k] in TABLE), 0)]
+        inner = [Simple(node.words[s:]) for s in starts if 0 < s < len(texts)]
+        return any(i.name not in TABLE or not only_prints(i) for i in inner)
+    return node.name not in TABLE or not only_prints(node)
+

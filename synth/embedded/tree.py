@@ -1,0 +1,150 @@
+"""The typed tree of shell text: words and their parts, commands and their redirections. Data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class ShellError(ValueError):
+    """Shell text that is not understood; the message says what, for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """An active ``*``, ``?`` or ``[…]``."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """``$name`` or ``${name<op><args>}``."""
+
+    name: str
+    op: str = ""
+    """``%``, ``%%``, ``#``, ``##``, ``/``, ``//``, ``,,``, ``^^``, ``:-``; ``""`` = plain."""
+    args: tuple[Word, ...] = ()
+    """The pattern, and for ``/`` the replacement."""
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sub:
+    """``$(…)`` or backticks."""
+
+    body: Seq
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A place that differs between traces: number of the parameter."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A whole run of words whose number differs between traces: number of the parameter (a list)."""
+
+    index: int
+
+
+Part = Lit | Glob | Var | Sub | Hole | Many
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    parts: tuple[Part, ...]
+
+    @property
+    def literal(self) -> str | None:
+        """The text of a constant word, None where anything is expanded."""
+        if all(isinstance(p, Lit) for p in self.parts):
+            return "".join(p.text for p in self.parts if isinstance(p, Lit))
+        return None
+
+    @property
+    def has_glob(self) -> bool:
+        return any(isinstance(p, Glob) for p in self.parts)
+
+
+def literal_word(text: str) -> Word:
+    return Word((Lit(text),))
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    fd: int
+    op: str
+    """``>``, ``>>``, ``<``, ``<<`` (here-document: ``target`` is its text), ``>&``, ``&>``."""
+    target: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    words: tuple[Word, ...]
+    redirects: tuple[Redirect, ...] = ()
+    assigns: tuple[tuple[str, Word], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The command's name, ``""`` where it is not a constant."""
+        return (self.words[0].literal or "") if self.words else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    stages: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    """Commands one after another. ``joins[i]`` stands between items i and i+1: ``;``, ``&``, ``&&`` or ``||``."""
+
+    items: tuple[Command, ...]
+    joins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    var: str
+    words: tuple[Word, ...]
+    body: Seq
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    cond: Seq
+    body: Seq
+    redirects: tuple[Redirect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    cond: Seq
+    body: Seq
+    orelse: Seq | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    body: Seq
+    subshell: bool
+    redirects: tuple[Redirect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """``[ … ]`` or ``[[ … ]]``: its words without the brackets."""
+
+    words: tuple[Word, ...]
+    double: bool = False
+
+
+Command = Simple | Pipe | Seq | For | While | If | Group | Test
