@@ -12,6 +12,8 @@ from verifiers.interface import AssayError, CheckResult, NothingToVerify, Report
 from verifiers.policy import SCORE, Policy, Waiver
 
 SCHEMA = "assay-gate/1"
+NOT_REQUIRED = frozenset({"mutants-killed"})
+"""May be missing without closing the gate (SEMANTICS §1)."""
 TORN_WRITE = "torn-write"
 """``Finding.rule`` of a write that does not survive a kill in its middle."""
 
@@ -99,7 +101,7 @@ def judge(
     rows = tuple(_row(report, rules, today, known) for report in reports)
     broken = tuple(failures)
     verdict = merge([row.verdict for row in rows] + [f.verdict for f in broken])
-    return GateResult(verdict, rows, broken, tuple(_notes(rows, rules)), rules)
+    return GateResult(verdict, rows, broken, tuple(_notes(rows, rules, today)), rules)
 
 
 def failure(path: str, error: AssayError) -> Failure:
@@ -188,7 +190,7 @@ def _check_problems(report: Report, policy: Policy) -> Iterator[tuple[Verdict, s
             explained = True
             yield check.verdict, check.id, f"{check.id}: {_first_error(check)}"
     for row in report.not_checked:
-        if report.verdict is not Verdict.PASS or row.id in policy.required:
+        if row.id in policy.required or (report.verdict is not Verdict.PASS and row.id not in NOT_REQUIRED):
             explained = explained or report.verdict is not Verdict.PASS
             yield Verdict.INCONCLUSIVE, row.id, f"{row.id} was not checked: {row.why}"
     if not report.checks:
@@ -236,13 +238,13 @@ def _does(capability: str) -> str:
     )
 
 
-def _notes(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
+def _notes(rows: Sequence[Row], policy: Policy, today: date) -> Iterator[str]:
     used = {w for row in rows for w in row.waived}
     names = {n for row in rows for n in (row.report.name, row.report.path)}
     for waiver in policy.waivers:
         if waiver.skill not in names:
             yield f"the waiver for {waiver.skill} / {waiver.check} names no skill that was verified"
-        elif waiver not in used:
+        elif waiver not in used and not waiver.expired(today):
             yield f"the waiver for {waiver.skill} / {waiver.check} is no longer needed"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Iterator
 
@@ -29,13 +30,10 @@ def render(page: Page) -> str:
 
 
 def _joined(blocks: list[str]) -> list[str]:
-    """Blocks of one line stand together, others apart."""
+    """Lines that stand alone are kept together, blocks of several lines apart."""
     out: list[str] = []
-    for block in blocks:
-        if out and "\n" not in block and "\n" not in out[-1].rpartition("\n\n")[2] and out[-1]:
-            out[-1] += "\n" + block
-        else:
-            out.append(block)
+    for several, group in itertools.groupby(blocks, key=lambda block: "\n" in block):
+        out.extend(group if several else ["\n".join(group)])
     return out
 
 
@@ -59,9 +57,16 @@ def _report(page: Page, report: Report) -> Iterator[str]:
             yield f"{_paint(page, 'waived', 'warning')} {shown}: {escape(waiver.check)} {escape(until)}"
     elif row.reasons:
         for reason in row.reasons:
-            yield f"{_paint(page, row.verdict.name, row.verdict.name)} {shown}: {escape(clip(reason, _MAX_COLUMNS))}"
+            if not _said(reason, report):
+                yield f"{_paint(page, row.verdict.name, row.verdict.name)} {shown}: {escape(clip(reason, _MAX_COLUMNS))}"
     elif not any(True for _ in findings(report)) and not missing:
         yield f"{_paint(page, report.verdict.name, report.verdict.name)} {shown}: {escape(report.why)}"
+
+
+def _said(reason: str, report: Report) -> bool:
+    """Whether a reason of the gate only repeats a finding, or a check that was not made, which are shown above it."""
+    told = [f"{c.id}: " for c in report.checks if c.findings] + [f"{n.id} was not checked" for n in report.not_checked]
+    return reason.startswith(tuple(told))
 
 
 def _passed(report: Report) -> str:
