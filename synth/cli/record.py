@@ -19,7 +19,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--task-id", metavar="ID", help="Name of the trace. Default: made from the time.")
 @click.option("-c", "--step", "steps", multiple=True, metavar="SHELL", help="A command line to run first (repeatable).")
 @click.option("--workspace", type=FOLDER, default=Path(), metavar="DIR", help="Default: here.")
-@click.option("-o", "--output", "file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Append to FILE (JSONL).")
+@click.option("-o", "--output", "file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Append to FILE.")
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 def command(
     task: str, task_id: str | None, steps: tuple[str, ...], workspace: Path, file: Path | None, command_line: tuple[str, ...]

@@ -1,0 +1,166 @@
+"""``assay replay``: one finding again, with the two trees to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from synth.cli import console
+from synth.cli.exits import FAIL, PASS, exit_code
+from synth.cli.home import config
+from synth.cli.settings import Judging, judging_options, sandbox_options
+from synth.cli.targets import target_of
+from synth.cli.verifying import Verifier
+
+if TYPE_CHECKING:
+    from sandbox.interface import Fault, ReplayRecord, Sandbox, Snapshot
+    from verifiers.discover import Target
+    from verifiers.interface import Args, Evidence, Report
+
+FILE = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One replay: which trace, with which arguments and which fault."""
+
+    evidence: Evidence
+    args: Args
+    fault: Fault | None
+
+
+@click.command("replay", short_help="Reproduce one finding.")
+@click.argument("skill", type=FILE, metavar="SKILL.py|DRAFT_DIR|NAME")
+@click.option("--trace", metavar="TASK_ID", help="The trace to replay. Default: the first.")
+@click.option("--check", metavar="ID", help="Run this check again, as `assay verify` did.")
+@click.option("--crash-at", type=click.IntRange(0), metavar="K", help="Kill the run before its K-th tree-changing call.")
+@click.option("--torn", is_flag=True, help="With --crash-at: count writes to files too.")
+@click.option("--errno-at", metavar="CALLS:K:ERRNO", help="Let the K-th call fail, such as write:0:ENOSPC.")
+@click.option("--keep", type=FILE, metavar="DIR", help="Leave the trees here: base, expected, first, second.")
+@click.option("--evidence", type=FILE, metavar="FILE")
+@click.option("--bindings", type=FILE, metavar="FILE")
+@click.option("--registry", type=FILE, metavar="DIR")
+@judging_options
+@sandbox_options
+def command(skill: Path, trace: str | None, check: str | None, keep: Path | None, **rest: Any) -> int:
+    """Replays a trace with the skill: once, once more on the result, and with a fault where one is asked for.
+
+    Exit code 0: as expected. 1: the finding shows again.
+    """
+    target = target_of(skill, rest["evidence"], rest["bindings"], rest["registry"])
+    judging = replace(Judging.of(rest, config()), no_cache=True)
+    fault = _fault(rest["crash_at"], rest["torn"], rest["errno_at"])
+    if check is not None and fault is None and keep is None:
+        return _check_again(target, judging, check, trace)
+    with Verifier(judging) as verifier:
+        scene = _scene(target, verifier, trace, fault)
+        box = verifier.open()
+        if box is None:
+            return 3
+        return _play(scene, target.skill.read_text(encoding="utf-8"), box, keep)
+
+
+def _fault(crash_at: int | None, torn: bool, errno_at: str | None) -> Fault | None:
+    from sandbox.interface import CrashAt, ErrnoAt
+
+    if crash_at is not None:
+        return CrashAt(crash_at, torn)
+    if errno_at is None:
+        return None
+    calls, _, rest = errno_at.partition(":")
+    k, _, errno = rest.partition(":")
+    if calls not in ("change", "write", "chmod", "read") or not k.isdigit() or not errno.isalnum():
+        raise click.BadParameter("write CALLS:K:ERRNO with CALLS one of change, write, chmod, read", param_hint="--errno-at")
+    return ErrnoAt(int(k), errno, calls)  # type: ignore[arg-type]  # checked just above
+
+
+def _check_again(target: Target, judging: Judging, check: str, trace: str | None) -> int:
+    """The check with the same seed on the same inputs: what it found, it finds again."""
+    from verifiers.formats import render
+
+    with console.talk() as talk, Verifier(replace(judging, checks=frozenset({check}), every=True), None, talk.step) as verifier:
+        report = verifier.report(target)
+    console.raw(render([_about(report, trace)], "plain", seconds=report.seconds))
+    return exit_code(report.verdict)
+
+
+def _about(report: Report, trace: str | None) -> Report:
+    """The report with the findings about one trace only, where any is."""
+    if trace is None:
+        return report
+    checks = []
+    for c in report.checks:
+        mine = tuple(f for f in c.findings if f.counterexample is None or f.counterexample.trace in (None, trace))
+        checks.append(replace(c, findings=mine if any(f.severity == "error" for f in mine) else c.findings))
+    return replace(report, checks=tuple(checks))
+
+
+def _scene(target: Target, verifier: Verifier, trace: str | None, fault: Fault | None) -> Scene:
+    """The trace and its arguments (given, else inferred)."""
+    from verifiers.evidence import load_evidence
+    from verifiers.interface import Inconclusive, NothingToVerify
+
+    assert target.evidence is not None  # target_of has asked for it
+    evidence = load_evidence(target.evidence)
+    chosen = next((e for e in evidence if trace in (None, e.task_id)), None)
+    if chosen is None:
+        known = ", ".join(e.task_id for e in evidence)
+        raise NothingToVerify(f"there is no trace {trace!r}", f"There are: {known}", target.evidence)
+    judging = replace(verifier.judging, checks=frozenset({"evidence-reproduces"}))
+    bindings = Verifier(judging, _box=verifier.open(), _no_box=verifier._no_box).report(target).bindings
+    if chosen.task_id not in bindings or chosen.base is None:
+        raise Inconclusive(f"trace {chosen.task_id} cannot be replayed with this skill", "Look at: assay verify", target.path)
+    return Scene(chosen, bindings[chosen.task_id], fault)
+
+
+def _play(scene: Scene, source: str, box: Sandbox, keep: Path | None) -> int:
+    from sandbox.interface import RunRequest, ShellJob, SkillJob, Snapshot
+
+    base = scene.evidence.base or Snapshot()
+    job = SkillJob(source, scene.args)
+    with box.session("traces", 1) as traces:
+        expected = traces.run(RunRequest(ShellJob(scene.evidence.commands), base))
+    with box.session("skill", 1) as skill:
+        first = skill.run(RunRequest(job, base, fault=scene.fault, observe=True))
+        second = skill.run(RunRequest(job, first.post))
+    console.out(f"trace {scene.evidence.task_id}: {scene.evidence.description}")
+    _say("first run", first, expected.post if scene.fault is None else None)
+    wrong = _say("second run", second, expected.post)
+    if keep is not None:
+        _keep(keep, {"base": base, "expected": expected.post, "first": first.post, "second": second.post})
+    return FAIL if wrong else PASS
+
+
+def _say(what: str, record: ReplayRecord, expected: Snapshot | None) -> bool:
+    """Prints one run; True where its tree is not the expected one or it reports failure."""
+    from verifiers.answers import failure
+    from verifiers.equivalence import differences
+    from verifiers.oracle import without_root
+
+    why = failure(record.outcome)
+    ended = f"ended: {record.ended}" if record.ended != "exited" else why or "claims success"
+    console.out(f"{what}: {ended}" + (" (the fault was not reached)" if what == "first run" and _missed(record) else ""))
+    if expected is None:
+        return False
+    found = differences(without_root(expected), without_root(record.post))
+    for difference in found:
+        console.out(f"  {difference}")
+    return bool(found) or why is not None
+
+
+def _missed(record: ReplayRecord) -> bool:
+    return record.ended == "exited" and not record.fault_reached and any(c.injected for c in record.calls)
+
+
+def _keep(folder: Path, trees: dict[str, Snapshot]) -> None:
+    from synth.workspace import write_tree
+    from verifiers.interface import ConfigError
+
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError("is not empty", "Give a new directory to --keep", folder)
+    for name, tree in trees.items():
+        write_tree(tree, folder / name)
+    console.say(f"trees are in {folder}")
