@@ -200,6 +200,7 @@ def record(
     first = messages[0][0] if messages and messages[0] else {}
     return ReplayRecord(
         outcome=outcomes[0] if outcomes else None,
+        others=tuple(outcomes[1:]),
         steps=tuple(steps),
         post=post,
         ended=answer["ended"],

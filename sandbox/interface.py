@@ -409,6 +409,8 @@ class ReplayRecord:
     """Lines of the skill file that ran, where asked for."""
     protocol_findings: tuple[str, ...] = ()
     """A second frame, bytes that are no frame, and the like."""
+    others: tuple[Outcome, ...] = ()
+    """Outcomes of the further processes of a ``concurrent`` skill run."""
     probe: Mapping[str, str] = field(default_factory=dict)
     """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock."""
     scan_findings: tuple[str, ...] = ()

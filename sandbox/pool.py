@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from queue import SimpleQueue
+from queue import LifoQueue
 
 from sandbox import owner
 from sandbox.container import LABEL, LABEL_SUBJECT, ContainerSpec
@@ -15,19 +16,27 @@ from sandbox.engine import Engine
 from sandbox.interface import ReplayRecord, RunRequest, SandboxError, SandboxInfo, ShellJob
 from sandbox.worker import Worker
 
+WORTH_A_CONTAINER_MS = 600.0
+"""Work that pays for the start of one more container."""
+
 
 class DockerSession:
-    """See ``sandbox.interface.Session``. Safe to be used from several threads."""
+    """See ``sandbox.interface.Session``. Safe to be used from several threads.
+
+    One container is started ahead; further ones only when the work is worth their start.
+    """
 
     def __init__(self, engine: Engine, spec: ContainerSpec, workers: int) -> None:
         self._workers = [Worker(engine, spec) for _ in range(workers)]
-        self._free: SimpleQueue[Worker] = SimpleQueue()
+        self._free: LifoQueue[Worker] = LifoQueue()
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="sandbox")
-        self._runs = 0
+        self._runs = self._busy = 0
         self._lock = threading.Lock()
         self._closed = False
-        for worker in self._workers:
-            self._threads.submit(self._start, worker)
+        first, *others = self._workers
+        for worker in others:
+            self._free.put(worker)
+        self._ahead = self._threads.submit(self._start, first)
 
     def _start(self, worker: Worker) -> None:
         try:
@@ -47,21 +56,43 @@ class DockerSession:
         return tuple(why for worker in self._workers for why in worker.replaced)
 
     def run(self, request: RunRequest) -> ReplayRecord:
-        worker = self._free.get()
+        worker = self._take()
         try:
-            record = worker.run(request)
+            return worker.run(request)
         finally:
+            with self._lock:
+                self._runs += 1
+                self._busy -= 1
             self._free.put(worker)
+
+    def _take(self) -> Worker:
+        """A free worker, a started one before others; the one that is being started ahead is waited for."""
         with self._lock:
-            self._runs += 1
-        return record
+            alone = self._busy == 0
+            self._busy += 1
+        if alone:
+            self._ahead.result()
+        return self._free.get()
 
     def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
         wanted = list(requests)
-        futures: list[Future[ReplayRecord] | None] = [None] * len(wanted)
-        for index in sorted(range(len(wanted)), key=lambda i: -_cost(wanted[i])):
-            futures[index] = self._threads.submit(self.run, wanted[index])
-        return _results([f for f in futures if f is not None])
+        costs = [_cost(r) for r in wanted]
+        waiting = deque(sorted(range(len(wanted)), key=lambda i: -costs[i]))
+        records: dict[int, ReplayRecord] = {}
+        lanes = max(1, min(len(self._workers), len(wanted), int(sum(costs) / WORTH_A_CONTAINER_MS) + 1))
+        if lanes == 1:
+            self._work(wanted, waiting, records)
+        else:
+            _finish([self._threads.submit(self._work, wanted, waiting, records) for _ in range(lanes)], waiting)
+        return [records[i] for i in range(len(wanted))]
+
+    def _work(self, wanted: Sequence[RunRequest], waiting: deque[int], records: dict[int, ReplayRecord]) -> None:
+        while True:
+            try:
+                index = waiting.popleft()
+            except IndexError:
+                return
+            records[index] = self.run(wanted[index])
 
     def close(self) -> None:
         if self._closed:
@@ -78,12 +109,13 @@ class DockerSession:
         self.close()
 
 
-def _results(futures: Sequence[Future[ReplayRecord]]) -> list[ReplayRecord]:
+def _finish(lanes: Sequence[Future[None]], waiting: deque[int]) -> None:
+    """Waits for all lanes; the first error ends the others after their current run."""
     try:
-        return [f.result() for f in futures]
+        for lane in as_completed(lanes):
+            lane.result()
     except BaseException:
-        for future in futures:
-            future.cancel()
+        waiting.clear()
         raise
 
 

@@ -58,15 +58,17 @@ class Parent:
             count -= len(chunk)
         return b"".join(chunks)
 
-    def spawn(self, spec: dict[str, Any], parts: list[bytes], fds: list[int]) -> tuple[int, list[dict[str, Any]]]:
-        """Asks for one process; its pid, and exit frames of others that came first."""
+    def spawn(
+        self, spec: dict[str, Any], parts: list[bytes], fds: list[int]
+    ) -> tuple[int, str, list[dict[str, Any]]]:
+        """Asks for one process; its pid (0 = refused), why it was refused, and exit frames of others that came first."""
         data = wire.encode(spec, parts)
         sent = socket.send_fds(self.line, [data], fds)
         self.line.sendall(data[sent:])
         early = []
         while "pid" not in (frame := self.receive()):
             early.append(frame)
-        return int(frame["pid"]), early
+        return int(frame["pid"]), str(frame["refused"]), early
 
 
 class Parents:

@@ -23,6 +23,9 @@ GRACE_S = 0.25
 SETTLE_S = 0.05
 """How long a process that is on its way out may take before it is called a leftover."""
 
+NO_PROCESS = 254 << 8
+"""Status of a command that could not be started: what Bash's own ``fork`` error gives."""
+
 PRIVATE_BYTES = 16 << 20
 CHUNK = 1 << 16
 
@@ -166,7 +169,7 @@ class Run:
         pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]
         writers = [w for _, w in pipes]
         control = self._control()
-        pid, early = parent.spawn(order, self.parts, [*writers, *([control.fileno()] if control else [])])
+        pid, refused, early = parent.spawn(order, self.parts, [*writers, *([control.fileno()] if control else [])])
         for fd in writers:
             os.close(fd)
         if control is not None:
@@ -177,7 +180,11 @@ class Run:
         for sink in sinks:
             self._serve(sink.fd, partial(self._drain, sink))
         self._sinks += sinks
-        self._live[pid] = process
+        if refused:
+            process.err.kept += f"/bin/bash: fork: {refused}\n".encode()
+            process.status = NO_PROCESS
+        else:
+            self._live[pid] = process
         self.done.append(process)
         for frame in early:
             self._exited(frame)

@@ -99,12 +99,17 @@ def _serve(line: socket.socket, null: int) -> None:
         os._exit(0)
     spec, parts = wire.read_frame(_Rest(line, first).read)
     sharing = spec["kind"] == "exec"
-    pid = enter.clone_sharing_cwd() if sharing else os.fork()
-    if pid == 0:
-        _child(spec, parts, null, fds)
+    refused = ""
+    try:
+        pid = enter.clone_sharing_cwd() if sharing else os.fork()
+    except OSError as error:  # an earlier command of the run has used up all processes
+        pid, refused = 0, error.strerror or "fork failed"
+    else:
+        if pid == 0:
+            _child(spec, parts, null, fds)
     for fd in fds:
         os.close(fd)
-    line.sendall(wire.encode({"pid": pid}))
+    line.sendall(wire.encode({"pid": pid, "refused": refused}))
 
 
 class _Rest:
