@@ -1,8 +1,9 @@
 """Bases for traces that were recorded without one (SEMANTICS §2, "Reconstructed").
 
-What a trace's commands printed tells what was there. That reading is only a guess, so it is *accepted only if* replaying the commands
-on the guessed base gives back the recorded outputs, and if taking away any path of it breaks that match: a reconstructed base holds
-nothing that the recording does not bear out. The search is driven by the replay: guess, run, look at what differs, guess again.
+What a trace's commands printed tells what was there. That reading is only a guess, so it is *accepted only if* replaying the
+commands on the guessed base gives back the recorded outputs, and if taking away any path of it breaks that match: a reconstructed
+base holds nothing that the recording does not bear out. The search is driven by the replay: guess, run, look at what differs,
+guess again.
 """
 
 from __future__ import annotations
@@ -13,17 +14,16 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sandbox.interface import ROOT, Entry, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings, effects
+from sandbox.interface import ROOT, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings, effects
 from verifiers.interface import Evidence
-from verifiers.reconstruction.clues import clues, operands, programs
+from verifiers.reconstruction.clues import clues, operands
 from verifiers.reconstruction.compare import Gap, Step, gap
 from verifiers.reconstruction.repairs import Guess, clean, guesses, sentinel
 
 BUDGET = 120
 """Replays that the search for one trace may take; minimising comes on top (one for each path)."""
-_WIDTH = 12
+_WIDTH = 24
 """Guesses tried for one base."""
-_APPENDERS = frozenset({"tee", ">>", ">"})
 
 
 @dataclass(frozen=True, slots=True)

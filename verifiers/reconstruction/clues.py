@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sandbox.interface import JsonValue
 from verifiers.interface import Evidence
@@ -55,7 +56,7 @@ def clues(evidence: Evidence) -> Clues:
     places = [t.rstrip("/") or t for t in plain if _is_place(t)]
     globs = [t for t in plain if _GLOB.search(t) and len(t) < 200 and not re.search(r"[\s$`|\\^]", t)]
     fragments = [p for t in plain for p in _fragments(t)]
-    searched = [s for w in words for s in _searched(w)]
+    searched = list(_searched(words))
     return Clues(*(tuple(dict.fromkeys(x)) for x in (places, globs, fragments, searched)))
 
 
@@ -80,11 +81,17 @@ def _fragments(text: str) -> Iterator[str]:
             yield part
 
 
-def _searched(word: Word) -> Iterator[str]:
-    if word.program.endswith("grep") and word.slot in ("#0", "-e") or word.program == "sed":
-        found = re.match(r"(?:.*?[sy])?/([^/]*)/", word.text) if word.program == "sed" else None
-        text = found[1] if found else word.text
-        if re.fullmatch(r"[\w .,:@-]+", text):
+def _searched(words: list[Word]) -> Iterator[str]:
+    """What ``grep`` (its first plain word) and ``sed`` (the first part of its script) look for, where it is plain text."""
+    seen: set[tuple[int, int]] = set()
+    for word in words:
+        text = ""
+        if word.program.endswith("grep") and word.slot != "option" and (word.step, word.call) not in seen:
+            seen.add((word.step, word.call))
+            text = word.text
+        elif "/" in word.text and (found := re.match(r"(?:.*?[sy])?/([^/]*)/\S*$", word.text)):
+            text = found[1]
+        if re.fullmatch(r"[\w .,:@=-]+", text):
             yield text
 
 
@@ -94,8 +101,9 @@ def words_of_step(evidence: Evidence, step: int) -> list[Word]:
 
 def operands(evidence: Evidence, step: int) -> list[str]:
     """Words of a step that may name files, without globs."""
-    found = [t for w in words_of_step(evidence, step) if w.slot not in ("name", "option") for t in expand_braces(w.text)]
-    return list(dict.fromkeys(t for t in found if _is_place(t)))
+    words = [w for w in words_of_step(evidence, step) if w.slot not in ("name", "option")]
+    words = [w for w in words if not (w.program == "xargs" and w.slot == "#0") and not w.slot.startswith(("-exec", "-ok"))]
+    return list(dict.fromkeys(t for w in words for t in expand_braces(w.text) if _is_place(t)))
 
 
 def programs(evidence: Evidence, step: int) -> list[str]:
@@ -128,7 +136,7 @@ def sightings(evidence: Evidence, step: int, lines: Sequence[str]) -> list[Sight
 
 
 def _pairs(words: list[Word]) -> Iterable[tuple[Word, Word]]:
-    return zip(words, words[1:], strict=False)
+    return pairwise(words)
 
 
 def _plain(line: str, ran: list[str]) -> Sighting | None:
@@ -217,8 +225,7 @@ def matching_name(pattern: str, number: int) -> str:
     """A name that a glob pattern matches: ``*.txt`` gives ``item1.txt``."""
     text = re.sub(r"\[!?\^?(.)[^\]]*\]", r"\1", pattern).replace("?", "q")
     parts = text.split("*")
-    name = f"item{number}".join(parts[:2]) + "".join(parts[2:]) if len(parts) > 1 else text
-    return name
+    return f"item{number}".join(parts[:2]) + "".join(parts[2:]) if len(parts) > 1 else text
 
 
 def json_for(query: str, output: str) -> str | None:

@@ -88,7 +88,7 @@ def _without(lines: Iterable[str | None], others: Iterable[str | None]) -> list[
 
 
 def normal(line: str) -> str | None:
-    """A line without what no base can bring back: of a long listing, owner, links, time and a directory's size. None = not compared."""
+    """A line without what no base brings back: owner, links, times, a directory's size. None = a line that is not compared."""
     if _TOTAL.fullmatch(line):
         return None
     found = _LONG_LISTING.fullmatch(line)

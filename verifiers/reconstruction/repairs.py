@@ -5,17 +5,16 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.interface import Evidence
 from verifiers.reconstruction.clues import Clues, Sighting, json_for, matching_name, operands, programs, sightings, words_of_step
 from verifiers.reconstruction.compare import Gap, Step
 
-MAX_FILES = 200
+MAX_FILES = 40
 """Files that one guess creates at most."""
 MAX_LINES = 20_000
-_ABSENT = re.compile(r"(?:.*?[:\s])??['‘\"]?(?P<path>[^'’‘\"]+?)['’\"]?(?: for reading)?: No such file or directory.*")
 _QUOTED_PATH = re.compile(r"['‘]([^'’]+)['’]")
 _NEEDS_PARENT = re.compile(r"touch: |mkdir: |cannot create|cannot move .* to |failed to create")
 _NUMBER = re.compile(r"\d+")
@@ -36,9 +35,14 @@ def guesses(evidence: Evidence, known: Clues, base: Snapshot, gap: Gap) -> list[
         _absent_operands, _flipped_types, _unexpected_success, _listed, _contents, _numbers, _matches,
     )  # fmt: skip
     for step in gap.steps[:2]:
-        for source in sources:
-            for guess in source(evidence, known, base, step):
-                out.setdefault(guess.base.digest, guess)
+        turns = [source(evidence, known, base, step) for source in sources]
+        while turns:  # one of each kind in turn: no kind crowds out the others
+            for turn in list(turns):
+                guess = next(turn, None)
+                if guess is None:
+                    turns.remove(turn)
+                else:
+                    out.setdefault(guess.base.digest, guess)
     out.pop(base.digest, None)
     return list(out.values())
 
@@ -143,29 +147,36 @@ def _flipped_types(evidence: Evidence, known: Clues, base: Snapshot, step: Step)
 
 def _unexpected_success(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> Iterator[Guess]:
     """The recording complains of a missing path that the base has."""
-    gone = [c for line in step.missing if (p := absent_path(line)) and (c := clean(p, step.cwd)) in base]
+    complained = [clean(p, step.cwd) for line in step.missing if (p := absent_path(line))]
+    gone = [p for p in complained if p is not None and p in base]
     if gone:
         yield Guess(base.replace(dict.fromkeys(gone)), f"{gone[0]} was not there")
 
 
 def _listed(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> Iterator[Guess]:
     """Names that the recording lists: as they are, below each place that the commands name, and as they were before a rename."""
-    seen = sightings(evidence, step.index, step.missing)[:MAX_FILES]
+    lines = [line for line in step.missing if not line.strip().isdigit() and absent_path(line) is None]
+    seen = sightings(evidence, step.index, lines)[: 5 * MAX_FILES]
     if not seen:
         return
     near = [p for p in operands(evidence, step.index) if clean(p, step.cwd) is not None]
     places = list(dict.fromkeys(["", *near, *known.places]))[:10]
-    for rename, how in _renames(known, seen):
+    for new, old in _renames(known, seen):
+        chosen = [s for s in seen if new in s.path] if new else seen
+        entries = [replace(s, path=_in_name(s.path, new, old)) for s in chosen]
+        how = f" (once with {old!r} for {new!r})" if new else ""
+        others = [] if len(chosen) == len(seen) else [s for s in seen if s not in chosen]
         for place in places:
-            new = with_paths(base, dict(_entries(seen, place, step.cwd, rename)))
-            if new is not None:
-                yield Guess(new, f"step {step.index + 1} lists {seen[0].path}{how}{' below ' + place if place else ''}")
+            for more in ([], others) if others else ([],):
+                made = with_paths(base, dict(_entries([*entries, *more], place, step.cwd)))
+                if made is not None:
+                    yield Guess(made, f"step {step.index + 1} lists {seen[0].path}{how}{' below ' + place if place else ''}")
 
 
-def _entries(seen: list[Sighting], place: str, cwd: str, rename: Callable[[str], str]) -> Iterator[tuple[str, Entry]]:
+def _entries(seen: list[Sighting], place: str, cwd: str) -> Iterator[tuple[str, Entry]]:
     inner = {posixpath.dirname(s.path) for s in seen}
     for s in seen:
-        path = clean(posixpath.join(place, rename(s.path)), cwd)
+        path = clean(posixpath.join(place, s.path), cwd)
         if path is None:
             continue
         if s.target is not None:
@@ -173,25 +184,34 @@ def _entries(seen: list[Sighting], place: str, cwd: str, rename: Callable[[str],
         elif s.directory or s.path in inner:
             yield path, Entry("dir", s.mode if s.mode is not None else 0o755)
         else:
-            content = (
-                _lines(s.lines) if s.lines is not None else b"x" * (s.size - 1) + b"\n" if s.size else sentinel(path).content
-            )
-            yield path, Entry("file", s.mode if s.mode is not None else 0o644, b"" if s.size == 0 or s.lines == 0 else content)
+            yield path, Entry("file", s.mode if s.mode is not None else 0o644, _content_of(s, path))
 
 
-def _renames(known: Clues, seen: list[Sighting]) -> Iterator[tuple[Callable[[str], str], str]]:
-    """Ways to undo what the commands may have done to names: identity, a piece removed, one piece instead of another."""
-    yield (lambda p: p), ""
-    used = [f for f in known.fragments if any(f in s.path for s in seen)][:4]
+def _content_of(s: Sighting, path: str) -> bytes:
+    if s.lines is not None:
+        return _lines(s.lines)
+    if s.size is not None:
+        return b"x" * (s.size - 1) + b"\n" if s.size else b""
+    return sentinel(path).content
+
+
+def _renames(known: Clues, seen: list[Sighting]) -> Iterator[tuple[str, str]]:
+    """Ways to undo what the commands may have done to names: (piece there now, piece there before); ("", "") = nothing."""
+    yield "", ""
+    used = [f for f in known.fragments if any(_in_name(s.path, f, "") != s.path for s in seen)][:4]
     for new in used:
-        yield (lambda p, new=new: _in_name(p, new, "")), f" (once without {new!r})"
+        yield new, ""
     for new in used:
-        for old in [f for f in known.fragments if f != new][:4]:
-            yield (lambda p, new=new, old=old: _in_name(p, new, old)), f" (once with {old!r} for {new!r})"
+        yield from ((new, old) for old in [f for f in known.fragments if f != new][:4])
 
 
 def _in_name(path: str, new: str, old: str) -> str:
+    """The path with ``new`` at the start or end (of it or of its last part) replaced by ``old``."""
+    if not new:
+        return path
     head, name = posixpath.split(path)
+    if path.startswith(new) and len(path) > len(new):
+        return old + path[len(new) :]
     changed = old + name[len(new) :] if name.startswith(new) else name.removesuffix(new) + old if name.endswith(new) else name
     return posixpath.join(head, changed or name)
 
@@ -210,7 +230,9 @@ def _contents(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> I
         return
     for path in files[:4]:
         mode = base[path].mode if path in base else 0o644
-        for content, how in _content_guesses(evidence, known, step.index, recorded):
+        parts = [(recorded, "")] if text.strip() == recorded.strip() else [(recorded, ""), (text, "what is missing of ")]
+        options = [(c, part + how) for given, part in parts for c, how in _content_guesses(evidence, known, step.index, given)]
+        for content, how in options:
             new = with_paths(base, {path: Entry("file", mode, content.encode("utf-8", "surrogateescape"))})
             if new is not None:
                 yield Guess(new, f"{path} holds {how} of step {step.index + 1}")
@@ -256,6 +278,11 @@ def _numbers(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> It
 def _resized(evidence: Evidence, known: Clues, base: Snapshot, step: Step, delta: int) -> Iterator[Guess]:
     named = [c for p in operands(evidence, step.index) if (c := clean(p, step.cwd)) in base]
     files = [p for p in [*named, *base] if base[p].type == "file"]
+    if delta > 0:
+        sizes = [delta - 2 * (delta // 3), delta // 3, delta // 3] if delta >= 3 else [1] * delta
+        yield from _made(evidence, known, base, step, sizes)
+        if delta <= MAX_FILES:
+            yield from _made(evidence, known, base, step, [1] * delta)
     for path in list(dict.fromkeys(files))[:3]:
         old = base[path].content
         have = old.count(b"\n")
@@ -266,11 +293,6 @@ def _resized(evidence: Evidence, known: Clues, base: Snapshot, step: Step, delta
         for content in (longer, sized):
             entry = Entry("file", base[path].mode, content)
             yield Guess(base.replace({path: entry}), f"{path} is {abs(delta)} {'longer' if delta > 0 else 'shorter'}")
-    if 0 < delta <= MAX_FILES:
-        yield from _made(evidence, known, base, step, delta)
-        yield from _made(evidence, known, base, step, 1, delta)
-    elif delta > 0:
-        yield from _made(evidence, known, base, step, 1, delta)
     if delta < 0 and len(files) >= -delta:
         yield Guess(base.replace(dict.fromkeys(files[delta:])), f"{-delta} files fewer")
 
@@ -289,21 +311,18 @@ def _matches(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> It
 
 def _directories(evidence: Evidence, known: Clues, step: Step) -> list[str]:
     """Where made files may lie: the step's first operand if it is a place, the directory of a glob, the current directory."""
-    named = [p for p in operands(evidence, step.index)][:1]
+    named = operands(evidence, step.index)[:1]
     from_globs = [posixpath.dirname(g) for g in known.globs if posixpath.dirname(g)]
     return list(dict.fromkeys([*named, *from_globs, ""]))[:3]
 
 
-def _made(evidence: Evidence, known: Clues, base: Snapshot, step: Step, count: int, lines: int = 1) -> Iterator[Guess]:
-    """New files of ``lines`` lines whose names match the patterns in the commands and whose lines hold what is searched for."""
-    numbers = [n for n in range(1, MAX_FILES * 3)]
+def _made(evidence: Evidence, known: Clues, base: Snapshot, step: Step, sizes: list[int]) -> Iterator[Guess]:
+    """New files of so many lines whose names match the patterns in the commands and whose lines hold what is searched for."""
     for place in _directories(evidence, known, step):
         for pattern in [posixpath.basename(g) for g in known.globs[:3]] or ["item*.txt"]:
-            new: dict[str, Entry] = {}
-            for n in numbers:
-                path = clean(posixpath.join(place, matching_name(pattern, n)), step.cwd)
-                if path is not None and path not in base and path not in new and len(new) < count:
-                    new[path] = Entry("file", 0o644, _lines(lines, known.searched))
-            made = with_paths(base, new) if len(new) == count else None
+            paths = (clean(posixpath.join(place, matching_name(pattern, n)), step.cwd) for n in range(1, 3 * MAX_FILES))
+            free = list(dict.fromkeys(p for p in paths if p is not None and p not in base))[: len(sizes)]
+            new = {p: Entry("file", 0o644, _lines(n, known.searched)) for p, n in zip(free, sizes, strict=False)}
+            made = with_paths(base, new) if len(new) == len(sizes) else None
             if made is not None:
-                yield Guess(made, f"step {step.index + 1} counts {count} files like {next(iter(new))} of {lines} lines")
+                yield Guess(made, f"step {step.index + 1} counts {sum(sizes)}: files like {free[0]}")
