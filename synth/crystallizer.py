@@ -152,7 +152,8 @@ class SkillCrystallizer:
             hold_out=self.config.generator.hold_out if self.config.generator.hold_out is not None else 1,
             min_usable=self.config.verify.min_usable,
             template=self.config.generator.template,
-            sealed=self.generator.name.startswith("anthropic"),
+            refits=self.generator.name.startswith("embedded"),
+            sealed=not self.generator.name.startswith("embedded"),
         )
         approve = self.config.registry.approve
         # Every further trace of a known task would verify it anew: as many as made it are worth a new version.

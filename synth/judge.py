@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from verifiers.infer import infer
-
 from sandbox.interface import Sandbox, SandboxInfo
 from synth.interface import Candidate
+from verifiers.confirm import infer
 from verifiers.interface import Args, Binding, Budget, Evidence, Profile, Report, Subject, Verdict
 from verifiers.oracle import replay
 from verifiers.sessions import Memory, RememberingSession
@@ -30,8 +29,8 @@ class Judge(Protocol):
         """task_id -> why its recording does not replay."""
         ...
 
-    def bind(self, candidate: Candidate, evidence: Sequence[Evidence]) -> Mapping[str, Args]:
-        """Inferred arguments for traces that the candidate's maker has not seen; those that cannot be inferred are missing."""
+    def bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:
+        """Inferred arguments for new traces, which its maker has not seen; those that cannot be inferred are missing."""
         ...
 
     def verify(
@@ -77,14 +76,20 @@ class SandboxJudge:
         with RememberingSession(self.sandbox, "evidence", self._memory) as traces:
             return replay(evidence, traces).unusable
 
-    def bind(self, candidate: Candidate, evidence: Sequence[Evidence]) -> Mapping[str, Args]:
-        if not evidence:
+    def bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:
+        if not new:
             return {}
+        wanted = {e.task_id for e in new}
+        # More traces say more about what each parameter is, as long as they agree with what the maker said.
+        together = self._infer(candidate, [*seen, *new])
+        if any(together.get(e.task_id, {}) != candidate.bindings.get(e.task_id, {}) for e in seen):
+            together = self._infer(candidate, new)
+        return {task_id: args for task_id, args in together.items() if task_id in wanted}
+
+    def _infer(self, candidate: Candidate, evidence: Sequence[Evidence]) -> dict[str, Args]:
         subject = self._subject(candidate)
-        with (
-            RememberingSession(self.sandbox, "traces", self._memory) as traces,
-            self.sandbox.session(f"skill {candidate.name}") as skill,
-        ):
+        traces = RememberingSession(self.sandbox, "traces", self._memory)
+        with traces, self.sandbox.session(f"skill {candidate.name}") as skill:
             found, _ = infer(subject, replay(evidence, traces), skill)
         return {task_id: binding.args for task_id, binding in found.items()}
 

@@ -6,30 +6,17 @@ Traces are usable or not before anything is generated; some are then kept from t
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
-from typing import Protocol, runtime_checkable
 
 from synth.holdout import Split, case_key, distinct, split
 from synth.interface import Candidate, Generator, Template, TracePattern
 from synth.judge import Judge
 from verifiers.interface import Args, Evidence, Report, Verdict
-
-
-@runtime_checkable
-class Binder(Protocol):
-    """A generator that can say which arguments make its candidate do what an unseen trace did."""
-
-    def bind(self, candidate: Candidate, evidence: Evidence) -> Args | None: ...
-
-
-@runtime_checkable
-class Refitting(Protocol):
-    """A generator that is cheap enough to be asked again without each trace (leave-one-out)."""
-
-    refits: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +27,8 @@ class SearchSettings:
     max_candidates: int = 8
     seed: int = 0
     template: Template = "skill"
+    refits: bool = False
+    """The generator is cheap enough to be asked again without each trace (leave-one-out)."""
     sealed: bool = False
     """Judge on the shown traces alone first, so that no feedback to the generator can tell of a held-out one."""
 
@@ -81,7 +70,7 @@ class Search:
     settings: SearchSettings = SearchSettings()
     say: Callable[[str], None] = lambda text: None
     _reports: dict[str, Report] = field(default_factory=dict)
-    """Source -> the report on all traces, of every candidate tried."""
+    """Code -> the report on all traces, of every candidate tried."""
     _without: dict[frozenset[str], tuple[Candidate, ...]] = field(default_factory=dict)
     """task_ids shown -> the candidates that they alone lead to."""
 
@@ -102,7 +91,7 @@ class Search:
 
     def _overfitted(self, ended: NotFound) -> bool:
         """Whether something other than the held-out traces' absence from the template can be learned by showing them."""
-        return ended.tried > 0 and self._refits
+        return ended.tried > 0 and self.settings.refits
 
     def _attempt(self, usable: Sequence[Evidence], parts: Split, failures: int = 0) -> Found | NotFound:
         held = tuple(e.task_id for e in parts.held_out)
@@ -132,25 +121,33 @@ class Search:
             report = self.judge.verify(candidate, parts.seen, candidate.bindings, frozenset(), 0)
             if report.verdict is not Verdict.PASS:
                 return _Judged(report, candidate.bindings)
-        bindings = {**candidate.bindings, **self._bind(candidate, parts.held_out)}
-        refits = self._leave_one_out(candidate, parts.seen) if self._refits else _Refits()
+        bindings = {**candidate.bindings, **self._bind(candidate, parts.seen, parts.held_out)}
+        refits = self._leave_one_out(candidate, parts.seen) if self.settings.refits else _Refits()
         unseen = frozenset(e.task_id for e in parts.held_out) | set(refits.held)
         report = self.judge.verify(candidate, [*parts.seen, *parts.held_out], bindings, unseen, failures + refits.wrong)
-        self._reports[candidate.source] = report
+        self._reports[code_of(candidate.source)] = report
         return _Judged(report, bindings, refits)
 
-    def _bind(self, candidate: Candidate, evidence: Sequence[Evidence]) -> Mapping[str, Args]:
-        if not isinstance(self.generator, Binder):
-            return self.judge.bind(candidate, evidence)
-        fitted = {e.task_id: self.generator.bind(candidate, e) for e in evidence}
-        known = {task_id: args for task_id, args in fitted.items() if args is not None}
-        return {**self.judge.bind(candidate, [e for e in evidence if e.task_id not in known]), **known}
+    def _bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:
+        """Arguments for traces that the candidate was made without.
+
+        The generator may tell them by making the very same code from all traces; else they are inferred.
+        """
+        known: dict[str, Args] = {}
+        if self.settings.refits and new:
+            same = (c for c in self._made((*seen, *new)) if code_of(c.source) == code_of(candidate.source))
+            told = next(same, None)
+            known = {e.task_id: told.bindings[e.task_id] for e in new if told is not None and e.task_id in told.bindings}
+        return {**self.judge.bind(candidate, seen, [e for e in new if e.task_id not in known]), **known}
 
     # -------------------------------------------------------- leave-one-out
 
-    @property
-    def _refits(self) -> bool:
-        return isinstance(self.generator, Refitting) and self.generator.refits
+    def _made(self, evidence: Sequence[Evidence]) -> tuple[Candidate, ...]:
+        """What the generator makes of just these traces, remembered."""
+        key = frozenset(e.task_id for e in evidence)
+        if key not in self._without:
+            self._without[key] = tuple(self._candidates(evidence)) if evidence else ()
+        return self._without[key]
 
     def _leave_one_out(self, winner: Candidate, seen: Sequence[Evidence]) -> _Refits:
         """Makes the skill again without each trace, and says on which of them it then holds."""
@@ -171,17 +168,14 @@ class Search:
 
     def _refit(self, winner: Candidate, rest: Sequence[Evidence], out: Evidence) -> bool | None:
         """Whether what the rest leads to holds on the trace left out; None where it leads to nothing that is as general."""
-        key = frozenset(e.task_id for e in rest)
-        if key not in self._without:
-            self._without[key] = tuple(self._candidates(rest)) if rest else ()
-        for candidate in self._without[key]:
-            if candidate.source == winner.source:
+        for candidate in self._made(rest):
+            if code_of(candidate.source) == code_of(winner.source):
                 return True
-            if candidate.source in self._reports or parameters(candidate) < parameters(winner):
+            if code_of(candidate.source) in self._reports or parameters(candidate) < parameters(winner):
                 continue
             if not self.judge.holds(candidate, rest, candidate.bindings):
                 continue
-            bindings = self._bind(candidate, [out])
+            bindings = self._bind(candidate, rest, [out])
             return out.task_id in bindings and self.judge.holds(candidate, [out], bindings)
         return None
 
@@ -201,6 +195,22 @@ class _Judged:
     report: Report
     bindings: Mapping[str, Args]
     refits: _Refits = _Refits()
+
+
+@lru_cache(maxsize=512)
+def code_of(source: str) -> str:
+    """The code of a skill without what it says of itself: docstrings and descriptions name the traces that it was made from."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return source
+    documented = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+        elif isinstance(node, ast.Call):
+            node.keywords = [k for k in node.keywords if k.arg != "description"]
+    return ast.dump(tree)
 
 
 def parameters(candidate: Candidate) -> int:

@@ -135,7 +135,8 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
         judge = SandboxJudge(box, judging.budget, judging.profile, judging.seed, judging.salt, judging.min_usable)
         settings = SearchSettings(
             hold_out=request.hold_out, min_usable=judging.min_usable, max_candidates=request.max_candidates,
-            seed=judging.seed or 0, template=request.config.generator.template, sealed=request.generation.uses_model,
+            seed=judging.seed or 0, template=request.config.generator.template,
+            refits=not request.generation.uses_model, sealed=request.generation.uses_model,
         )  # fmt: skip
         yield Crystallization(request.generation.open(), judge, registry, settings, request.config.registry.approve)
 
