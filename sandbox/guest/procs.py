@@ -29,14 +29,15 @@ def read_text(path: str) -> str:
         os.close(fd)
 
 
-def _state(pid: int) -> str:
-    """The one-letter state of a process, empty when it is gone."""
-    return read_text(f"/proc/{pid}/stat").rpartition(")")[2].strip()[:1]
+def _lives(pid: int) -> bool:
+    """Whether any thread of a process still runs. A leader that has ended is a zombie while its other threads go on."""
+    fields = read_text(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return bool(fields) and (fields[0] not in ("Z", "X") or int(fields[17]) > 1)
 
 
 def strangers(keep: Collection[int]) -> list[int]:
     """Live processes that are not the runner's own."""
-    return [pid for pid in pids() if pid not in keep and _state(pid) not in ("", "Z", "X")]
+    return [pid for pid in pids() if pid not in keep and _lives(pid)]
 
 
 def describe(pid: int) -> str:

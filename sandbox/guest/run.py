@@ -168,6 +168,8 @@ class Run:
         }
         pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]
         writers = [w for _, w in pipes]
+        for fd in writers[:2]:
+            os.fchmod(fd, 0o622)  # /dev/stdout and /dev/stderr can be opened by the job, but not read
         control = self._control()
         pid, refused, early = parent.spawn(order, self.parts, [*writers, *([control.fileno()] if control else [])])
         for fd in writers:

@@ -4,7 +4,8 @@ The jobs are data, in ``hostile/*.toml``. Keys of a job: ``skill`` (source; its 
 (commands); what is expected: ``ended`` (any of these; default exited), ``value``, ``any_value`` (some value came),
 ``no_value``, ``noreturn`` and ``raised`` (part of the reason, type), ``stdout``, ``stdout_has``, ``stdout_lacks``,
 ``stdout_bytes_over``, ``leftovers`` (kinds), ``network``, ``findings`` (parts of what the scanner or the protocol found),
-``post`` (path to type), ``empty`` (workspace); ``twice`` and ``later`` as ``memory.toml`` says; ``wall_s`` (default 2).
+``post`` (path to type), ``empty`` (workspace); ``twice`` and ``later`` as ``memory.toml`` says; ``wall_s``;
+``inconclusive``: the sandbox gives up, which closes the gate too.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from sandbox.interface import (
     Returned,
     RunRequest,
     Sandbox,
+    SandboxError,
     Session,
     ShellJob,
     SkillJob,
@@ -66,7 +68,8 @@ class Hostile:
     empty: bool = False
     twice: bool = False
     later: bool = False
-    wall_s: float = 2.0
+    inconclusive: bool = False
+    wall_s: float = 5.0
 
     @classmethod
     def read(cls, raw: dict[str, Any]) -> Hostile:
@@ -76,7 +79,8 @@ class Hostile:
 
     def request(self) -> RunRequest:
         job = SkillJob(self.skill, {}, function="attack") if self.skill else ShellJob(self.shell)
-        return RunRequest(job, BASE, limits=Limits(wall_s=self.wall_s))
+        wall_s = 1.0 if "timeout" in self.ended else self.wall_s
+        return RunRequest(job, BASE, limits=Limits(wall_s=wall_s))
 
 
 BASE = Snapshot({"keep.txt": Entry("file", 0o644, b"precious\n"), "sub/more.txt": Entry("file", 0o600, b"more\n")})
@@ -216,6 +220,11 @@ def check_output(job: Hostile, record: ReplayRecord) -> None:
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
 def test_a_hostile_job_is_found_out_and_harms_nothing(arena: Arena, job: Hostile) -> None:
     """The finding, then the canary, then the containers."""
+    if job.inconclusive:
+        with pytest.raises(SandboxError):
+            arena.session.run(job.request())
+        assert arena.canary() == arena.before
+        return
     record = arena.session.run(job.request())
     check(job, record)
     if job.twice:
