@@ -65,12 +65,12 @@ def one_more(scope: Scope, line: str) -> None:
 def _mkdir(scope: Scope, parsed: Parsed) -> None:
     only(parsed, "mkdir", "-p", "--parents", "-v")
     parents = parsed.has("-p", "--parents")
-    helper = "_mkdir" if parents else "_mkdir:plain"
-    if "_mkdir" in scope.code.helpers:
-        helper = "_mkdir"
-    if helper == "_mkdir":
+    other = "_mkdir" in scope.code.helpers and "_mkdir:plain" not in scope.code.helpers
+    scope.code.helper("_mkdir")
+    if parents:
         scope.code.helpers.discard("_mkdir:plain")
-    scope.code.helper(helper)
+    elif not other:
+        scope.code.helper("_mkdir:plain")
     for_each(scope, parsed.operands, lambda path, listed: scope.count(f"_mkdir({path})"))
     scope.made_dirs.update(bare(w) for w in parsed.operands)
 

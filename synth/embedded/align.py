@@ -7,8 +7,10 @@ import re
 from collections.abc import Sequence
 
 from synth.embedded.antiunify import Mismatch, Program, Template, unify
+from synth.embedded.compiler import with_cursor
+from synth.embedded.meanings import roles
 from synth.embedded.steps import Work
-from synth.embedded.tree import For, Simple, Sub, Var, Word, literal_word
+from synth.embedded.tree import CURSOR, For, Lit, Simple, Sub, Var, Word, literal_word
 
 
 def normal(program: Program) -> Program:
@@ -31,7 +33,7 @@ def _normal(node: object, names: dict[str, str]) -> object:
     if isinstance(node, Simple):
         words = tuple(_normal(w, names) for w in node.words)
         if node.name == "find":
-            words = _with_root(words)  # type: ignore[arg-type]
+            words = _with_cursor(_with_root(words))  # type: ignore[arg-type]
         rest = {"redirects": _normal(node.redirects, names), "assigns": _normal(node.assigns, names)}
         return dataclasses.replace(node, words=words, **rest)  # type: ignore[arg-type]
     if isinstance(node, tuple):
@@ -64,27 +66,88 @@ def clusters(works: Sequence[Work]) -> list[list[Work]]:
 
 def fits(works: Sequence[Work]) -> bool:
     try:
-        unify([normal(w.program) for w in works])
+        template_of([w.program for w in works])
     except Mismatch:
         return False
     return True
 
 
-def template_of(works: Sequence[Work]) -> Template:
-    return unify([normal(w.program) for w in works])
+def template_of(programs: Sequence[Program]) -> Template:
+    return unify([normal(p) for p in programs])
+
+
+def _with_cursor(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """``{}`` of find's commands as a variable, so that what stands around it can be told apart."""
+    return tuple(with_cursor(w, CURSOR) for w in words)
 
 
 # ---------------------------------------------------------------- descriptions
 
 
-def description_slots(descriptions: Sequence[str]) -> list[tuple[str, ...]] | None:
-    """What varies between descriptions of one form: value tuples, one value a description; None for other forms."""
-    rows = [re.findall(r"[\w\-]+|\s+|.", d, re.S) for d in descriptions]
-    if len({len(r) for r in rows}) != 1:
-        return None
-    columns = list(zip(*rows, strict=True))
-    varying = [c for c in columns if len(set(c)) > 1]
-    return list(dict.fromkeys(varying)) if len(varying) <= 6 else None
+_TOKEN = re.compile(r"""\"[^\"]+\"|(?<!\w)'[^']+'(?!\w)|[\w\-./*~@+]*[\w*~]|\s+|.""", re.S)
+
+
+def tokens(description: str) -> list[str]:
+    """Words, quoted texts (without their quotes) and single marks of a description."""
+    found = _TOKEN.findall(" ".join(description.split()))
+    return [t[1:-1] if len(t) > 2 and t[0] in "\"'" and t[0] == t[-1] else t for t in found]
+
+
+def same_form(works: Sequence[Work], like: Work) -> list[Work]:
+    """The works whose descriptions differ from one description in single words only."""
+    row = tokens(like.evidence.description)
+    out = []
+    for w in works:
+        other = tokens(w.evidence.description)
+        if len(other) == len(row) and sum(a != b for a, b in zip(row, other, strict=True)) <= max(3, len(row) // 6):
+            out.append(w)
+    return out
+
+
+def transferred(like: Work, works: Sequence[Work]) -> list[Program] | None:
+    """The program of one trace with the words that its description shares with it exchanged for the other traces' ones.
+
+    None where two values would have to be told apart that are the same here.
+    """
+    rows = [tokens(w.evidence.description) for w in works]
+    own = tokens(like.evidence.description)
+    out: list[Program] = []
+    for row in rows:
+        changes: dict[str, str] = {}
+        for a, b in zip(own, row, strict=True):
+            if a != b and changes.setdefault(a, b) != b:
+                return None
+        for a, b in list(changes.items()):
+            changes.setdefault(a.lower(), b.lower())
+        out.append(substitute(normal(like.program), changes))
+    return out
+
+
+def substitute(program: Program, changes: dict[str, str]) -> Program:
+    """Whole tokens exchanged in the constants of words that are not syntax."""
+    if not changes:
+        return program
+    inner = "|".join(re.escape(k) for k in sorted(changes, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![\w\-])(?:{inner})(?![\w\-])")
+    out = _substituted(program, pattern, changes)
+    assert isinstance(out, tuple)
+    return out
+
+
+def _substituted(node: object, pattern: re.Pattern[str], changes: dict[str, str]) -> object:
+    if isinstance(node, Lit):
+        return Lit(pattern.sub(lambda m: changes[m[0]], node.text))
+    if isinstance(node, Simple):
+        kinds = roles(node.name, node.words[1:])
+        words = [w if k == "syntax" else _substituted(w, pattern, changes) for w, k in zip(node.words[1:], kinds, strict=True)]
+        redirects = _substituted(node.redirects, pattern, changes)
+        return dataclasses.replace(node, words=(*node.words[:1], *words), redirects=redirects)  # type: ignore[arg-type]
+    if isinstance(node, tuple):
+        return tuple(_substituted(x, pattern, changes) for x in node)
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        fields = {f.name: _substituted(getattr(node, f.name), pattern, changes) for f in dataclasses.fields(node)}
+        return dataclasses.replace(node, **fields)
+    return node
 
 
 def matcher(description: str, values: Sequence[str]) -> re.Pattern[str] | None:

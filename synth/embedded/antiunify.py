@@ -88,9 +88,9 @@ class _Unifier:
             raise Mismatch
         outer, self.at = self.at, Place(name, "operand", "")
         changes: dict[str, Any] = {
+            "words": self.words(name, [x.words for x in xs]),
             "redirects": self.node(tuple(x.redirects for x in xs), "operand"),
             "assigns": self.node(tuple(x.assigns for x in xs), "text"),
-            "words": self.words(name, [x.words for x in xs]),
         }
         self.at = outer
         return dataclasses.replace(xs[0], **changes)
@@ -141,7 +141,7 @@ class _Unifier:
                     raise Mismatch
                 part = self.node(tuple(column), role)
                 parts.append(part)  # type: ignore[arg-type]  # node() returns the type that it was given
-        return Word(tuple(parts))
+        return Word(tuple(_tidy(parts)))
 
     def text(self, texts: list[str], role: Role | str) -> list[Part]:
         if len(set(texts)) == 1:
@@ -150,21 +150,40 @@ class _Unifier:
         head, tail = texts[0][:left], texts[0][len(texts[0]) - right :] if right else ""
         middles = [t[left : len(t) - right] for t in texts]
         inner = self.split(middles, role) or [Hole(self.hole(tuple(middles)))]
-        return [*([Lit(head)] if head else []), *inner, *([Lit(tail)] if tail else [])]
+        return _tidy([Lit(head), *inner, Lit(tail)])
 
     def split(self, middles: list[str], role: Role | str) -> list[Part]:
         """Splits the middles of scripts at a delimiter that all of them hold equally often."""
+        if role == "format":
+            return self.at_mark(middles, role, "%0") or self.at_mark(middles, role, "%")
         if role != "script":
             return []
         for mark in "/|,#@:":
-            counts = {m.count(mark) for m in middles}
-            if len(counts) == 1 and counts != {0}:
-                out: list[Part] = []
-                for k, column in enumerate(zip(*(m.split(mark) for m in middles), strict=True)):
-                    out += [Lit(mark)] if k else []
-                    out += [Lit(column[0])] if len(set(column)) == 1 else self.text(list(column), role)
+            if out := self.at_mark(middles, role, mark):
                 return out
         return []
+
+    def at_mark(self, middles: list[str], role: Role | str, mark: str) -> list[Part]:
+        counts = {m.count(mark) for m in middles}
+        if len(counts) != 1 or counts == {0}:
+            return []
+        out: list[Part] = []
+        for k, column in enumerate(zip(*(m.split(mark) for m in middles), strict=True)):
+            out += [Lit(mark)] if k else []
+            out += [Lit(column[0])] if len(set(column)) == 1 else self.text(list(column), role)
+        return out
+
+
+def _tidy(parts: Sequence[Part]) -> list[Part]:
+    """Neighbouring constants joined, empty ones dropped."""
+    out: list[Part] = []
+    for part in parts:
+        last = out[-1] if out else None
+        if isinstance(part, Lit) and isinstance(last, Lit):
+            out[-1] = Lit(last.text + part.text)
+        elif part != Lit(""):
+            out.append(part)
+    return out
 
 
 def _same_tests(rows: list[tuple[Word, ...]]) -> list[tuple[Word, ...]]:
@@ -252,7 +271,7 @@ def _compose(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth:
 
 def _replace(node: object, made: dict[int, list[Part]], number: dict[int, int]) -> object:
     if isinstance(node, Word):
-        return Word(tuple(p for part in node.parts for p in _parts(part, made, number)))
+        return Word(tuple(_tidy([p for part in node.parts for p in _parts(part, made, number)])))
     if isinstance(node, tuple):
         return tuple(_replace(x, made, number) for x in node)
     if dataclasses.is_dataclass(node) and not isinstance(node, type):

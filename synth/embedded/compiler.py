@@ -13,6 +13,7 @@ from synth.embedded.meanings import TABLE, parse_args, xargs_command
 from synth.embedded.scope import Buffer, Content, Scope, content
 from synth.embedded.streams import Data, as_bytes, data, expand, read, simple, stream
 from synth.embedded.tree import (
+    CURSOR,
     Command,
     For,
     Glob,
@@ -30,9 +31,6 @@ from synth.embedded.tree import (
     While,
     Word,
 )
-
-CURSOR = "{}"
-"""Name under which the path of ``find -exec`` and ``xargs -I`` is a variable."""
 
 
 def block(scope: Scope, items: Sequence[Command]) -> None:
@@ -308,6 +306,9 @@ def only_prints(node: Simple) -> bool:
         return not any("i" in (w.literal or "") for w in node.words[1:] if re.fullmatch(r"-\w+|--in-place.*", w.literal or ""))
     if node.name == "sort":
         return not parse_args(TABLE["sort"], node.words[1:]).has("-o")
+    if node.name == "tar" and len(node.words) > 1:
+        mode = node.words[1].literal or ""
+        return "t" in mode.lstrip("-")[:1] or mode == "--list"
     return node.name in TABLE and TABLE[node.name].kind != "change"
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, escaped, quote
 from synth.embedded.compiler import block, sequence, statement, temporaries
+from synth.embedded.finding import UNFINISHED
 from synth.embedded.helpers import HELPERS, closure
 from synth.embedded.scope import Facts, Param, Scope
 from synth.embedded.streams import Data, as_bytes, stream
@@ -72,6 +76,8 @@ def skill_source(name: str, summary: str, params: Sequence[Param], code: Code, r
     for h in helpers:
         modules.update(HELPERS[h].imports)
     body = "\n".join(code.lines)
+    if not {"_put", "_set"} & set(helpers):
+        body = body.replace(f" and {UNFINISHED}", "").replace(f" if {UNFINISHED}", "")
     text = "".join("\n\n" + HELPERS[h].text.strip() + "\n" for h in helpers)
     for module in ("os", "glob", "re", "io", "fnmatch", "hashlib", "shutil", "subprocess"):
         if f"{module}." in body or f"{module}." in text:
@@ -82,7 +88,16 @@ def skill_source(name: str, summary: str, params: Sequence[Param], code: Code, r
     froms = sorted(_IMPORTS[m] for m in modules if m in _IMPORTS)
     head = [f'"""{_doc(summary)}"""', "", "from __future__ import annotations", "", *plain, *froms]
     head += ["", "from skill_api import Query, skill_command" if params else "from skill_api import skill_command", ""]
-    return "\n".join(head) + text + "\n\n" + _function(name, summary, params, body, returns)
+    return formatted("\n".join(head) + text + "\n\n" + _function(name, summary, params, body, returns))
+
+
+def formatted(source: str) -> str:
+    """The source as ``ruff format`` lays it out; as it is where ruff does not run."""
+    ruff = Path(sys.executable).with_name("ruff")
+    command = [str(ruff)] if ruff.is_file() else [sys.executable, "-m", "ruff"]
+    argv = [*command, "format", "--isolated", "--line-length", "110", "-"]
+    done = subprocess.run(argv, input=source.encode(), capture_output=True, check=False)
+    return done.stdout.decode() if done.returncode == 0 else source
 
 
 def _function(name: str, summary: str, params: Sequence[Param], body: str, returns: str) -> str:

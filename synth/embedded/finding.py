@@ -15,6 +15,10 @@ DOT = 'f"./{{p}}"'
 """How find shows what it found below ``.``"""
 
 
+UNFINISHED = f"not p.name.endswith({quote(PART_SUFFIX)})"
+"""Leaves out what a killed run may have left; taken out again where the skill writes no content."""
+
+
 @dataclass(frozen=True, slots=True)
 class Items:
     """Many paths: a Python ``list[Path]`` expression."""
@@ -109,11 +113,16 @@ def glob_items(scope: Scope, word: Word) -> Items:
         condition = ""
     else:
         condition = name_test(scope, "p.name", name)
-    where = scope.path(folder) if folder is not None else (scope.path(literal_word(".")) if scope.cwd else "Path()")
+    here = scope.path_in_root(scope.cwd) if scope.cwd is not None else "Path()"
+    where = scope.path(folder) if folder is not None else here
+    where = f"({where})" if " / " in where else where
     scope.code.need("Path")
     first = name.parts[0] if name.parts else None
     hidden = isinstance(first, Lit) and first.text.startswith(".")
     tests = ([condition] if condition else []) + ([] if hidden else ['not p.name.startswith(".")'])
+    for written in scope.writing:
+        if split_path(written)[0] == folder and not written.has_glob:
+            tests.append(f"p.name != {scope.text(split_path(written)[1])}")
     code = f"sorted(p for p in {where}.iterdir() if {' and '.join(tests)})" if tests else f"sorted({where}.iterdir())"
     return Items(code, "{p}.name" if folder is None and scope.cwd is not None else "str({p})")
 
@@ -394,7 +403,10 @@ def found_items(scope: Scope, found: Found, branch: Branch, writes: bool) -> Ite
     """The list of paths of one branch. ``writes``: files are written later, so unfinished ones are left out."""
     tests = list(branch.tests)
     if writes and not branch.named:
-        tests.append(f"not p.name.endswith({quote(PART_SUFFIX)})")
+        tests.append(UNFINISHED)
+    for written in scope.writing:
+        if not branch.named and found.shown == DOT:
+            tests.append(f"p != {scope.path(written)}")
     source = found.source
     if found.depth_first:
         source = f"reversed(list({source}))"

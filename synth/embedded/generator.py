@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sandbox.interface import Session, Snapshot
-from synth.embedded.align import clusters, matcher, read_values, template_of
+from synth.embedded.align import clusters, matcher, read_values, same_form, template_of, transferred
 from synth.embedded.antiunify import Mismatch, Template, Value
 from synth.embedded.emit_python import compile_program, skill_source
 from synth.embedded.naming import skill_name, summary_of
@@ -46,7 +46,7 @@ class EmbeddedGenerator:
         self._rejected: list[str] = []
 
     def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], template: Form = "skill") -> Iterator[Candidate]:
-        """Yields candidates, simplest first. ``template`` is the same for every form: a skill file."""
+        """Yields candidates, those for most traces first. ``template`` is the same for every form: a skill file."""
         self._why, self._rejected = [], []
         usable = [e for e in evidence if e.success]
         writes = sum(changes_something(e) for e in usable) * 2 > len(usable)
@@ -54,33 +54,28 @@ class EmbeddedGenerator:
         if not works:
             self._why.append("none of the commands could be read as shell text")
             return
+        made = [c for case in cases(works) if (c := self._candidate(pattern, case, works, writes)) is not None]
         seen: set[str] = set()
-        for group in clusters(works):
-            for candidate in self._from_group(pattern, group, works, writes):
-                if candidate.source not in seen:
-                    seen.add(candidate.source)
-                    yield candidate
+        for candidate in sorted(made, key=lambda c: (-len(c.bindings), c.cost)):
+            if candidate.source not in seen:
+                seen.add(candidate.source)
+                yield candidate
 
-    def _from_group(self, pattern: TracePattern, group: list[Work], works: list[Work], writes: bool) -> Iterator[Candidate]:
+    def _candidate(self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool) -> Candidate | None:
+        params = case.params
         try:
-            template = template_of(group)
-        except Mismatch:
-            return
-        params = tuple(make_params(template))
-        case = Case(template, tuple(group), params)
-        try:
-            code = compile_program(template.program, params, facts_of(case), writes)
+            code = compile_program(case.template.program, params, facts_of(case), writes)
         except ShellError as error:
             self._why.append(str(error))
-            return
-        values = [str(v) for p in params for v in p.values if isinstance(v, str)]
-        summary = summary_of([w.evidence.description for w in works], values)
+            return None
+        described = [(w.evidence.description, {p.name: str(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
+        summary = summary_of(described)
         name = skill_name(pattern.task_category, summary)
         source = skill_source(name, summary, params, code, RETURNS_CHANGES if writes else RETURNS_ANSWER)
-        bindings = {w.evidence.task_id: args_of(params, k) for k, w in enumerate(group)}
-        bindings.update(bind_others(case, [w for w in works if w not in group]))
-        notes = tuple(dict.fromkeys(d for w in group for d in w.dropped))
-        yield Candidate(name, source, bindings, summary, self.name, notes, float(len(source)))
+        bindings = {w.evidence.task_id: args_of(params, k) for k, w in enumerate(case.works)}
+        bindings.update(bind_others(case, [w for w in works if w not in case.works]))
+        notes = tuple(dict.fromkeys(d for w in case.works for d in w.dropped))
+        return Candidate(name, source, bindings, summary, self.name, notes, float(len(source)))
 
     def rejected(self, candidate: Candidate, report: Report) -> None:
         self._rejected.append(report.why)
@@ -91,6 +86,28 @@ class EmbeddedGenerator:
         if self._why:
             return f"no candidate could be made: {self._why[0]}"
         return "no candidate could be made from these traces"
+
+
+def cases(works: Sequence[Work]) -> Iterator[Case]:
+    """Templates: from traces of one shape, and from one trace whose description says what varies."""
+    groups = clusters(works)
+    for group in groups:
+        try:
+            template = template_of([w.program for w in group])
+        except Mismatch:
+            continue
+        if len(group) > 1 or len(works) == 1:
+            yield Case(template, tuple(group), tuple(make_params(template)))
+    for group in groups if len(groups) > 1 else []:
+        alike = same_form(works, group[0])
+        programs = transferred(group[0], alike) if len(alike) > 1 else None
+        if programs is None:
+            continue
+        try:
+            template = template_of(programs)
+        except Mismatch:
+            continue
+        yield Case(template, tuple(alike), tuple(make_params(template)))
 
 
 def args_of(params: Sequence[Param], k: int) -> Args:

@@ -221,6 +221,15 @@ def _rmdir(path: Path) -> int:
     return int(there)
 '''
 
+_RUN_IN = '''
+def _run(argv: list[str], data: bytes = b"", accepted: int = 0, folder: str = ".") -> bytes:
+    """Return what one program prints for this input; raise where it fails."""
+    done = subprocess.run(argv, input=data, capture_output=True, check=False, cwd=folder)
+    if not 0 <= done.returncode <= accepted:
+        raise RuntimeError(f"{argv[0]} failed: {os.fsdecode(done.stderr).strip()}")
+    return done.stdout
+'''
+
 _RUN_WITH = '''
 def _run_with(argv: list[str], data: bytes, more: bytes, accepted: int = 0) -> bytes:
     """Return what one program prints for two inputs, the second of them at /dev/fd/3; raise where it fails."""
@@ -255,6 +264,7 @@ HELPERS: Mapping[str, Helper] = {
     "_walk": Helper(_WALK, ("Iterator", "Path")),
     "_glob": Helper(_GLOB, ("fnmatch", "Path")),
     "_run": Helper(_RUN, ("os", "subprocess")),
+    "_run:in": Helper(_RUN_IN, ("os", "subprocess")),
     "_run_with": Helper(_RUN_WITH, ("os", "subprocess")),
     "_put": Helper(_PUT, _PUT_IMPORTS),
     "_set": Helper(_SET, ("hashlib", "os", "Path")),
@@ -287,4 +297,5 @@ def closure(names: set[str]) -> list[str]:
             if need not in seen:
                 seen.add(need)
                 todo.append(need)
-    return [n for n in HELPERS if n in seen]
+    shadowed = {n.partition(":")[0] for n in seen if ":" in n}
+    return [n for n in HELPERS if n in seen and n not in shadowed]

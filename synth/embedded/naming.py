@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 _STOP = frozenset(
     """a an the of in to all any each every with from for and or on at by is are be it this that these those under into below
@@ -22,10 +22,19 @@ def skill_name(category: str, summary: str) -> str:
     return out if out[0].isalpha() else f"skill_{out}"
 
 
-def summary_of(descriptions: Sequence[str], values: Sequence[str]) -> str:
-    """The most general description: the shortest one, values left as they are in quotes."""
-    usable = [d for d in descriptions if d.strip()]
-    if not usable:
-        return "Repeat a recorded task"
-    best = max(usable, key=lambda d: (sum(v not in d for v in values if v), -len(d)))
-    return " ".join(best.split())[:100]
+def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]]) -> str:
+    """The description in which most values are found, with the parameters' names in their place.
+
+    Args:
+        cases: per trace its description and its values by parameter name.
+    """
+    best, found = "Repeat a recorded task", -1
+    for description, values in cases:
+        text, n = " ".join(description.split()), 0
+        for name, value in sorted(values.items(), key=lambda item: -len(item[1])):
+            if value:
+                text, hits = re.subn(rf"(?<!\w){re.escape(value)}(?!\w)", f"<{name}>", text)
+                n += hits > 0
+        if text and (n > found or (n == found and len(text) < len(best))):
+            best, found = text, n
+    return best if len(best) <= 100 else best[:100].rsplit(" ", 1)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from synth.embedded.antiunify import Template, Value
 from synth.embedded.meanings import roles
 from synth.embedded.scope import Param
-from synth.embedded.tree import For, Group, Hole, If, Lit, Many, Pipe, Seq, Simple, Sub, Test, Var, While, Word
+from synth.embedded.tree import CURSOR, For, Group, Hole, If, Lit, Many, Pipe, Seq, Simple, Sub, Test, Var, While, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Context:
     after: str
     last: bool
     """It is in the command's last operand."""
+    cursor_after: bool = False
+    """The path that find found follows."""
 
 
 def contexts(node: object, command: str = "") -> Iterator[tuple[int, Context]]:
@@ -84,7 +87,8 @@ def _word(word: Word, at: Context) -> Iterator[tuple[int, Context]]:
             after = word.parts[k + 1] if k + 1 < len(word.parts) else None
             left = prev.text if isinstance(prev, Lit) else ""
             right = after.text if isinstance(after, Lit) else ""
-            yield part.index, Context(at.command, at.role, at.option, left, right, at.last)
+            cursor = isinstance(after, Var) and after.name == CURSOR
+            yield part.index, Context(at.command, at.role, at.option, left, right, at.last, cursor)
         elif isinstance(part, Var):
             for arg in part.args:
                 yield from _word(arg, at)
@@ -152,11 +156,13 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         if at.command != "sed" and at.before.endswith("^"):
             return ("prefix", "Beginning of the name")
         return ("old", "Text to replace") if at.before in ("s/", "s|", "s#", "s/^") else ("new", "Text to put in its place")
+    if all(isinstance(v, str) and re.fullmatch(r"v?\d+(\.\d+)+[\w.\-]*", v) for v in values):
+        return ("version", "Version, such as 1.2.0")
     if at.role == "format":
         return ("width", "Number of digits") if "%" in at.before else ("prefix", "Beginning of the names, with the directory")
     if (at.command, at.option) in _BY_OPTION:
         return _BY_OPTION[(at.command, at.option)]
-    if at.command in ("mv", "rename") and at.after.startswith("{}"):
+    if at.command in ("mv", "rename") and at.cursor_after:
         return ("prefix", "Text to put in front of the name")
     if at.command == "for" and at.after.startswith("/"):
         return ("folder", "Directory, relative to the workspace")

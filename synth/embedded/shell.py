@@ -84,8 +84,8 @@ class _Reader:
         if kind == "redirected_statement":
             return self.redirected(node)
         if kind == "pipeline":
-            stages = tuple(self.command(n) for n in node.children if n.is_named)
-            return Pipe(stages)
+            parts = [self.command(n) for n in node.children if n.is_named]
+            return Pipe(tuple(s for p in parts for s in (p.stages if isinstance(p, Pipe) else (p,))))
         if kind == "list":
             left, op, right = node.children[0], self.text(node.children[1]), node.children[2]
             first, second = self.sequence([left]), self.sequence([right])

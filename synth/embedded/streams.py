@@ -11,7 +11,7 @@ from synth.embedded.finding import FindReader, Items, found_items, glob_items
 from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args, xargs_command
 from synth.embedded.regexes import pattern_code
 from synth.embedded.scope import Content, Scope, content
-from synth.embedded.tree import Command, Group, Many, Pipe, Redirect, Seq, ShellError, Simple, Sub, Word
+from synth.embedded.tree import CURSOR, Command, Group, Hole, Lit, Many, Pipe, Redirect, Seq, ShellError, Simple, Sub, Var, Word
 from synth.embedded.words import ansi_c
 
 
@@ -71,6 +71,8 @@ def stream(scope: Scope, node: Command, given: Stream | None = None) -> Stream:
         current = given
         for stage in node.stages:
             current = stream(scope, stage, current)
+            if isinstance(current, Items) and current.code.count("[p for p in ") + current.code.count("sorted(") > 1:
+                current = named(scope, current)
         return current if current is not None else data()
     if isinstance(node, Group) and not node.redirects:
         return stream(scope, node.body, given)
@@ -260,6 +262,9 @@ def run_operands(scope: Scope, spec: Spec, argv: list[str], files: Sequence[Word
             words.append(scope.text(f) if scope.cwd is None else f"str({scope.path(f)})")
     full = f"[{', '.join([*argv, quote('--'), *words])}]"
     accepted = f", accepted={spec.no_match}" if spec.no_match else ""
+    if scope.cwd is not None and any("p.name" in w for w in words):
+        accepted += f", folder={scope.text(scope.cwd)}"
+        scope.code.helper("_run:in")
     if len(inputs) == 2:
         return f"{scope.code.helper('_run_with')}({full}, {inputs[0]}, {inputs[1]}{accepted})"
     given_code = inputs[0] if inputs else (as_bytes(scope, given) if given is not None else "")
@@ -383,16 +388,20 @@ def _xargs(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream 
 
 def apply(scope: Scope, words: list[Word], items: Items, one_by_one: bool) -> Stream:
     """A command run on a list of paths, for what it prints."""
-    plain = [w for w in words if w.literal != "{}"]
+    plain = [w for w in words if w.literal != "{}" and not is_cursor(w)]
     name = plain[0].literal or ""
     spec = TABLE.get(name)
-    if spec is None or (spec.kind != "filter") or any("{}" in (w.literal or "") for w in plain):
+    if spec is None or (spec.kind != "filter") or any(isinstance(p, Var) and p.name == CURSOR for w in plain for p in w.parts):
         raise ShellError(f"{name} on a list of paths is not understood")
     if name == "cat" and len(plain) == 1:
         return data(f'b"".join(p.read_bytes() for p in {items.code})')
     if one_by_one and name not in ("md5sum", "sha256sum", "sha1sum"):
         raise ShellError(f"{name} on one path after another is not understood")
     return run_filter(scope, name, spec, plain[1:], None, items)
+
+
+def is_cursor(word: Word) -> bool:
+    return len(word.parts) == 1 and isinstance(part := word.parts[0], Var) and part.name == CURSOR
 
 
 def _sort(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
@@ -442,6 +451,31 @@ def _ls(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | N
     return Items(f'sorted(p for p in {receiver(where)}.iterdir() if not p.name.startswith("."))', "{p}.name")
 
 
+def _jq(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    """A parameter inside a jq program becomes one of its variables."""
+    spec = TABLE["jq"]
+    parsed = parse_args(spec, words)
+    if not parsed.operands or not scope.holes(parsed.operands[0]):
+        return None
+    program, names = "", []
+    for part in parsed.operands[0].parts:
+        if isinstance(part, Hole):
+            names.append(scope.params[part.index].name)
+            program += f"\0{names[-1]}\0"
+        elif isinstance(part, Lit):
+            program += part.text
+    program = re.sub(r'\."\0(\w+)\0"|\.\0(\w+)\0|\["\0(\w+)\0"\]', lambda m: f".[${m[1] or m[2] or m[3]}]", program)
+    program = re.sub(r'"\0(\w+)\0"', lambda m: f"${m[1]}", program)
+    if "\0" in program:
+        raise ShellError("this jq program with a parameter is not understood")
+    argv = [quote("jq"), *option_codes(scope, parsed)]
+    for name in dict.fromkeys(names):
+        argv += [quote("--arg"), quote(name), name]
+    argv.append(quote(program))
+    pieces = [p for f in expand(scope, parsed.operands[1:]) for p in read_all(scope, f)]
+    return data(run_code(scope, spec, argv, content(pieces) if pieces else as_bytes(scope, given)))
+
+
 def _tr(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
     if isinstance(given, Items) and [w.literal for w in words] in (["\\n", "\\0"], ["\\0", "\\n"]):
         return given
@@ -454,5 +488,5 @@ def _name_of(scope: Scope, words: Sequence[Word], given: Stream | None) -> Strea
 
 SPECIAL: dict[str, Special] = {
     "echo": _echo, "printf": _printf, "cat": _cat, "find": _find, "xargs": _xargs, "sort": _sort, "wc": _wc,
-    "grep": _grep, "egrep": _grep, "head": _head, "ls": _ls, "tr": _tr, "basename": _name_of, "dirname": _name_of,
+    "grep": _grep, "egrep": _grep, "head": _head, "ls": _ls, "jq": _jq, "tr": _tr, "basename": _name_of, "dirname": _name_of,
 }  # fmt: skip

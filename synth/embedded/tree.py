@@ -9,6 +9,10 @@ class ShellError(ValueError):
     """Shell text that is not understood; the message says what, for the user."""
 
 
+CURSOR = "{}"
+"""Name under which the path of ``find -exec`` and ``xargs -I`` is a variable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lit:
     text: str
