@@ -5,13 +5,12 @@ Whatever a rule claims, a fix is kept only if the code of every function is the 
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from verifiers.checks.ruff_clean import diagnostics
 from verifiers.conventions import Rule, findings, read, rules_for
 from verifiers.interface import Finding, Profile
+from verifiers.samecode import same_code
 from verifiers.subject import ParseProblem, parse_module, parse_subject
 from verifiers.tools import run_tool, tool_command, written
 
@@ -53,21 +52,6 @@ def fix_source(source: str, profile: Profile = "seed", *, path: str = "skill.py"
             for d in found.get("skill", [])
         ]
     return Fixed(text, tuple(dict.fromkeys(applied)), tuple(remaining))
-
-
-def same_code(before: str, after: str) -> bool:
-    """Whether every function of both texts has the same body, docstrings and layout apart."""
-    old, new = parse_module(before), parse_module(after)
-    if isinstance(old, ParseProblem) or isinstance(new, ParseProblem):
-        return False
-    return list(_bodies(old)) == list(_bodies(new))
-
-
-def _bodies(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
-            yield node.name + "".join(ast.dump(statement) for statement in body)
 
 
 def _conventions(text: str, profile: Profile, applied: list[str]) -> str:

@@ -22,6 +22,7 @@ from verifiers.conventions.suppressions import Suppressions
 from verifiers.conventions.swallowed import SwallowedErrors
 from verifiers.conventions.typed import ReturnType, Typed
 from verifiers.interface import Finding, Fix, Profile, Severity, Subject
+from verifiers.samecode import same_code
 
 RULES: tuple[Rule, ...] = (
     OneCommand(),
@@ -70,6 +71,8 @@ def findings(subject: Subject, extra_imports: frozenset[str] = frozenset()) -> t
 def _of_rule(rule: Rule, module: SkillModule) -> Iterator[Finding]:
     violations = list(rule.violations(module))
     repaired = rule.fix(module) if any(v.fixable for v in violations) else None
+    if repaired is not None and not same_code(module.subject.source, repaired.code):
+        repaired = None  # an edit that would not parse, or touch what runs, is not offered
     for violation in violations:
         soft = violation.severity == "error" and module.profile in rule.soft_in
         severity: Severity = "warning" if soft else violation.severity

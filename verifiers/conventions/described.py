@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import libcst as cst
 
-from verifiers.conventions.model import SkillModule, literal_text, parameters
+from verifiers.conventions.model import SkillModule, literal_text, parameters, with_parameters
 from verifiers.conventions.rule import Rule, Violation, skill
 from verifiers.docstring import parse_docstring
 from verifiers.interface import Example, Profile
@@ -82,12 +82,12 @@ class Described(Rule):
         if function is None or module.profile == "omni" or "Query" not in {v.rpartition(".")[2] for v in module.imports.values()}:
             return None
         notes = _docstring_notes(function)
-        tree = module.tree
-        for param in parameters(function):
-            note = notes.get(param.name.value, "")
-            if note and not _query_description(module, param):
-                tree = cst.ensure_type(tree.deep_replace(param, described(module, param, note)), cst.Module)
-        return None if tree is module.tree else tree
+        changes = {
+            param: described(module, param, note)
+            for param in parameters(function)
+            if (note := notes.get(param.name.value, "")) and not _query_description(module, param)
+        }
+        return with_parameters(module, function, changes) if changes else None
 
 
 def described(module: SkillModule, param: cst.Param, text: str) -> cst.Param:
@@ -128,4 +128,6 @@ def _scaffold(module: SkillModule, param: cst.Param) -> str:
     words = param.name.value.replace("_", " ").strip().capitalize()
     if "Query" not in module.imports or words.lower() in HINTS:
         return ""
-    return cst.ensure_type(module.tree.deep_replace(param, described(module, param, words)), cst.Module).code
+    function = module.function
+    tree = with_parameters(module, function, {param: described(module, param, words)}) if function is not None else None
+    return tree.code if tree is not None else ""

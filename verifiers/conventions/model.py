@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -194,6 +194,22 @@ def parameters(function: cst.FunctionDef) -> list[cst.Param]:
     """Named parameters in order, without ``*args`` and ``**kwargs``."""
     p = function.params
     return [*p.posonly_params, *p.params, *p.kwonly_params]
+
+
+def with_parameters(module: SkillModule, function: cst.FunctionDef, changes: dict[cst.Param, cst.Param]) -> cst.Module | None:
+    """The file with some parameters replaced; None where that would put a required one after an optional one."""
+    p = function.params
+
+    def changed(group: Sequence[cst.Param]) -> list[cst.Param]:
+        return [changes.get(param, param) for param in group]
+
+    try:
+        params = p.with_changes(
+            posonly_params=changed(p.posonly_params), params=changed(p.params), kwonly_params=changed(p.kwonly_params)
+        )
+    except cst.CSTValidationError:
+        return None
+    return cst.ensure_type(module.tree.deep_replace(p, params), cst.Module)
 
 
 def dotted_text(node: cst.CSTNode | None) -> str:

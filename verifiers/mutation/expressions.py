@@ -46,7 +46,7 @@ def comparisons(site: Site) -> Iterator[Edit]:
                 for other in _COMPARE.get(type(target.operator), ()):
                     old = site.text(target.operator).strip()
                     yield site.edit(
-                        "comparison", target.operator, f" {other} ", f"`{old}` became `{other}` in `{site.short(node)}`"
+                        "comparison", target.operator, other, f"`{old}` became `{other}` in `{site.short(node)}`"
                     )
 
 
@@ -107,7 +107,7 @@ def arithmetic(site: Site) -> Iterator[Edit]:
                 yield site.edit("operand-dropped", node, f"({left})", f"`{site.short(node.right)}` dropped from `{shown}`")
                 yield site.edit("operand-dropped", node, f"({right})", f"`{site.short(node.left)}` dropped from `{shown}`")
         elif isinstance(node, cst.AugAssign) and isinstance(node.operator, cst.AddAssign | cst.SubtractAssign | cst.BitOrAssign):
-            yield site.edit("update-replaced", node.operator, " = ", f"`{site.short(node)}` sets instead of updating")
+            yield site.edit("update-replaced", node.operator, "=", f"`{site.short(node)}` sets instead of updating")
         elif isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
             yield site.edit("arithmetic", node, f"({site.text(node.expression)})", f"sign of `{site.short(node)}` dropped")
 
