@@ -69,8 +69,13 @@ class Client:
         """As ``ask``, without blocking the event loop."""
         async with anthropic.AsyncAnthropic(max_retries=0, timeout=self.timeout_s) as sdk:
             attempts = tenacity.AsyncRetrying(**self._policy())
+
+            async def once() -> Message:
+                found: Message = await sdk.messages.create(**_parameters(request))
+                return found
+
             try:
-                message: Message = await attempts(sdk.messages.create, **_parameters(request))
+                message: Message = await attempts(once)
             except (anthropic.AnthropicError, TypeError) as e:
                 raise translated(e) from e
         return _answer(message, attempts.statistics.get("attempt_number", 1) - 1)

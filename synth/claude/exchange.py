@@ -70,7 +70,8 @@ class Tape:
             document["answer"] = asdict(outcome)
         else:
             document["error"] = {"type": type(outcome).__name__, "what": outcome.what}
-        text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=True) + "\n"
+        # Keys stay in the order in which they came: the next request is made from this answer.
+        text = json.dumps(document, indent=1, ensure_ascii=True) + "\n"
         write_atomic(self.folder / f"{request.digest}.json", text.encode())
 
     def find(self, request: Request) -> Answer:

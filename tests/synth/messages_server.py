@@ -1,0 +1,117 @@
+"""A local server that speaks the Messages API: scripted answers, and every way in which the real one fails."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server does with one request."""
+
+    status: int = 200
+    body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+    cut: bool = False
+    """Close the connection without an answer."""
+
+
+def message(content: Sequence[Mapping[str, Any]], stop_reason: str = "tool_use", **usage: int) -> Reply:
+    """A whole message of the Messages API."""
+    unused = {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    counted = {"input_tokens": 1000, "output_tokens": 200, **unused, **usage}
+    body = {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": list(content),
+        "stop_reason": stop_reason, "stop_sequence": None, "usage": counted,
+    }  # fmt: skip
+    return Reply(200, body)
+
+
+def tool_use(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """One tool call, as a content block."""
+    return {"type": "tool_use", "id": "toolu_1", "name": name, "input": dict(fields)}
+
+
+def proposal(code: str, bindings: Mapping[str, Mapping[str, Any]], name: str = "do_it", description: str = "Does it.") -> Reply:
+    """A proposed skill."""
+    rows = [{"task_id": task_id, "args": dict(args)} for task_id, args in bindings.items()]
+    fields = {"name": name, "description": description, "code": code, "bindings": rows}
+    return message([tool_use("propose_skill", fields)])
+
+
+def error(status: int, kind: str, **headers: str) -> Reply:
+    """An error of the API."""
+    body = {"type": "error", "error": {"type": kind, "message": "scripted"}, "request_id": "req_1"}
+    return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+class MessagesServer:
+    """Answers with the script, one reply a request, in order; the last one for ever. Use as a context manager."""
+
+    def __init__(self, *script: Reply) -> None:
+        self.script = list(script)
+        self.requests: list[dict[str, Any]] = []
+        self.times: list[float] = []
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> MessagesServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def next(self, request: dict[str, Any]) -> Reply:
+        with self._lock:
+            self.requests.append(request)
+            self.times.append(time.monotonic())
+            return self.script.pop(0) if len(self.script) > 1 else self.script[0]
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length", "0")))
+                asked = {"path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()}, "body": json.loads(body)}
+                reply = owner.next(asked)
+                time.sleep(reply.delay_s)
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    self._answer(reply)
+
+            def _answer(self, reply: Reply) -> None:
+                if reply.cut:
+                    self.close_connection = True
+                    self.connection.close()
+                    return
+                data = json.dumps(reply.body).encode()
+                self.send_response(reply.status)
+                for name, value in {"content-type": "application/json", **reply.headers}.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        return Handler
