@@ -197,8 +197,8 @@ def string_list(value: object, field: str, where: str) -> tuple[str, ...]:
     for index, item in enumerate(value):
         if not isinstance(item, str):
             raise wrong(f"{field}[{index}]", "a string", item, where)
-        if field == "commands" and "\0" in item:
-            raise EvidenceError(f"field 'commands[{index}]': a NUL character cannot be part of a command", "", where)
+        if field == "commands" and ("\0" in item or not _is_bytes(item)):
+            raise EvidenceError(f"field 'commands[{index}]': holds a character that no command can hold", "", where)
     return tuple(value)
 
 
@@ -250,9 +250,22 @@ def snapshot_of(record: Record, field: str, where: str) -> Snapshot | None:
     if value is None:
         return None
     try:
-        return Snapshot.from_json(value, field)
+        found = Snapshot.from_json(value, field)
     except ValueError as e:
         raise EvidenceError(f"field {e}", "", where) from e
+    for path, entry in found.items():
+        if not _is_bytes(path) or not _is_bytes(entry.target):
+            raise EvidenceError(f"field {field}[{path!r}]: holds a character that no file name can hold", "", where)
+    return found
+
+
+def _is_bytes(value: str) -> bool:
+    """Whether text stands for bytes: UTF-8, or bytes that are none as the surrogates that Python makes of them."""
+    try:
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_times(record: Record, where: str) -> None:

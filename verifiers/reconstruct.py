@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 
 from sandbox.interface import ROOT, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings, effects
 from verifiers.interface import Evidence
-from verifiers.reconstruction.clues import clues, operands
+from verifiers.reconstruction.clues import clues, operands, writes
 from verifiers.reconstruction.compare import Gap, Step, gap
 from verifiers.reconstruction.repairs import Guess, clean, guesses, sentinel
 
 BUDGET = 120
 """Replays that the search for one trace may take; minimising comes on top (one for each path)."""
+_IDLE = "its outputs do not tell what was there: on every base that they suggest, its commands change nothing"
 _WIDTH = 24
 """Guesses tried for one base."""
 
@@ -62,8 +63,8 @@ def accept(evidence: Evidence, hypothesis: Hypothesis, session: Session) -> Evid
     if record.ended != "exited":
         return f"on the reconstructed base its commands do not end ({record.ended})"
     base, record = _minimal(evidence, hypothesis.base, record, session)
-    if not any(o.strip() for o in evidence.outputs) and not effects(base, _tree(record)):
-        return "its commands print nothing and change nothing on any base that they suggest"
+    if _idle(evidence, base, record):
+        return _IDLE
     codes = tuple(s.exit_code if s.exit_code is not None else 128 + (s.signal or 0) for s in record.steps)
     metadata = {**evidence.metadata, "reconstructed": True, "reconstruction": list(hypothesis.notes)}
     others = [b.to_json() for b in _alternatives(evidence, base, record, session)]
@@ -84,7 +85,7 @@ def rebuild(evidence: Evidence, session: Session, budget: int = BUDGET) -> Evide
     if not evidence.commands:
         return "the recording has no commands"
     found, nearest = _search(evidence, session, budget)
-    why = f"no base gives back the recorded outputs: {nearest}"
+    why = nearest if nearest == _IDLE else f"no base gives back the recorded outputs: {nearest}"
     for hypothesis in found:
         answer = accept(evidence, hypothesis, session)
         if not isinstance(answer, str):
@@ -127,19 +128,20 @@ def _search(evidence: Evidence, session: Session, budget: int) -> tuple[list[Hyp
             node = _Node(guess.base, (*notes, guess.why) if guess.why else notes, gap(evidence, record))
             rank = (node.gap.lines, node.gap.order, _poverty(node.base, record))
             heapq.heappush(queue, (*rank, next(number), node))
-            if not node.gap.lines and record.ended == "exited":
+            if not node.gap.lines and record.ended == "exited" and not _idle(evidence, guess.base, record):
                 matches.append((node.gap.order, rank[2], Hypothesis(node.base, node.notes)))
 
     run(start, ())
     while queue and len(seen) < budget:
-        lines, order, _, _, node = heapq.heappop(queue)
+        lines, _, _, _, node = heapq.heappop(queue)
         if matches and lines:
             break
-        if lines == 0 and (order == 0 or not node.gap.steps):
-            if order == 0:
-                break
+        if lines == 0 and matches:
+            break
+        if lines == 0:
+            nearest = _IDLE
             continue
-        nearest = _difference(node.gap)
+        nearest = nearest if nearest == _IDLE else _difference(node.gap)
         run(guesses(evidence, known, node.base, node.gap)[:_WIDTH], node.notes)
     matches.sort(key=lambda m: m[:2])
     return [h for _, _, h in matches[:3]], nearest
@@ -148,6 +150,12 @@ def _search(evidence: Evidence, session: Session, budget: int) -> tuple[list[Hyp
 def _poverty(base: Snapshot, record: ReplayRecord) -> int:
     """0 for a base on which the commands have an effect, 1 for one on which they have none: the first tells more."""
     return 0 if effects(base, _tree(record)) else 1
+
+
+def _idle(evidence: Evidence, base: Snapshot, record: ReplayRecord) -> bool:
+    """Whether commands that write, or print nothing at all, leave this base as it is: then it shows nothing of the task."""
+    silent = not any(o.strip() for o in evidence.outputs)
+    return (silent or writes(evidence)) and not effects(base, _tree(record))
 
 
 def _request(evidence: Evidence, base: Snapshot) -> RunRequest:

@@ -13,6 +13,10 @@ from sandbox.interface import JsonValue
 from verifiers.interface import Evidence
 from verifiers.words import Word, expand_braces, parse_script
 
+_WRITERS = frozenset(
+    {"mv", "cp", "rm", "rmdir", "mkdir", "touch", "chmod", "ln", "tee", "rename", "split", "gzip", "gunzip", "bzip2", "xz", "zip",
+     "unzip", "install", "truncate", "dd", "patch", "unlink", "mkfifo", "rsync", "dos2unix", "unix2dos", "sponge", "csplit"}
+)  # fmt: skip
 _GLOB = re.compile(r"[*?\[]")
 _COUNTED = re.compile(r"\s*(\d+)\s+(\S.*)")
 _COUNTED_AFTER = re.compile(r"([^:]+):(\d+)")
@@ -93,6 +97,18 @@ def _searched(words: list[Word]) -> Iterator[str]:
             text = found[1]
         if re.fullmatch(r"[\w .,:@=-]+", text):
             yield text
+
+
+def writes(evidence: Evidence) -> bool:
+    """Whether the commands' text says that they change files: a known writer, ``sed -i``, a redirection into a file."""
+    for word in parse_script(evidence.commands).words:
+        target = word.slot == ">" and word.text != "/dev/null" and not word.text.isdigit()
+        in_place = word.program == "sed" and re.fullmatch(r"-\w*i.*|--in-place.*", word.text)
+        deletes = word.program == "find" and word.text == "-delete"
+        hosted = word.slot in ("-exec", "-execdir", "#0") and word.program in ("find", "xargs")
+        if target or in_place or deletes or ((word.slot == "name" or hosted) and word.text in _WRITERS):
+            return True
+    return False
 
 
 def words_of_step(evidence: Evidence, step: int) -> list[Word]:

@@ -15,6 +15,7 @@ from verifiers.reconstruction.compare import Gap, Step
 MAX_FILES = 40
 """Files that one guess creates at most."""
 MAX_LINES = 20_000
+_DIR = Entry("dir", 0o755)
 _QUOTED_PATH = re.compile(r"['‘]([^'’]+)['’]")
 _NEEDS_PARENT = re.compile(r"touch: |mkdir: |cannot create|cannot move .* to |failed to create")
 _NUMBER = re.compile(r"\d+")
@@ -53,35 +54,40 @@ def guesses(evidence: Evidence, known: Clues, base: Snapshot, gap: Gap) -> list[
 def clean(path: str, cwd: str = ".") -> str | None:
     """A path relative to the workspace, or None if it leads outside or is the workspace itself."""
     joined = posixpath.normpath(posixpath.join(cwd, path))
-    if (
-        joined.startswith(("/", ".."))
-        or joined == ROOT
-        or "\0" in joined
-        or any(len(p.encode(errors="replace")) > 255 for p in joined.split("/"))
-    ):
+    if joined.startswith(("/", "..")) or joined == ROOT or "\0" in joined:
         return None
-    return joined
+    if any(len(as_bytes(p)) > 255 for p in joined.split("/")):
+        return None
+    return joined if as_bytes(joined).decode("utf-8", "surrogateescape") == joined else None
 
 
 def with_paths(base: Snapshot, new: Mapping[str, Entry]) -> Snapshot | None:
-    """The base with entries set; parents that were files become directories. None if a path runs below one of the new files."""
-    changes: dict[str, Entry | None] = {}
-    for path, entry in new.items():
+    """The base with entries set; files in the way of new directories become directories. None if a path runs below a new file."""
+    changes: dict[str, Entry | None] = dict(new)
+    for path in new:
         parent = posixpath.dirname(path)
         while parent:
-            if parent in new and new[parent].type != "dir":
+            if new.get(parent, _DIR).type != "dir":
                 return None
-            if parent in base and base[parent].type != "dir":
-                changes[parent] = Entry("dir", 0o755)
+            if parent in base and parent not in new and base[parent].type != "dir":
+                changes[parent] = _DIR
             parent = posixpath.dirname(parent)
-        changes[path] = entry
-    return base.replace(changes)
+    made = base.replace(changes)
+    return made if all(made.get(posixpath.dirname(p), _DIR).type == "dir" for p in made) else None
+
+
+def as_bytes(text: str) -> bytes:
+    """Text as file content; what is neither UTF-8 nor an escaped byte becomes a question mark."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
 
 
 def sentinel(path: str) -> Entry:
     """A file whose content nothing shows: a few lines that name it, so that mixing up files is noticed."""
     stem = posixpath.basename(path)
-    return Entry("file", 0o644, f"{stem} one\nsecond line of {stem}\n3 last\n".encode("utf-8", "surrogateescape"))
+    return Entry("file", 0o644, as_bytes(f"{stem} one\nsecond line of {stem}\n3 last\n"))
 
 
 def _lines(count: int, words: tuple[str, ...] = ()) -> bytes:
@@ -233,13 +239,13 @@ def _contents(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> I
         parts = [(recorded, "")] if text.strip() == recorded.strip() else [(recorded, ""), (text, "what is missing of ")]
         options = [(c, part + how) for given, part in parts for c, how in _content_guesses(evidence, known, step.index, given)]
         for content, how in options:
-            new = with_paths(base, {path: Entry("file", mode, content.encode("utf-8", "surrogateescape"))})
+            new = with_paths(base, {path: Entry("file", mode, as_bytes(content))})
             if new is not None:
                 yield Guess(new, f"{path} holds {how} of step {step.index + 1}")
     many = {p: "" for p in files if p in base}
     if len(many) > 1:  # all but the first of several inputs empty
         first, *rest = many
-        entries = {first: Entry("file", 0o644, recorded.encode("utf-8", "surrogateescape")), **{p: Entry("file") for p in rest}}
+        entries = {first: Entry("file", 0o644, as_bytes(recorded)), **{p: Entry("file") for p in rest}}
         yield Guess(base.replace(entries), f"{first} holds the output of step {step.index + 1}, the others nothing")
 
 
@@ -304,7 +310,7 @@ def _matches(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> It
         for place in _directories(evidence, known, step):
             for pattern in known.globs[:3]:
                 path = clean(posixpath.join(place, matching_name(posixpath.basename(pattern), 1)), step.cwd)
-                new = with_paths(base, {path: Entry("file", 0o644, text.encode("utf-8", "surrogateescape"))}) if path else None
+                new = with_paths(base, {path: Entry("file", 0o644, as_bytes(text))}) if path else None
                 if new is not None:
                     yield Guess(new, f"{path} holds the output of step {step.index + 1}")
 
