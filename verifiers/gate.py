@@ -64,6 +64,8 @@ class GateResult:
     notes: tuple[str, ...] = ()
     """Waivers that were not needed, or name no skill."""
     policy: Policy = field(default_factory=Policy)
+    unchanged: int = 0
+    """Skills that did not change since the revision and were not looked at."""
 
     @property
     def reports(self) -> tuple[Report, ...]:
@@ -78,7 +80,7 @@ class GateResult:
     @property
     def exit_code(self) -> int:
         """0 pass, 1 fail, 3 inconclusive, 4 nothing to verify."""
-        if not self.rows and not self.failures:
+        if not self.rows and not self.failures and not self.unchanged:
             return NothingToVerify.exit_code
         return exit_code(self.verdict)
 
@@ -95,13 +97,19 @@ def judge(
     today: date,
     facts: Facts | None = None,
     failures: Iterable[Failure] = (),
+    unchanged: int = 0,
 ) -> GateResult:
-    """Returns the gate's verdict: the worst of all skills' verdicts under the policy; INCONCLUSIVE for no skill at all."""
+    """Returns the gate's verdict: the worst of all skills' verdicts under the policy; INCONCLUSIVE for no skill at all.
+
+    Args:
+        unchanged: skills that --since left out. If there are only those, nothing was to be judged, and the gate is open.
+    """
     rules, known = policy or Policy(), facts or Facts()
     rows = tuple(_row(report, rules, today, known) for report in reports)
     broken = tuple(failures)
-    verdict = merge([row.verdict for row in rows] + [f.verdict for f in broken])
-    return GateResult(verdict, rows, broken, tuple(_notes(rows, rules, today)), rules)
+    verdicts = [row.verdict for row in rows] + [f.verdict for f in broken]
+    notes = list(_notes(rows, rules, today, unchanged))
+    return GateResult(merge(verdicts or [Verdict.PASS] * unchanged), rows, broken, tuple(notes), rules, unchanged)
 
 
 def failure(path: str, error: AssayError) -> Failure:
@@ -238,13 +246,15 @@ def _does(capability: str) -> str:
     )
 
 
-def _notes(rows: Sequence[Row], policy: Policy, today: date) -> Iterator[str]:
+def _notes(rows: Sequence[Row], policy: Policy, today: date, unchanged: int) -> Iterator[str]:
+    if unchanged:
+        yield f"{unchanged} skill{'' if unchanged == 1 else 's'} did not change and were not looked at"
     used = {w for row in rows for w in row.waived}
     names = {n for row in rows for n in (row.report.name, row.report.path)}
     for waiver in policy.waivers:
-        if waiver.skill not in names:
+        if waiver.skill not in names and not unchanged:
             yield f"the waiver for {waiver.skill} / {waiver.check} names no skill that was verified"
-        elif waiver not in used and not waiver.expired(today):
+        elif waiver.skill in names and waiver not in used and not waiver.expired(today):
             yield f"the waiver for {waiver.skill} / {waiver.check} is no longer needed"
 
 

@@ -33,7 +33,8 @@ def _joined(blocks: list[str]) -> list[str]:
     """Lines that stand alone are kept together, blocks of several lines apart."""
     out: list[str] = []
     for several, group in itertools.groupby(blocks, key=lambda block: "\n" in block):
-        out.extend(group if several else ["\n".join(group)])
+        members = list(group)
+        out.extend(members if several else ["\n".join(members)])
     return out
 
 

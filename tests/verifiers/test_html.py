@@ -1,0 +1,205 @@
+"""The HTML page: whole, self-contained, safe; and looked at by a browser where there is one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from dataclasses import replace
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verifiers.formats import render
+from verifiers.formats.html_page import side_by_side
+from verifiers.formats.json_report import report_from_json
+from verifiers.interface import Report
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "reports"
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+BROWSER = next((p for n in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(n))), None)
+
+
+def load(name: str) -> Report:
+    return report_from_json(json.loads((GOLDEN / f"{name}.json").read_text()))
+
+
+REPORTS = [load(name) for name in ("passing", "failing", "inconclusive", "partial")]
+
+
+def page(reports: list[Report]) -> str:
+    return render(reports, "html", titles={}, sources={}, seconds=3.1)
+
+
+class Reader(HTMLParser):
+    """Checks nesting and gathers what tests ask for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text.append(data)
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def test_is_whole_and_self_contained() -> None:
+    """Well nested, nothing to load, no script; the policy says so too."""
+    reader = read(page(REPORTS))
+    assert not [t for t, _ in reader.tags if t in ("script", "iframe", "object", "embed", "img", "form")]
+    urls = [v for _, a in reader.tags for k, v in a.items() if k in ("href", "src", "action", "srcset")]
+    assert all(u is not None and (u.startswith("#") or u == "data:,") for u in urls)
+    assert not re.search(r"url\(|@import|https?:", page(REPORTS))
+    (policy,) = [a["content"] for t, a in reader.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+
+
+def test_links_lead_somewhere() -> None:
+    """Each overview row leads to its section; ids are unique."""
+    reader = read(page(REPORTS))
+    ids = [a["id"] for _, a in reader.tags if "id" in a]
+    assert len(ids) == len(set(ids)) == len(REPORTS)
+    assert [a["href"] for t, a in reader.tags if t == "a"] == [f"#{i}" for i in ids]
+
+
+def test_holds_the_parts() -> None:
+    """Score with its parts, crash strip, survivors, sides, reproduce lines, unusable traces, bindings."""
+    text = " ".join(" ".join(read(page(REPORTS)).text).split())
+    for part in (
+        "0.676", "estimate 0.896", "0.85 adequacy", "killed before call 2, create /ws/logs/app.log: does not converge",
+        "in the middle of call 3", "changed.append(...) removed", "created logs/app.1732.log (812 bytes)",
+        "assay replay drafts/rotate_logs --trace rotate-03 --check idempotent-replay", "its commands need the network",
+        '{"new_ext": "txt", "old_ext": "html"}', "no score: only a full PASS has one", "counts a file twice",
+    ):  # fmt: skip
+        assert part in text, part
+
+
+def test_passed_skills_are_folded() -> None:
+    """Among several, only what needs attention is open; a single one is open."""
+    folds = [("open" in a) for t, a in read(page(REPORTS)).tags if t == "details"]
+    assert folds == [False, True, True, False]
+    assert [("open" in a) for t, a in read(page(REPORTS[:1])).tags if t == "details"] == [True]
+
+
+def test_same_reports_same_bytes() -> None:
+    """No clock and no random id is in it."""
+    assert page(REPORTS) == page(REPORTS)
+
+
+@given(st.text(max_size=40))
+def test_foreign_text_stays_text(text: str) -> None:
+    """Whatever a skill is called, the page's structure does not change."""
+    reader = read(page([replace(REPORTS[1], name=text, path=text)]))
+    assert [t for t, _ in reader.tags] == [t for t, _ in read(page([REPORTS[1]])).tags]
+
+
+@given(st.text(alphabet="ab\n", max_size=20), st.text(alphabet="ab\n", max_size=20))
+def test_sides_show_every_line(expected: str, observed: str) -> None:
+    """Both sides are whole; what is equal is unmarked on both, in the same number of lines."""
+    left, right = side_by_side(expected, observed)
+    if expected or observed:
+        assert [line.text for line in left] == (expected.splitlines() or ["nothing"])
+        assert [line.text for line in right] == (observed.splitlines() or ["nothing"])
+        assert sum(line.kind == "same" for line in left) == sum(line.kind == "same" for line in right)
+
+
+# ---------------------------------------------------------------- in a browser
+
+
+def browse(tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    assert BROWSER is not None
+    command = [
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+        "--enable-logging=stderr", "--v=0", f"--user-data-dir={tmp_path / 'profile'}", *options,
+    ]  # fmt: skip
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+
+def pixels(file: Path) -> tuple[int, int, list[bytes]]:
+    """Width, height and raw RGB(A) rows of a PNG as Chromium writes it (8 bits, not interlaced)."""
+    data, at, body = file.read_bytes(), 8, b""
+    width, height, _, kind = struct.unpack(">IIBB", data[16:26])
+    while at < len(data):
+        (size,) = struct.unpack(">I", data[at : at + 4])
+        if data[at + 4 : at + 8] == b"IDAT":
+            body += data[at + 8 : at + 8 + size]
+        at += size + 12
+    per = 4 if kind == 6 else 3
+    raw, stride = zlib.decompress(body), width * per
+    out, before = [], bytearray(stride)
+    for y in range(height):
+        filter, row = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1 : (y + 1) * (stride + 1)])
+        _unfilter(filter, row, before, per)
+        out.append(bytes(row))
+        before = row
+    return width, height, out
+
+
+def _unfilter(filter: int, row: bytearray, before: bytearray, per: int) -> None:
+    for i in range(len(row)):
+        a, b, c = (row[i - per] if i >= per else 0), before[i], (before[i - per] if i >= per else 0)
+        if filter == 1:
+            row[i] = (row[i] + a) & 255
+        elif filter == 2:
+            row[i] = (row[i] + b) & 255
+        elif filter == 3:
+            row[i] = (row[i] + (a + b) // 2) & 255
+        elif filter == 4:
+            p = a + b - c
+            near = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            row[i] = (row[i] + near) & 255
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (360, False), (360, True)])
+def test_in_chromium(tmp_path: Path, width: int, dark: bool) -> None:
+    """Light and dark, wide and as narrow as a phone: no console error, nothing wider than the window, the right colours."""
+    if BROWSER is None:
+        assert not os.environ.get("ASSAY_BROWSER_TESTS"), "ASSAY_BROWSER_TESTS is set and no Chromium is installed"
+        return  # the structure is tested above; a look in a browser needs one
+    file = tmp_path / "report.html"
+    # Chromium's window is never narrower than 500 pixels, a frame can be; it is measured from outside, as the page has no script.
+    measure = "onload = () => { document.title = f.contentDocument.documentElement.scrollWidth + ' ' + f.clientWidth }"
+    frame = f'<iframe id="f" style="width:{width}px;height:900px;border:0" srcdoc="{escape(page(REPORTS))}"></iframe>'
+    file.write_text(f'<!doctype html><title></title><body style="margin:0">{frame}<script>{measure}</script>')
+    scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
+    size = f"--window-size={max(width, 500)},900"
+    dumped = browse(tmp_path, *scheme, size, "--dump-dom", file.as_uri())
+    found = re.search(r"<title>(\d+) (\d+)</title>", dumped.stdout)
+    assert found is not None
+    assert int(found.group(1)) <= int(found.group(2)) == width
+    picture = tmp_path / "picture.png"
+    done = browse(tmp_path, *scheme, size, f"--screenshot={picture}", file.as_uri())
+    assert "CONSOLE" not in done.stderr + dumped.stderr
+    shown, _, rows = pixels(picture)
+    assert shown == max(width, 500)
+    assert (sum(rows[5][:3]) < 200) == dark
+    assert len({row[i : i + 3] for row in rows[::7] for i in range(0, len(row), 4 * 13)}) > 20

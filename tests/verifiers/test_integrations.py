@@ -1,0 +1,78 @@
+"""The files that other tools read: pre-commit's hooks and the reusable workflow."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+ROOT = Path(__file__).parent.parent.parent
+WORKFLOW = ROOT / ".github" / "workflows" / "assay-gate.yml"
+HOOKS = ROOT / ".pre-commit-hooks.yaml"
+HOOK_KEYS = {
+    "id", "name", "entry", "language", "files", "exclude", "types", "types_or", "exclude_types", "args", "always_run",
+    "fail_fast", "pass_filenames", "description", "language_version", "log_file", "require_serial", "stages", "verbose",
+    "alias", "minimum_pre_commit_version",
+}  # fmt: skip
+
+
+def workflow() -> dict[Any, Any]:
+    # YAML 1.1 reads the key `on` as true; GitHub does not.
+    data: dict[Any, Any] = yaml.safe_load(WORKFLOW.read_text())
+    return {("on" if key is True else key): value for key, value in data.items()}
+
+
+def steps() -> list[dict[str, Any]]:
+    return list(workflow()["jobs"]["gate"]["steps"])
+
+
+def test_workflow_keeps_the_schema() -> None:
+    """The published schema of workflow files accepts it."""
+    schema = json.loads((ROOT / "fixtures" / "schemas" / "github-workflow.json").read_text())
+    jsonschema.Draft7Validator(schema).validate(workflow())
+
+
+def test_workflow_scripts_are_shell() -> None:
+    """Every script parses as bash."""
+    for step in steps():
+        if "run" in step:
+            subprocess.run(["bash", "-n", "-c", step["run"]], check=True)
+
+
+def test_workflow_scripts_hold_no_expressions() -> None:
+    """Inputs reach scripts through the environment: text of a caller is never part of a script."""
+    assert not [s["run"] for s in steps() if "${{" in s.get("run", "")]
+
+
+def test_workflow_inputs_exist() -> None:
+    """Every input that is used is declared, and every declared one is used."""
+    text = WORKFLOW.read_text()
+    called = workflow()["on"]["workflow_call"]
+    assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(called["inputs"])
+    assert set(re.findall(r"secrets\.([\w-]+)", text)) == set(called["secrets"])
+
+
+def test_hooks_have_known_keys_only() -> None:
+    """pre-commit ignores unknown keys with a warning; required ones are there."""
+    hooks = yaml.safe_load(HOOKS.read_text())
+    assert [h["id"] for h in hooks] == ["assay-static", "assay-gate"]
+    for hook in hooks:
+        assert set(hook) <= HOOK_KEYS
+        assert {"id", "name", "entry", "language"} <= set(hook)
+
+
+def test_hooks_start_on_what_belongs_to_a_skill() -> None:
+    """Skills, evidence and bindings start them; other files do not. Commits never wait for a sandbox."""
+    static, gate = yaml.safe_load(HOOKS.read_text())
+    for hook in (static, gate):
+        names = ("a/skill.py", "a/evidence.jsonl", "x.bindings.json", "README.md", "my.json")
+        wanted = [name for name in names if re.search(hook["files"], name)]
+        assert wanted == ["a/skill.py", "a/evidence.jsonl", "x.bindings.json"]
+    assert "--static" in static["entry"]
+    assert "pre-commit" in static["stages"]
+    assert "pre-commit" not in gate["stages"]

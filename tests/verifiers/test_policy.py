@@ -1,0 +1,137 @@
+"""The policy file."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verifiers.interface import ConfigError
+from verifiers.policy import Policy, Waiver, load_policy, policy_from_data
+
+FULL = """\
+required: [mutants-killed]
+minimum_score: 0.5
+min_usable: 4
+waivers:
+  - skill: rotate_logs
+    check: deterministic-replay
+    reason: writes the date into the name, ticket 12
+    expires: 2027-01-31
+evidence: pinned
+approval: required
+forbid: [follows-outside-paths, deletes]
+seed_salt: {env: ASSAY_SALT}
+cache: trusted
+torn_writes: fail
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "policy.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_everything(tmp_path: Path) -> None:
+    """Every key arrives."""
+    policy = load_policy(write(tmp_path, FULL), {"ASSAY_SALT": "pepper"})
+    waiver = Waiver("rotate_logs", "deterministic-replay", "writes the date into the name, ticket 12", date(2027, 1, 31))
+    assert policy == Policy(
+        required=("mutants-killed",), minimum_score=0.5, min_usable=4, waivers=(waiver,), evidence="pinned", approval=True,
+        forbid=("follows-outside-paths", "deletes"), seed_salt="pepper", cache="trusted", torn_writes="fail",
+    )  # fmt: skip
+
+
+def test_empty_is_the_default(tmp_path: Path) -> None:
+    """An empty file asks for what no file asks for."""
+    assert load_policy(write(tmp_path, "# nothing yet\n")) == Policy()
+
+
+def test_the_salt_is_never_shown() -> None:
+    """Neither a repr nor a digest of full length gives the secret away."""
+    policy = Policy(seed_salt="pepper")
+    assert "pepper" not in repr(policy)
+    assert len(policy.salt_digest) == 16
+    assert Policy().salt_digest == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("minimun_score: 1", "unknown key 'minimun_score' (did you mean minimum_score?)"),
+        ("minimum_score: high", "minimum_score: 'high' is not a number between 0 and 1"),
+        ("minimum_score: 1.5", "not a number between 0 and 1"),
+        ("min_usable: 0", "min_usable: 0 is not a count of at least 1"),
+        ("min_usable: true", "not a count"),
+        ("required: ruff-clean", "required: expected a list, found str"),
+        ("required: [1]", "required[0]: expected text"),
+        ("waivers: [{skill: a, check: b, reason: c}]", "waivers[0]: has no expires"),
+        ("waivers: [{skill: a, check: b, reason: ' ', expires: 2027-01-01}]", "waivers[0]: reason: expected text"),
+        ("waivers: [{skill: a, check: b, reason: c, expires: soon}]", "'soon' is not a date"),
+        ("waivers: [{skill: a, check: b, reason: c, expires: '2027-02-30'}]", "not a day of the calendar"),
+        ("waivers: [{skill: a, check: b, reason: c, expires: 2027-01-01, until: x}]", "unknown key 'until'"),
+        ("evidence: signed", "evidence: 'signed' is not one of any, pinned"),
+        ("forbid: [delete]", "no capability 'delete' (did you mean deletes?)"),
+        ("seed_salt: {env: NOT_SET}", "the environment variable NOT_SET is not set"),
+        ("seed_salt: 3", "expected keys and values"),
+        ("- a", "expected keys and values, found list"),
+        ("a: [", "policy.yaml:2: is not YAML"),
+        ("a: b: c", "policy.yaml:1: is not YAML"),
+        ("x: !!python/object:os.system a", "is not YAML"),
+        ("approval: maybe", "approval: 'maybe' is not one of required, none"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, part: str) -> None:
+    """One clear error that names file, key and value."""
+    file = write(tmp_path, text + "\n")
+    with pytest.raises(ConfigError) as caught:
+        load_policy(file, {})
+    assert part in caught.value.diagnostics()
+    assert str(file) in caught.value.diagnostics()
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    """No file, or no text: a ConfigError too."""
+    with pytest.raises(ConfigError, match="No such file"):
+        load_policy(tmp_path / "none.yaml")
+    (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        load_policy(tmp_path / "b.yaml")
+
+
+keys = st.sampled_from(["required", "minimum_score", "waivers", "forbid", "seed_salt", "evidence", "other"])
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.dates(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text() | st.sampled_from(["skill", "env"]), inner, max_size=2),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(keys, values, max_size=3) | values)
+def test_any_data_is_read_or_refused(data: object) -> None:
+    """Foreign YAML gives a policy or a ConfigError, never anything else."""
+    with contextlib.suppress(ConfigError):
+        assert isinstance(policy_from_data(data, environ={}), Policy)
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """So does any text."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(ConfigError):
+        file = Path(folder) / "p.yaml"
+        file.write_text(text, encoding="utf-8")
+        assert isinstance(load_policy(file), Policy)
+
+
+def test_waivers_hold_through_their_last_day() -> None:
+    """Expiry is the day after."""
+    waiver = Waiver("s", "c", "r", date(2026, 11, 21))
+    assert not waiver.expired(date(2026, 11, 21))
+    assert waiver.expired(date(2026, 11, 22))
