@@ -166,10 +166,11 @@ class Run:
             "probe": not self.done,
             **{k: spec[k] for k in ("function", "trace", "env", "workdir", "umask", "cpus", "file_bytes", "watch")},
         }
-        pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]
+        with memory.as_runner():  # pipes of the job's own uid could be opened by it, and read
+            pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]
+            for _, fd in pipes[:2]:
+                os.fchmod(fd, 0o622)  # for /dev/stdout and /dev/stderr by name, to write only
         writers = [w for _, w in pipes]
-        for fd in writers[:2]:
-            os.fchmod(fd, 0o622)  # /dev/stdout and /dev/stderr can be opened by the job, but not read
         control = self._control()
         pid, refused, early = parent.spawn(order, self.parts, [*writers, *([control.fileno()] if control else [])])
         for fd in writers:
