@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
 LABEL = "assay.owner"
 LABEL_SUBJECT = "assay.subject"
 
-MOUNTABLE = ("/home/", "/work", "/repo", "/testbed", "/app", "/tmp")
+MOUNTABLE = re.compile(r"/(home/[^,]+|work[^,]*|(repo|testbed|app|tmp)(/[^,]+)?)")
 """Where a foreign trace's workspace may be mounted (SEMANTICS §2)."""
 
 _SPARE_PROCESSES = 24

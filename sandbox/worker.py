@@ -194,11 +194,14 @@ class Worker:
         if isinstance(request.fault, SmallDisk):
             return self._apart(request, request.fault)
         try:
-            live = self._fitting(request)
+            return self._once(request)
+        except Unclean:  # it has run nothing, so this is no retry
+            return self._once(request)
+
+    def _once(self, request: RunRequest) -> ReplayRecord:
+        live = self._fitting(request)
+        try:
             return live.run(request)
-        except Unclean as why:
-            self._replace(why.what)
-            return self._fitting(request).run(request)
         except BaseException as error:
             self._replace(str(error) or type(error).__name__)
             raise
@@ -241,6 +244,5 @@ def _is_transient(error: BaseException) -> bool:
 
 
 def _check_mountable(path: str) -> None:
-    allowed = any(path == m.rstrip("/") or path.startswith(m if m.endswith("/") else m + "/") for m in MOUNTABLE)
-    if not (allowed or path.startswith("/work")) or ".." in path.split("/"):
+    if not MOUNTABLE.fullmatch(path):
         raise SandboxError(Cause.OPTION_IGNORED, f"the workspace cannot be mounted at {path!r}", "Rewrite the paths instead")

@@ -41,13 +41,16 @@ def find(module: types.ModuleType, function: str | None) -> Any:
     return next(iter(marked.values()))
 
 
-def call(source: str, args: dict[str, Any], function: str | None) -> Any:
+def call(source: str, args: dict[str, Any], function: str | None, lines: Lines | None = None) -> Any:
     """What the skill returns; whatever it raises goes up."""
     module = types.ModuleType("skill")
     module.__file__ = FILE
     sys.modules["skill"] = module
     linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
-    exec(compile(source, FILE, "exec", dont_inherit=True), module.__dict__)
+    code = compile(source, FILE, "exec", dont_inherit=True)
+    if lines is not None:
+        lines.admit(code)
+    exec(code, module.__dict__)
     target = find(module, function)
     value = target(**args)
     if inspect.iscoroutine(value):
@@ -60,6 +63,14 @@ class Lines:
 
     def __init__(self) -> None:
         self.seen: set[int] = set()
+        self._own: dict[int, types.CodeType] = {}
+
+    def admit(self, code: types.CodeType) -> None:
+        """The file's own code, by identity: other code that is compiled under the same name does not count."""
+        self._own[id(code)] = code
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                self.admit(constant)
 
     def start(self) -> None:
         threading.settrace(self._enter)
@@ -70,7 +81,7 @@ class Lines:
         threading.settrace(None)
 
     def _enter(self, frame: types.FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != FILE:
+        if id(frame.f_code) not in self._own:
             return None
         self.seen.add(frame.f_lineno)
         return self._line
@@ -125,7 +136,7 @@ def perform(source: str, args: dict[str, Any], function: str | None, trace: bool
     if trace:
         lines.start()
     try:
-        outcome = encoded(call(source, args, function))
+        outcome = encoded(call(source, args, function, lines))
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever a skill raises is its outcome

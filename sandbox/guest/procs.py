@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Collection, Iterable
@@ -166,13 +167,20 @@ def _counters(text: str) -> dict[str, int]:
     for line in text.splitlines():
         words = line.split()
         if len(words) == 2 and not words[0].endswith(":"):
-            out[words[0]] = int(words[1])
+            out[words[0]] = _number(words[1])
         elif words and words[0].endswith(":"):
-            if len(words) > 1 and words[1].lstrip("-").isdigit():
-                out.update({f"{words[0][:-1]}.{n}": int(v) for n, v in zip(names, words[1:], strict=False)})
+            if len(words) > 1 and _NUMBER.fullmatch(words[1]):
+                out.update({f"{words[0][:-1]}.{n}": _number(v) for n, v in zip(names, words[1:], strict=False)})
             else:
                 names = words[1:]
     return out
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
+
+
+def _number(text: str) -> int:
+    return int(text) if _NUMBER.fullmatch(text) else 0
 
 
 def oom_kills() -> int:
