@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import struct
 from collections.abc import Iterator
@@ -46,18 +47,25 @@ def read(pid: int, address: int, size: int) -> bytes:
     """Bytes of a process's memory, fewer where a mapping ends. Raises OSError."""
     fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.pread(fd, size, address)
+        return _pread(fd, size, address)
     finally:
         os.close(fd)
+
+
+def _pread(fd: int, size: int, address: int) -> bytes:
+    """Like ``os.pread``; an address that no user memory has is an OSError too."""
+    if address >> 63:
+        raise OSError(errno.EFAULT, "not an address of user memory")
+    return os.pread(fd, size, address)
 
 
 def text(pid: int, address: int) -> str:
     """The NUL-terminated string at an address, as a path. Raises OSError."""
     fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        data = os.pread(fd, _FIRST, address)
+        data = _pread(fd, _FIRST, address)
         if 0 not in data and len(data) == _FIRST:
-            data += os.pread(fd, PATH_BYTES - _FIRST, address + _FIRST)
+            data += _pread(fd, PATH_BYTES - _FIRST, address + _FIRST)
     finally:
         os.close(fd)
     return os.fsdecode(data.partition(b"\0")[0])

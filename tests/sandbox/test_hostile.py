@@ -5,7 +5,8 @@ The jobs are data, in ``hostile/*.toml``. Keys of a job: ``skill`` (source; its 
 ``no_value``, ``noreturn`` and ``raised`` (part of the reason, type), ``stdout``, ``stdout_has``, ``stdout_lacks``,
 ``stdout_bytes_over``, ``leftovers`` (kinds), ``network``, ``findings`` (parts of what the scanner or the protocol found),
 ``post`` (path to type), ``empty`` (workspace); ``twice`` and ``later`` as ``memory.toml`` says; ``wall_s``;
-``inconclusive``: the sandbox gives up, which closes the gate too.
+``inconclusive``: the sandbox gives up, which closes the gate too; ``watched``: run under supervision; ``outside``: parts of
+the attempts outside the workspace.
 """
 
 from __future__ import annotations
@@ -69,18 +70,20 @@ class Hostile:
     twice: bool = False
     later: bool = False
     inconclusive: bool = False
+    watched: bool = False
+    outside: tuple[str, ...] = ()
     wall_s: float = 5.0
 
     @classmethod
     def read(cls, raw: dict[str, Any]) -> Hostile:
         """From a table; an unknown key is an error of the table."""
-        lists = {key: tuple(raw.pop(key)) for key in ("shell", "ended", "findings") if key in raw}
+        lists = {key: tuple(raw.pop(key)) for key in ("shell", "ended", "findings", "outside") if key in raw}
         return cls(leftovers=frozenset(raw.pop("leftovers", ())), **lists, **raw)
 
     def request(self) -> RunRequest:
         job = SkillJob(self.skill, {}, function="attack") if self.skill else ShellJob(self.shell)
         wall_s = 1.0 if "timeout" in self.ended else self.wall_s
-        return RunRequest(job, BASE, limits=Limits(wall_s=wall_s))
+        return RunRequest(job, BASE, limits=Limits(wall_s=wall_s), observe=self.watched)
 
 
 BASE = Snapshot({"keep.txt": Entry("file", 0o644, b"precious\n"), "sub/more.txt": Entry("file", 0o600, b"more\n")})
@@ -180,6 +183,7 @@ def check(job: Hostile, record: ReplayRecord) -> None:
     check_outcome(job, record)
     check_output(job, record)
     assert {path: record.post[path].type for path in job.post} == job.post
+    assert all(any(path in text for text in record.outside) for path in job.outside), record.outside
     if job.empty:
         assert set(record.post) <= {"."}
 
