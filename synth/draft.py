@@ -6,26 +6,19 @@ A person's edits are never overwritten.
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from synth.files import manifest, manifest_digest, manifest_of, sync_directory, write_tree
+from synth import owned
 from synth.interface import Draft
+from synth.owned import write_owned
 from synth.traces import dump_trace, load_traces
-from verifiers.interface import Args, AssayError, BindingError
+from verifiers.interface import Args, BindingError
 from verifiers.subject import load_subject
 
 SKILL, EVIDENCE, BINDINGS, DOCUMENT = "skill.py", "evidence.jsonl", "bindings.json", "SKILL.md"
 MARK = ".assay-draft.json"
 """Holds the digest of what we last wrote into the directory: a directory that differs from it was edited by a person."""
-
-
-class DraftConflict(AssayError, FileExistsError):
-    """A directory of that name holds something that we did not write."""
 
 
 def draft_files(draft: Draft) -> dict[str, bytes]:
@@ -40,76 +33,18 @@ def draft_files(draft: Draft) -> dict[str, bytes]:
 
 
 def write_draft(root: Path, draft: Draft, on_conflict: Literal["sibling", "error"] = "sibling") -> Path:
-    """Writes ``draft`` below ``root`` and returns its directory.
-
-    A directory that still is as we wrote it is replaced in one step. One that was edited, or that we did not write, is left
-    alone: the draft goes to ``<name>_2`` (and so on), or nothing is written at all.
+    """Writes ``draft`` below ``root`` and returns its directory. An edited one is left alone: ours goes beside it.
 
     Raises:
-        DraftConflict: ``on_conflict`` is ``error`` and the directory was edited.
+        Conflict: ``on_conflict`` is ``error`` and the directory was edited.
         OSError: the draft cannot be written; what was there is still there.
     """
-    root.mkdir(parents=True, exist_ok=True)
-    files = draft_files(draft)
-    digest = manifest_digest(manifest_of(files))
-    for number in range(1, 1000):
-        target = root / (draft.name if number == 1 else f"{draft.name}_{number}")
-        _recover(target)
-        if _content_digest(target) == digest:
-            return target
-        if not os.path.lexists(target) or is_ours(target):
-            _put(target, files, digest)
-            return target
-        if on_conflict == "error":
-            raise DraftConflict(
-                "was edited since it was written", "Verify or move it, or write the draft under another name", target
-            )
-    raise DraftConflict("there are too many drafts of that name", "Remove those that you do not need", root / draft.name)
+    return write_owned(root, draft.name, draft_files(draft), MARK, on_conflict)
 
 
 def is_ours(directory: Path) -> bool:
     """Whether a draft directory holds exactly what ``write_draft`` wrote last."""
-    try:
-        mark = json.loads((directory / MARK).read_bytes())
-    except (OSError, ValueError):
-        return False
-    return isinstance(mark, dict) and mark.get("digest") == _content_digest(directory)
-
-
-def _content_digest(directory: Path) -> str | None:
-    """Digest of everything in the directory but our mark; None if it is no directory."""
-    if directory.is_symlink() or not directory.is_dir():
-        return None
-    return manifest_digest({path: fact for path, fact in manifest(directory).items() if path != MARK})
-
-
-def _put(target: Path, files: Mapping[str, bytes], digest: str) -> None:
-    staged = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new."))
-    try:
-        mark = json.dumps({"schema": "assay-draft/1", "digest": digest}).encode()
-        write_tree(staged / "draft", {**files, MARK: mark})
-        if target.exists():
-            target.rename(_aside(target))
-        (staged / "draft").rename(target)
-        sync_directory(target.parent)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-        _recover(target)
-
-
-def _aside(target: Path) -> Path:
-    return target.with_name(f".{target.name}.old")
-
-
-def _recover(target: Path) -> None:
-    """Ends a replacement that was cut off between its two renames: the old directory comes back, or goes."""
-    old = _aside(target)
-    if not old.is_dir():
-        return
-    if target.exists():
-        shutil.rmtree(old)
-    else:
-        old.rename(target)
+    return owned.is_ours(directory, MARK)
 
 
 def read_draft(directory: Path) -> Draft:

@@ -153,6 +153,11 @@ class Lifecycle(RegistryReader):
                 )
         return self.show(name, entry.version)
 
+    def record(self, entry: RegistryEntry, kind: str, actor: str, detail: Mapping[str, Any]) -> None:
+        """Writes something that happened outside the registry (an export, a release from quarantine) to the history."""
+        with self.database.write() as db:
+            self.note(db, entry.name, entry.version, kind, actor, detail)
+
     # ------------------------------------------------------------ parts
 
     def versions_of(self, name: str) -> list[RegistryEntry]:

@@ -27,7 +27,7 @@ VALUES (:name, :version, :ordinal, 'staged', :score, :estimate, 1, :description,
     :report, :code, :evidence, :approval, :metadata)
 ON CONFLICT (name, version) DO UPDATE SET score = excluded.score, estimate = excluded.estimate, measured = 1, drifted = 0,
     verified_at = excluded.verified_at, report_sha256 = excluded.report_sha256,
-    needs_approval = max(needs_approval, excluded.needs_approval), metadata = excluded.metadata
+    needs_approval = max(needs_approval, excluded.needs_approval), metadata = json_patch(metadata, excluded.metadata)
 """
 
 

@@ -10,7 +10,8 @@ from factories import draft, files_below
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.draft import DraftConflict, is_ours, read_bindings, read_draft, write_draft
+from synth.draft import is_ours, read_bindings, read_draft, write_draft
+from synth.owned import Conflict
 from verifiers.interface import BindingError, EvidenceError, SkillFileError
 
 
@@ -56,7 +57,7 @@ def test_a_persons_edit_is_never_overwritten(tmp_path: Path, edit: str) -> None:
     EDITS[edit](path)
     kept = files_below(path)
     changed = draft(summary="Newer.")
-    with pytest.raises(DraftConflict, match="edited"):
+    with pytest.raises(Conflict, match="edited"):
         write_draft(tmp_path, changed, on_conflict="error")
     assert write_draft(tmp_path, changed) == tmp_path / "batch_rename_2"
     assert write_draft(tmp_path, draft(summary="Newest.")) == tmp_path / "batch_rename_2"

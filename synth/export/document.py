@@ -1,0 +1,140 @@
+"""Markdown about a skill, made of verified facts, with everything that a trace or a model said made harmless.
+
+Hosts run parts of such texts: inline ``!`cmd` `` and fenced ``!`` blocks go to a shell, ``$ARGUMENTS``, ``$0`` and ``${..}`` are
+substituted, HTML is shown. None of these can come out of foreign words here, and ``unsafe`` looks again at the whole text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from synth.export.source import ExportError, Skill
+from verifiers.interface import Subject
+
+MAX_EXAMPLES = 3
+_ESCAPED = frozenset("\\*_{}[]()#+|~")
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "`": "&#96;", "$": "&#36;", "!": "&#33;"}
+_HARMLESS = str.maketrans({"`": "'", "<": None, ">": None})
+"""For front matter, where nothing can be escaped for every reader at once."""
+_UNSAFE = {
+    "an inline command": re.compile(r"!\s*`"),
+    "a command block": re.compile(r"^\s*(`{3,}|~{3,})\s*!", re.MULTILINE),
+    "a placeholder": re.compile(r"\$(ARGUMENTS|\d|\{)"),
+    "HTML": re.compile(r"<[A-Za-z!/?]"),
+}
+
+
+def prose(text: str) -> str:
+    """Foreign words as one line of Markdown text that reads the same and does nothing."""
+    flat = " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in text).split())
+    return "".join("\\" + c if c in _ESCAPED else _ENTITIES.get(c, c) for c in flat)
+
+
+def code(value: object) -> str:
+    """A JSON value as a code span; characters that mean something to a host are written as JSON escapes."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    unsafe = {"`", "$", "<", ">", "!", "&", "\u2028", "\u2029"}
+    return (
+        "`"
+        + "".join(
+            f"\\u{ord(c):04x}" if c in unsafe or (unicodedata.category(c)[0] == "C" and ord(c) < 0x10000) else c for c in text
+        )
+        + "`"
+    )
+
+
+def unsafe(text: str) -> list[str]:
+    """What in a Markdown text a host might run, substitute or render."""
+    return [what for what, pattern in _UNSAFE.items() if pattern.search(text)]
+
+
+def checked(text: str, where: str) -> str:
+    """``text``, if nothing in it is unsafe.
+
+    Raises:
+        ExportError: names what is.
+    """
+    found = unsafe(text)
+    if found:
+        raise ExportError(f"its text would hold {', '.join(found)}", "Change the skill's description", where)
+    return text
+
+
+def front_matter(fields: Mapping[str, Any]) -> str:
+    """YAML between two ``---`` lines, in block style (the strict reader knows no other), with nothing that ends it early."""
+    text = yaml.safe_dump(_plain(fields), sort_keys=False, allow_unicode=True, default_flow_style=False, width=100_000)
+    return f"---\n{text}---\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {_plain(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, str):
+        flat = " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in value).split())
+        return re.sub(r"-{3,}", "--", re.sub(r"\$(?=[A-Z0-9{])", "", flat.translate(_HARMLESS)))
+    return value
+
+
+def skill_md(skill: Skill, fields: Mapping[str, Any], usage: str) -> str:
+    """A whole ``SKILL.md``: front matter, then what the skill does, how to call it, parameters, examples, limits.
+
+    Args:
+        fields: The front matter.
+        usage: Markdown of the usage section, ours.
+
+    Raises:
+        ExportError: something unsafe would be in it.
+    """
+    lines = [f"# {prose(skill.entry.name)}", "", prose(skill.summary), "", "## Usage", "", usage.strip(), "", *facts(skill)]
+    return checked(front_matter(fields) + "\n" + "\n".join(lines).rstrip() + "\n", skill.entry.name)
+
+
+def facts(skill: Skill) -> Iterator[str]:
+    """Lines: parameters, examples and limits."""
+    yield from _parameters(skill.subject)
+    yield from _examples(skill)
+    yield from _limits(skill)
+
+
+def _parameters(subject: Subject) -> Iterator[str]:
+    if not subject.parameters:
+        return
+    yield from ("## Parameters", "", "| name | type | required | meaning |", "|---|---|---|---|")
+    for p in subject.parameters:
+        required = "yes" if p.required else f"no, default {code(p.default)}"
+        yield f"| `{p.name}` | {prose(p.annotation)} | {required} | {prose(p.description)} |"
+    yield ""
+
+
+def _examples(skill: Skill) -> Iterator[str]:
+    """Requests that were really made, with the arguments under which a replay had the recorded effect."""
+    judged = skill.document["bindings"]
+    shown = [t for t in skill.draft.evidence if t.task_id in judged][:MAX_EXAMPLES]
+    if not shown:
+        return
+    yield from ("## Examples", "", "Each was replayed in the sandbox with these arguments, with the recorded effect.", "")
+    yield from (f"- {prose(t.task_description)}: {code(judged[t.task_id]['args'])}" for t in shown)
+    yield ""
+
+
+def _limits(skill: Skill) -> Iterator[str]:
+    document = skill.document
+    yield from ("## Limits", "", "It does what its evidence shows; that is not a proof.", "")
+    yield f"- Judged on {skill.usable} recorded traces; score {skill.entry.score:.3f} (a lower bound, with 95 % confidence)."
+    if document["evidence"]["reconstructed"]:
+        yield f"- The start of {document['evidence']['reconstructed']} of them was reconstructed from commands and outputs."
+    yield f"- Seen to do to its workspace: {prose(', '.join(document['capabilities']) or 'nothing')}."
+    for check in document["checks"]:
+        notes = [str(f.get("message", "")) for f in check.get("findings", ()) if f.get("severity") != "error"]
+        yield from (f"- {check['id']}: {prose(text)}" for text in notes[:3])
+    for missing in document["not_checked"]:
+        yield f"- Not checked: {prose(missing['id'])} ({prose(missing['why'])})."
+    yield ""

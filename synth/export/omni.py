@@ -1,0 +1,119 @@
+"""Omni: ``assets/skills/<id>/`` with SKILL.md, README.md and ``scripts/commands.py``, as its scanner reads them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from synth.export.document import code, skill_md
+from synth.export.omni_code import omni_source
+from synth.export.source import MARK, Skill
+from synth.owned import write_owned
+from synth.registry.indexing import words
+
+REINDEX = "omni reindex"
+_READ_WORDS = "get fetch read query list show display view check validate exists find search lookup describe"
+_CHANGE_WORDS = (
+    "delete remove destroy drop truncate clear reset overwrite write create add insert update modify edit save commit push deploy"
+)
+_READS, _CHANGES = tuple(_READ_WORDS.split()), tuple(_CHANGE_WORDS.split())
+"""How function names begin that Omni's scanner takes for reading, and for destroying."""
+_STOP = frozenset({"the", "and", "all", "for", "with", "from", "into", "that", "this", "every", "each", "them"})
+
+
+@dataclass(frozen=True, slots=True)
+class OmniExport:
+    """What an export did."""
+
+    directory: Path
+    reindex: str
+    """The command that makes Omni's router see it."""
+    notes: tuple[str, ...] = ()
+    """Where Omni's index will say something else than was measured."""
+
+
+def export_omni(skill: Skill, skills: Path, prefix: str = "learned_") -> OmniExport:
+    """Writes ``<skills>/<prefix><name>/`` in one step; Omni's file watcher takes that as a registration.
+
+    Args:
+        skills: Omni's ``assets/skills``.
+
+    Raises:
+        ExportError: the code cannot be rewritten for Omni, or its text cannot be made safe.
+        Conflict: a person edited the directory.
+        OSError: it cannot be written; what was there is still there.
+    """
+    identifier = skill_id(skill, prefix)
+    directory = write_owned(skills, identifier, files_of(skill, identifier), MARK, on_conflict="error")
+    return OmniExport(directory, REINDEX, tuple(disagreements(skill)))
+
+
+def skill_id(skill: Skill, prefix: str = "learned_") -> str:
+    """The directory's name: a Python identifier, for the loader imports ``<id>.scripts.commands``."""
+    return re.sub(r"\W", "_", prefix + skill.entry.name).lstrip("_") or "learned"
+
+
+def files_of(skill: Skill, identifier: str) -> dict[str, bytes]:
+    """The exported files. The code is rewritten, so the metadata name both digests: of what was verified and of what is there."""
+    commands = omni_source(skill.draft.source, skill.subject, skill.annotations, skill.subject.name).encode()
+    hints = skill.annotations
+    fields = {
+        "name": identifier,
+        "description": f"Use when asked to: {'; '.join(skill.requests(3)) or skill.summary}",
+        "metadata": {
+            "author": "skill-assay",
+            "version": f"1.0.{int(skill.entry.metadata['ordinal']) - 1}",
+            "source": f"learned from {skill.usable} recorded executions",
+            "routing_keywords": keywords(skill),
+            "intents": [" ".join(r.split()[:12]) for r in skill.requests(5)] or [skill.summary],
+            "require_refs": [],
+            "permissions": ["filesystem:read"] if hints.read_only else ["filesystem:read", "filesystem:write"],
+            "verification": {
+                "tool": "skill-assay",
+                "verdict": "PASS",
+                "score": round(skill.entry.score, 6),
+                "evidence": skill.usable,
+                "code_sha256": hashlib.sha256(commands).hexdigest(),
+                "verified_sha256": skill.subject.sha256,
+                "report_sha256": skill.entry.report_sha256,
+            },
+        },
+    }
+    usage = f"Omni command `{identifier}.{skill.subject.name}`. After adding or removing this directory by hand: `{REINDEX}`."
+    return {
+        "SKILL.md": skill_md(skill, fields, usage).encode(),
+        "README.md": _readme(skill, identifier).encode(),
+        "scripts/__init__.py": b"",
+        "scripts/commands.py": commands,
+    }
+
+
+def keywords(skill: Skill) -> list[str]:
+    """5 to 20 lower-case words to route by, those of name and summary first."""
+    texts = [skill.entry.name, skill.summary, *(p.name for p in skill.subject.parameters), *skill.requests(10)]
+    found = dict.fromkeys(w for text in texts for w in words(text) if len(w) > 2 and not w.isdigit() and w not in _STOP)
+    return list(dict.fromkeys([*found, "learned", "verified", "files", "workspace", "skill"]))[: max(5, min(20, len(found)))]
+
+
+def disagreements(skill: Skill) -> list[str]:
+    """Where Omni's scanner, which goes by the function's name, will say something else than what was measured."""
+    name, hints = skill.subject.name, skill.annotations
+    found: list[str] = []
+    if name.startswith(_READS) and not hints.read_only:
+        found.append(f"Omni will call {name} read-only for its name; it was seen to change files")
+    if name.startswith(_CHANGES) and not hints.destructive:
+        found.append(f"Omni will call {name} destructive for its name; it was seen to leave alone what was there")
+    if hints.destructive and hints.idempotent:
+        found.append(f"Omni calls everything destructive non-idempotent; {name} was measured to be idempotent")
+    return found
+
+
+def _readme(skill: Skill, identifier: str) -> str:
+    evidence = {"verified_sha256": skill.subject.sha256, "report_sha256": skill.entry.report_sha256}
+    return (
+        f"# {identifier}\n\nLearned and verified by skill-assay; the numbers are in the front matter of SKILL.md.\n\n"
+        f"`scripts/commands.py` is a mechanical rewrite, for Omni's decorator, of what was verified: {code(evidence)}.\n\n"
+        f"Make the router see it: `{REINDEX}`\n"
+    )

@@ -1,0 +1,158 @@
+"""The measured row in Wayland's existing ``memory.db``, never created or migrated, and looked at before it is written."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from synth.export.source import ExportError
+from synth.export.wayland_files import SCORER
+
+NEWEST_SCHEMA = 7
+_NEEDED = {"id", "skill_name", "parent_id", "prompt_body", "score", "scorer", "generation", "created_at", "metadata"}
+_BUSY_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRow:
+    """What our row says."""
+
+    skill_name: str
+    body: str
+    score: float
+    created_at: int
+    """Unix seconds."""
+    metadata: str
+    """Compact JSON with alphabetical keys."""
+    report_sha256: str
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, bool]]:
+    """The database and whether it has ``score_measured``.
+
+    Raises:
+        ExportError: it is missing, locked, newer than known, or not Wayland's.
+    """
+    if not path.is_file():
+        raise ExportError("Wayland has no memory database yet", "Start Wayland once; the row is written by the next export", path)
+    try:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_BUSY_S, isolation_level=None)
+        ) as db:
+            columns = {str(r[1]) for r in db.execute("PRAGMA table_info(evolved_prompts)")}
+            if not columns >= _NEEDED:
+                raise ExportError(
+                    "it has no table evolved_prompts of the known shape", "Nothing was written: this Wayland is not known", path
+                )
+            version = _schema_version(db)
+            if version is not None and version > NEWEST_SCHEMA:
+                raise ExportError(
+                    f"its schema {version} is newer than {NEWEST_SCHEMA}", "Nothing was written: upgrade skill-assay", path
+                )
+            yield db, "score_measured" in columns
+    except sqlite3.DatabaseError as e:
+        raise ExportError(f"it cannot be used ({e})", "Nothing was written: close Wayland, or mend the database", path) from e
+
+
+def _schema_version(db: sqlite3.Connection) -> int | None:
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").fetchone():
+        return None
+    found = db.execute("SELECT max(version) FROM schema_version").fetchone()[0]
+    return int(found) if found is not None else None
+
+
+def schema_version(path: Path) -> int | None:
+    """The schema of a memory database; None where it is not said, or there is no database to ask."""
+    try:
+        with _opened(path) as (db, _):
+            return _schema_version(db)
+    except ExportError:
+        return None
+
+
+def write_row(path: Path, row: MeasuredRow) -> bool:
+    """Writes our measured row, clears better ones of earlier verifications, and returns whether anything changed.
+
+    The best score ever wins in Wayland's router, so an older, better one must go for a worse, newer one to count.
+
+    Raises:
+        ExportError: nothing was written.
+    """
+    with _opened(path) as (db, has_measured), _transaction(db):
+        cleared = _clear(db, has_measured, row.skill_name, above=row.score)
+        if _present(db, has_measured, row):
+            return cleared > 0
+        parent = db.execute(
+            "SELECT id, generation FROM evolved_prompts WHERE skill_name = ? AND scorer = ?"
+            " ORDER BY generation DESC, created_at DESC LIMIT 1",
+            (row.skill_name, SCORER),
+        ).fetchone()
+        columns = "id, skill_name, parent_id, prompt_body, score, scorer, generation, created_at, metadata"
+        generation = 1 if parent is None else max(int(parent[1]), 0) + 1
+        values = [
+            str(uuid.uuid4()),
+            row.skill_name,
+            parent[0] if parent else None,
+            row.body,
+            row.score,
+            SCORER,
+            generation,
+            row.created_at,
+            row.metadata,
+        ]
+        if has_measured:
+            columns, values = f"{columns}, score_measured", [*values, 1]
+        db.execute(f"INSERT INTO evolved_prompts ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+        return True
+
+
+def clear_rows(path: Path, skill_name: str) -> int:
+    """Takes the score from every measured row of a skill that no longer passes; returns how many.
+
+    Raises:
+        ExportError: nothing was written.
+    """
+    with _opened(path) as (db, has_measured), _transaction(db):
+        return _clear(db, has_measured, skill_name, above=-1.0)
+
+
+def _clear(db: sqlite3.Connection, has_measured: bool, skill_name: str, above: float) -> int:
+    change = "score = 0.0, score_measured = 0" if has_measured else "score = 0.0"
+    live = "score_measured = 1 AND score > ?" if has_measured else "score > max(?, 0.0)"
+    return db.execute(
+        f"UPDATE evolved_prompts SET {change} WHERE skill_name = ? AND scorer = ? AND {live}", (skill_name, SCORER, above)
+    ).rowcount
+
+
+def _present(db: sqlite3.Connection, has_measured: bool, row: MeasuredRow) -> bool:
+    live = " AND score_measured = 1" if has_measured else ""
+    found = db.execute(
+        f"SELECT metadata FROM evolved_prompts WHERE skill_name = ? AND scorer = ? AND score = ? AND prompt_body = ?{live}",
+        (row.skill_name, SCORER, row.score, row.body),
+    ).fetchall()
+    return any(_report_of(metadata) == row.report_sha256 for (metadata,) in found)
+
+
+def _report_of(metadata: object) -> object:
+    try:
+        document = json.loads(str(metadata))
+    except ValueError:
+        return None
+    return document.get("report_sha256") if isinstance(document, dict) else None
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")

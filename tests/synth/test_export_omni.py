@@ -1,0 +1,208 @@
+"""Omni export: what its scanner, loader and decorator make of the files. The reader below restates the scanner's rules."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+from factories import draft, files_below, report
+
+from synth.annotations import Annotations, measured
+from synth.export import ExportError, Skill, skill_of
+from synth.export.omni import disagreements, export_omni
+from synth.export.omni_code import description, omni_source
+from synth.interface import Draft
+from synth.owned import Conflict
+from synth.registry import Registry
+from verifiers.subject import parse_subject
+
+HINTS = Annotations(read_only=False, destructive=True, idempotent=True, open_world=False)
+BULLET = re.compile(r"^\s*- (?P<name>\w+):(?P<rest>[^-]*)-(?P<text>.*)$")
+
+
+def scan(directory: Path) -> dict[str, Any]:
+    """What Omni's scanner indexes of a skill directory: literal keywords, typed parameters, bullets after ``Args:``."""
+    found: dict[str, Any] = {}
+    for path in sorted((directory / "scripts").rglob("*.py")):
+        if path.name == "__init__.py" or path.name.startswith("_"):
+            continue
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for call in (
+                    d
+                    for d in node.decorator_list
+                    if isinstance(d, ast.Call) and isinstance(d.func, ast.Name) and d.func.id == "skill_command"
+                ):
+                    keywords = {k.arg: k.value.value for k in call.keywords if isinstance(k.value, ast.Constant)}
+                    assert len(keywords) == len(call.keywords), "only plain literals are read"
+                    after = keywords["description"].partition("Args:")[2]
+                    bullets = {m["name"]: m["text"].strip() for m in (BULLET.match(line) for line in after.splitlines()) if m}
+                    args = [*node.args.args, *node.args.kwonlyargs]
+                    found[f"{directory.name}.{keywords['name']}"] = (
+                        keywords,
+                        {a.arg: ast.unparse(a.annotation) for a in args if a.annotation},
+                        bullets,
+                    )
+    return found
+
+
+def exported(tmp_path: Path, of: Draft, **changes: Any) -> Skill:
+    with Registry(tmp_path) as registry:
+        entry = registry.register(of, report(of, **changes))
+        return skill_of(registry, entry.name)
+
+
+def test_the_scanner_reads_it(tmp_path: Path) -> None:
+    """One command, its name, typed parameters, a text for each, and what was measured."""
+    done = export_omni(exported(tmp_path / "r", draft()), tmp_path / "skills")
+    assert done.directory == tmp_path / "skills" / "learned_batch_rename"
+    assert (done.directory / "scripts" / "__init__.py").exists()
+    assert done.directory.name.isidentifier()
+    assert list(scan(done.directory)) == ["learned_batch_rename.batch_rename"]
+    keywords, types, bullets = scan(done.directory)["learned_batch_rename.batch_rename"]
+    assert types == {"old_ext": "str", "new_ext": "str"}
+    assert bullets == {"old_ext": "Extension to replace, without the dot", "new_ext": "New extension, without the dot"}
+    assert (keywords["read_only"], keywords["destructive"], keywords["idempotent"]) == (False, True, True)
+    assert keywords["description"].startswith("Run: rename every file with one extension to another.\n\nArgs:\n")
+    assert "Returns:" in keywords["description"]
+
+
+def test_the_front_matter_is_read(tmp_path: Path) -> None:
+    """YAML as the scanner parses it: routing words, intents, permissions, and the verification block that it ignores."""
+    done = export_omni(exported(tmp_path / "r", draft()), tmp_path / "skills")
+    text = (done.directory / "SKILL.md").read_text()
+    fields = yaml.safe_load(text.split("---\n")[1])
+    metadata = fields["metadata"]
+    assert fields["description"].startswith("Use when")
+    assert 5 <= len(metadata["routing_keywords"]) <= 20
+    assert metadata["routing_keywords"][:2] == ["batch", "rename"]
+    assert metadata["permissions"] == ["filesystem:read", "filesystem:write"]
+    assert metadata["version"] == "1.0.0"
+    assert metadata["verification"]["verdict"] == "PASS"
+    assert metadata["verification"]["verified_sha256"] == parse_subject(draft().source, "x").sha256
+    assert done.reindex == "omni reindex"
+    assert done.reindex in text
+    assert done.reindex in (done.directory / "README.md").read_text()
+
+
+def fake_omni(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Omni's decorator, as far as its signature and call go."""
+    known = {"name", "description", "category", "title", "read_only", "destructive", "idempotent", "open_world", "autowire"}
+
+    def skill_command(**keywords: Any) -> Any:
+        assert set(keywords) <= known
+        return lambda function: function
+
+    module = ModuleType("omni.foundation.api.decorators")
+    module.skill_command = skill_command  # type: ignore[attr-defined]  # a module made by hand
+    for name in ("omni", "omni.foundation", "omni.foundation.api"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, "omni.foundation.api.decorators", module)
+
+
+def test_the_rewritten_code_does_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Called by keyword, as Omni does; the default is a plain value now."""
+    done = export_omni(exported(tmp_path / "r", draft()), tmp_path / "skills")
+    fake_omni(monkeypatch)
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "a.txt").write_text("x")
+    monkeypatch.chdir(tmp_path / "w")
+    names: dict[str, Any] = {}
+    exec(compile((done.directory / "scripts" / "commands.py").read_text(), "commands.py", "exec"), names)
+    assert asyncio.run(names["batch_rename"](old_ext="txt")) == {"ok": True, "changed": 1}
+    assert (tmp_path / "w" / "a.md").exists()
+
+
+def rewritten(source: str) -> str:
+    return omni_source(source, parse_subject(source, "skill.py"), HINTS, "demo")
+
+
+HEAD = "from skill_api import Query, skill_command\n\n\n@skill_command(autowire=True)\n"
+
+
+def test_required_parameters_come_first() -> None:
+    """Seed skills may mix; without ``Query`` a required one after a default would not parse."""
+    params = 'a: str = Query("x-y", description="A."), *, b: int = Query(..., description="B."), c: bool = Query(False)'
+    text = rewritten(f"{HEAD}def demo({params}) -> str:\n    return a\n")
+    assert "def demo(b: int, a: str = 'x-y', c: bool = False) -> str:" in text
+    assert "- a: str - A." in text
+    assert "- c: bool = false - c" in text
+    ast.parse(text)
+
+
+@pytest.mark.parametrize("summary", ['Say """hello""".', "Back\\\\slash \\\\n.", 'Ends with a quote"', "Ünïcödé 🙂 lines."])
+def test_any_description_stays_one_plain_literal(summary: str) -> None:
+    """Quotes, backslashes and other scripts neither end the literal nor change the text."""
+    escaped = summary.replace('"', '\\"')
+    source = HEAD + f'def demo(a: str = Query(..., description="A.")) -> str:\n    "{escaped}"\n    return a\n'
+    subject = parse_subject(source, "skill.py")
+    tree = ast.parse(rewritten(source))
+    call = next(n for n in tree.body if isinstance(n, ast.FunctionDef)).decorator_list[0]
+    assert isinstance(call, ast.Call)
+    (text,) = (k.value.value for k in call.keywords if k.arg == "description" and isinstance(k.value, ast.Constant))
+    assert text.rstrip("\n") == description(subject)
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        (HEAD.replace("Query,", "Query, nu,") + "def demo() -> str:\n    return ''\n", "nu"),
+        ("from skill_api import skill_command as s\n\n\n@s()\ndef demo() -> str:\n    return ''\n", "under another name"),
+        ("import skill_api\n", "as a module"),
+        ("from skill_api import *\n", "everything"),
+        ("x = 1\n", "no @skill_command"),
+        (HEAD + "def demo(a: list = Query([1])) -> str:\n    return ''\n", "mutable default"),
+    ],
+)
+def test_what_cannot_be_rewritten_is_refused(source: str, why: str) -> None:
+    """Nothing half-rewritten is written."""
+    with pytest.raises(ExportError, match=why):
+        rewritten(source)
+
+
+def test_a_skill_of_the_omni_profile_is_left_as_it_is() -> None:
+    """It is already what Omni wants."""
+    source = "from omni.foundation.api.decorators import skill_command\n"
+    assert omni_source(source, parse_subject(source, "x", "omni"), HINTS, "demo") == source
+
+
+def test_measured_hints() -> None:
+    """From the report alone; what was not measured is told at its worst."""
+    good = {
+        "capabilities": ["creates"],
+        "checks": [{"id": "idempotent-replay", "verdict": "PASS"}, {"id": "contained", "verdict": "PASS"}],
+    }
+    assert measured(good) == Annotations(False, False, True, False)
+    assert measured({**good, "capabilities": ["read-only"]}) == Annotations(True, False, True, False)
+    assert measured({**good, "capabilities": ["creates", "deletes"]}).destructive
+    assert measured({**good, "capabilities": ["creates", "follows-outside-paths"]}).open_world
+    assert measured({}) == Annotations(False, True, False, True)
+
+
+def test_where_the_scanner_will_disagree_is_said(tmp_path: Path) -> None:
+    """It goes by the function's name; the person exporting is told."""
+    made = draft("list_names")
+    skill = exported(tmp_path, made)
+    assert any("read-only for its name" in note for note in disagreements(skill))
+    assert any("non-idempotent" in note for note in disagreements(skill))
+
+
+def test_edits_are_kept(tmp_path: Path) -> None:
+    """And an equal export changes nothing."""
+    skill = exported(tmp_path / "r", draft())
+    done = export_omni(skill, tmp_path / "skills")
+    before = files_below(done.directory)
+    assert files_below(export_omni(skill, tmp_path / "skills").directory) == before
+    (done.directory / "scripts" / "commands.py").write_text("mine")
+    with pytest.raises(Conflict):
+        export_omni(skill, tmp_path / "skills")
+    changed = replace(draft(), skill_md="# other\n")
+    assert changed != draft()

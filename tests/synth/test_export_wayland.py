@@ -1,0 +1,347 @@
+"""Wayland export: bytes as Wayland writes them, the row that its router reads, and its own safety controls respected."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from factories import draft, report, trace
+
+from synth.export import ExportError, Skill, skill_of
+from synth.export.wayland import export_wayland, retract_wayland
+from synth.export.wayland_files import (
+    content_digest,
+    directory_digest,
+    draft_body,
+    lifecycle_on,
+    manifest_bytes,
+    places,
+    rfc3339,
+    truncate,
+)
+from synth.owned import Conflict
+from synth.registry import Registry
+from synth.route import seed_successes
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "wayland"
+NOW = datetime(2026, 8, 21, 3, 16, 32, 123456, tzinfo=UTC)
+
+
+def vectors(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FIXTURES / name).read_text("utf-8").splitlines()]
+
+
+def make_database(path: Path, version: int) -> None:
+    """A memory database of Wayland's at one schema version, from the recorded facts of schema 7."""
+    text = (FIXTURES / "wayland_schema.sql").read_text()
+    if version < 7:
+        text = re.sub(r",\s+score_measured  INTEGER NOT NULL DEFAULT 1", "", text)
+        text = re.sub(r"CREATE INDEX idx_evolved_prompts_skill_scorer_measured.*?;", "", text, flags=re.DOTALL)
+    text = re.sub(r"INSERT INTO schema_version.*", "", text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path)
+    db.executescript(text)
+    db.executemany("INSERT INTO schema_version VALUES (?)", [(v,) for v in range(1, version + 1)])
+    db.commit()
+    db.close()
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    db = sqlite3.connect(path)
+    db.row_factory = sqlite3.Row
+    found = [dict(r) for r in db.execute("SELECT * FROM evolved_prompts ORDER BY created_at, generation")]
+    db.close()
+    return found
+
+
+def router_seeds(path: Path, name: str) -> int:
+    """What Wayland's ``seed_pairs_for`` makes of a skill's rows (schema 7; 6 without the measured column)."""
+    db = sqlite3.connect(path)
+    measured = "score_measured" in {r[1] for r in db.execute("PRAGMA table_info(evolved_prompts)")}
+    order = "score_measured DESC, " if measured else ""
+    select = "score, score_measured" if measured else "score, 1"
+    where_and_order = f"WHERE skill_name = ? AND scorer = 'auto_drafter' ORDER BY {order}score DESC, created_at DESC LIMIT 1"
+    sql = f"SELECT {select} FROM evolved_prompts {where_and_order}"
+    row = db.execute(sql, (name,)).fetchone()
+    db.close()
+    return seed_successes(row[0]) if row is not None and row[1] else 0
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[Registry]:
+    with Registry(tmp_path / "registry", clock=lambda: NOW) as opened:
+        opened.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
+        yield opened
+
+
+@pytest.fixture
+def skill(registry: Registry) -> Skill:
+    return skill_of(registry, "batch_rename")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "wayland"
+
+
+def where(home: Path) -> Any:
+    return places({"WAYLAND_HOME": str(home)}, Path("/nowhere"))
+
+
+# ------------------------------------------------------------ bytes
+
+
+@pytest.mark.parametrize("vector", vectors("wayland_skillmd_bodies.jsonl"))
+def test_bodies_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
+    """The drafter's SKILL.md, byte for byte."""
+    assert draft_body(vector["signature"], [(t["user_input"], t["summary"]) for t in vector["trajectories"]]) == vector["body"]
+
+
+@pytest.mark.parametrize("vector", vectors("wayland_content_digest.jsonl"))
+def test_digests_are_those_of_the_vectors(vector: dict[str, Any], tmp_path: Path) -> None:
+    """Order by path components; of a mapping and of a directory."""
+    files = {name: text.encode() for name, text in vector["files"].items()}
+    assert content_digest(files) == vector["content_digest"]
+    for name, data in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    assert directory_digest(tmp_path) == vector["content_digest"]
+
+
+def test_the_manifest_is_written_as_wayland_writes_it() -> None:
+    """Eight keys in alphabetical order, two spaces, no newline at the end, no measured score in it."""
+    assert manifest_bytes("auto-code-refactor", "code-refactor", 3, NOW).decode() == (
+        '{\n  "auto_drafted": true,\n  "drafted_at": "2026-08-21T03:16:32.123456+00:00",\n  "evidence_count": 3,\n'
+        '  "name": "auto-code-refactor",\n  "needs_review": true,\n  "score": null,\n  "scorer": "auto_drafter",\n'
+        '  "signature": "code-refactor"\n}'
+    )
+    assert "é日".encode() in manifest_bytes("auto-é日", "é日", 3, NOW)
+
+
+@pytest.mark.parametrize(("microsecond", "text"), [(0, ""), (120_000, ".120"), (123_456, ".123456"), (100, ".000100")])
+def test_times_have_as_many_digits_as_chrono_gives(microsecond: int, text: str) -> None:
+    """None, three or six."""
+    assert rfc3339(NOW.replace(microsecond=microsecond)) == f"2026-08-21T03:16:32{text}+00:00"
+
+
+def test_truncation_counts_bytes_and_keeps_characters() -> None:
+    """80 bytes, never a half character."""
+    assert truncate("a" * 80) == "a" * 80
+    assert truncate("é" * 41) == "é" * 40 + "..."
+    assert truncate("a" + "é" * 40) == "a" + "é" * 39 + "..."
+
+
+def test_places_follow_waylands_precedence() -> None:
+    """Each variable, each fallback, and no extra segment under WAYLAND_HOME."""
+    me = Path("/home/me")
+    assert places({"WAYLAND_HOME": "/w"}, me).skills == Path("/w/skills")
+    assert places({"XDG_DATA_HOME": "/d"}, me).skills == Path("/d/wayland-core/skills")
+    assert places({}, me).skills == Path("/home/me/.config/wayland-core/skills")
+    assert places({"XDG_CONFIG_HOME": "/c"}, me).config == Path("/c/wayland-core")
+    assert places({"WAYLAND_HOME": "/w"}, me).database == Path("/w/memory/memory.db")
+    assert places({"WAYLAND_HOME": "/w", "AIONRS_MEMORY_DIR": "/a"}, me).database == Path("/a/memory/memory.db")
+    assert places({"WCORE_MEMORY_DIR": "/m", "AIONRS_MEMORY_DIR": "/a"}, me).database == Path("/m/memory/memory.db")
+    assert places({"WAYLAND_SKILLS_GOVERNANCE_DIR": "/g"}, me).tombstones == Path("/g/tombstones")
+    assert places({"WAYLAND_HOME": "/w"}, me).tombstones == Path("/w/skills-governance/tombstones")
+    assert places({}, me).tombstones == Path("/home/me/.local/share/wayland-core/skills-governance/tombstones")
+    assert places({}, me).legacy is None
+
+
+# ------------------------------------------------------------ the draft
+
+
+def test_a_verified_skill_is_a_quarantined_draft(registry: Registry, skill: Skill, home: Path) -> None:
+    """Manifest and body are those of a draft by both of Wayland's tests, and the body says how to call the skill."""
+    done = export_wayland(skill, registry, places=where(home))
+    assert done.directory == home / "skills" / "auto-extension-file-rename"
+    manifest = json.loads((done.directory / "manifest.json").read_bytes())
+    assert (manifest["auto_drafted"], manifest["needs_review"], manifest["score"]) == (True, True, None)
+    body = (done.directory / "SKILL.md").read_text()
+    assert body.startswith("# Auto-drafted skill: auto-extension-file-rename\n\n> NOTE: This skill was auto-drafted from")
+    assert "\n\nSignature: `extension-file-rename`\n" in body
+    assert "Derive from the successful trajectories" not in body
+    assert "`batch_rename` of scripts/skill.py" in body
+    assert directory_digest(done.directory) == done.content_digest
+    assert not done.row_written
+    assert "no memory database yet" in done.notes[0]
+    assert not (home / "memory").exists()
+
+
+def test_exporting_again_changes_no_byte(registry: Registry, skill: Skill, home: Path) -> None:
+    """A promotion grant is bound to the bytes; it must survive."""
+    first = export_wayland(skill, registry, places=where(home))
+    again = export_wayland(skill, registry, places=where(home))
+    assert again.content_digest == first.content_digest
+    assert first.directory is not None
+    assert directory_digest(first.directory) == first.content_digest
+
+
+def test_a_persons_edits_are_kept(registry: Registry, skill: Skill, home: Path) -> None:
+    """Unlike Wayland's own drafter."""
+    done = export_wayland(skill, registry, places=where(home))
+    assert done.directory is not None
+    (done.directory / "SKILL.md").write_text("mine")
+    with pytest.raises(Conflict):
+        export_wayland(skill, registry, places=where(home))
+    assert (done.directory / "SKILL.md").read_text() == "mine"
+
+
+def test_hostile_requests_cannot_run_commands(tmp_path: Path, home: Path) -> None:
+    """The texts that made Wayland's own drafts run commands are harmless in ours."""
+    expansions = (re.compile(r"!`[^`]+`"), re.compile(r"```!"), re.compile(r"\$ARGUMENTS|\$\d|\$\{"))
+    for number, vector in enumerate(vectors("wayland_skillmd_bodies.jsonl")):
+        said = [t["user_input"] for t in vector["trajectories"]] or ["nothing"]
+        evidence = tuple(trace(n, text) for n, text in enumerate(said))
+        made = replace(
+            draft(summary=f"Number {number}."),
+            evidence=evidence,
+            bindings={t.task_id: {"old_ext": t.task_description} for t in evidence},
+        )
+        with Registry(tmp_path / f"r{number}") as registry:
+            registry.register(made, report(made), metadata={"signature": f"sig-{number}"})
+            done = export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        assert done.directory is not None
+        body = (done.directory / "SKILL.md").read_text()
+        assert not any(e.search(body) for e in expansions)
+
+
+def test_only_a_person_lifts_the_quarantine(registry: Registry, skill: Skill, home: Path) -> None:
+    """Released: no mark of a draft is left, and the history says who, what bytes, where."""
+    done = export_wayland(skill, registry, places=where(home), release=True, actor="ada")
+    assert done.directory is not None
+    manifest = json.loads((done.directory / "manifest.json").read_bytes())
+    assert (manifest["auto_drafted"], manifest["needs_review"]) == (False, False)
+    assert not (done.directory / "SKILL.md").read_text().startswith("# Auto-drafted")
+    event = registry.history("batch_rename")[-1]
+    assert (event.kind, event.actor, event.detail["content_digest"]) == ("released", "ada", done.content_digest)
+    export_wayland(skill, registry, places=where(home))
+    assert json.loads((done.directory / "manifest.json").read_bytes())["auto_drafted"] is True
+
+
+@pytest.mark.parametrize("tombstone", [{"skill_name": "auto-extension-file-rename"}, {"signature": "extension-file-rename"}])
+def test_a_revoked_skill_is_not_written_again(registry: Registry, skill: Skill, home: Path, tombstone: dict[str, str]) -> None:
+    """By name or by signature; and an unreadable tombstone may be the one."""
+    graves = home / "skills-governance" / "tombstones"
+    graves.mkdir(parents=True)
+    (graves / "1.json").write_text(json.dumps(tombstone))
+    with pytest.raises(ExportError, match="revoked"):
+        export_wayland(skill, registry, places=where(home))
+    (graves / "1.json").write_text("{")
+    with pytest.raises(ExportError, match="cannot be read"):
+        export_wayland(skill, registry, places=where(home))
+    assert not (home / "skills").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["[memory]\nskills_lifecycle = false\n", "[memory]\nenabled = false\n", "skills_lifecycle = false\n"]
+)
+def test_with_the_life_cycle_off_nothing_is_touched(registry: Registry, skill: Skill, home: Path, text: str) -> None:
+    """No directory, no row, one note."""
+    home.mkdir()
+    (home / "config.toml").write_text(text)
+    make_database(home / "memory" / "memory.db", 7)
+    done = export_wayland(skill, registry, places=where(home))
+    assert (done.directory, done.row_written) == (None, False)
+    assert "life cycle is off" in done.notes[0]
+    assert rows(home / "memory" / "memory.db") == []
+    assert sorted(p.name for p in home.iterdir()) == ["config.toml", "memory"]
+    assert lifecycle_on(home / "elsewhere")
+
+
+# ------------------------------------------------------------ the row
+
+
+@pytest.mark.parametrize("version", [6, 7])
+def test_the_measured_row_seeds_the_router(registry: Registry, skill: Skill, home: Path, version: int) -> None:
+    """Beside Wayland's own unmeasured row: its child, of our score, read by the router's query."""
+    path = home / "memory" / "memory.db"
+    make_database(path, version)
+    db = sqlite3.connect(path)
+    columns = "id, skill_name, prompt_body, score, scorer, generation, created_at"
+    draft_row = "'d', 'auto-extension-file-rename', 'x', 0.0, 'auto_drafter', 0, 1"
+    db.execute(f"INSERT INTO evolved_prompts ({columns}) VALUES ({draft_row})")
+    if version == 7:
+        db.execute("UPDATE evolved_prompts SET score_measured = 0")
+    db.commit()
+    db.close()
+    done = export_wayland(skill, registry, places=where(home))
+    assert done.row_written
+    own = rows(path)[-1]
+    assert (own["parent_id"], own["generation"], own["scorer"], own["score"]) == ("d", 1, "auto_drafter", skill.entry.score)
+    assert own.get("score_measured", 1) == 1
+    assert own["created_at"] == int(NOW.timestamp())
+    assert done.directory is not None
+    assert own["prompt_body"] == (done.directory / "SKILL.md").read_text()
+    metadata = json.loads(own["metadata"])
+    assert own["metadata"] == json.dumps(metadata, sort_keys=True, separators=(",", ":"))
+    assert metadata["content_digest"] == done.content_digest
+    assert router_seeds(path, "auto-extension-file-rename") == 3
+    again = export_wayland(skill, registry, places=where(home))
+    assert not again.row_written
+    assert len(rows(path)) == 2
+
+
+@pytest.mark.parametrize("version", [6, 7])
+def test_a_regression_takes_the_better_row_out(registry: Registry, home: Path, version: int) -> None:
+    """The best ever wins in Wayland, so the older, better row must go; and all of them when the skill fails."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    make_database(path, version)
+    export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+    registry.register(draft(), report(draft(), generated=0))
+    export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+    assert router_seeds(path, name) == 2
+    assert sorted(r["score"] for r in rows(path))[0] == 0.0
+    assert retract_wayland(name, places=where(home)) == 1
+    assert router_seeds(path, name) == 0
+
+
+def test_a_database_that_is_not_known_is_left_alone(registry: Registry, skill: Skill, home: Path) -> None:
+    """Newer, foreign, damaged: the draft is written, the row is not, and a note says why."""
+    path = home / "memory" / "memory.db"
+    make_database(path, 7)
+    db = sqlite3.connect(path)
+    db.execute("INSERT INTO schema_version VALUES (8)")
+    db.commit()
+    db.close()
+    assert "newer than 7" in export_wayland(skill, registry, places=where(home)).notes[0]
+    path.write_bytes(b"not a database at all, but long enough to be looked at" * 50)
+    assert "cannot be used" in export_wayland(skill, registry, places=where(home)).notes[0]
+    path.unlink()
+    sqlite3.connect(path).execute("CREATE TABLE evolved_prompts (id)").connection.close()
+    assert "known shape" in export_wayland(skill, registry, places=where(home)).notes[0]
+
+
+@pytest.mark.parametrize(("version", "there"), [(5, True), (6, False), (7, False)])
+def test_the_older_second_copy_is_for_older_versions(
+    registry: Registry, skill: Skill, home: Path, version: int, there: bool
+) -> None:
+    """Only where the schema says that Wayland still looks there; SKILL.md only."""
+    make_database(home / "memory" / "memory.db", version)
+    done = export_wayland(skill, registry, places=where(home))
+    assert (home / "skills" / "auto" / "extension-file-rename" / "SKILL.md").is_file() is there
+    assert done.notes == ()
+
+
+def test_a_second_copy_that_cannot_be_written_only_warns(registry: Registry, skill: Skill, home: Path) -> None:
+    """The draft and the row are there all the same."""
+    make_database(home / "memory" / "memory.db", 5)
+    (home / "skills").mkdir()
+    (home / "skills" / "auto").write_text("in the way")
+    done = export_wayland(skill, registry, places=where(home))
+    assert done.row_written
+    assert "second copy was not written" in done.notes[0]
+
+
+def test_a_signature_that_names_no_directory_is_refused(tmp_path: Path, home: Path) -> None:
+    """Too long for a file name or for the readers of the name."""
+    with Registry(tmp_path / "r") as registry:
+        registry.register(draft(), report(draft()), metadata={"signature": "x" * 80})
+        with pytest.raises(ExportError, match="too long"):
+            export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
