@@ -1,5 +1,5 @@
 """The command line. One file a command group, imported only when that command runs, so that ``--help`` is instant."""
 
-from synth.cli.main import main
+from synth.cli.program import main
 
 __all__ = ["main"]

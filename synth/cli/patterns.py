@@ -33,6 +33,8 @@ def command(traces: tuple[Path, ...], **rest: Any) -> int:
     rows = [(p.task_category, p.pattern_type, str(p.frequency), f"{p.success_rate:.0%}", p.command_sequence[0]) for p in found]
     plain = console.table(("task", "type", "traces", "success", "first command"), rows) if rows else "no repeated task"
     emit_document(outputs, document, plain)
+    if not found:
+        console.error("no repeated task was found in these traces")
     return PASS if found else NOTHING
 
 

@@ -1,0 +1,207 @@
+"""The command line's frame: help, exit codes, errors on one line, what goes where."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.interface import Cause, SandboxError
+from synth.cli import console, program
+from synth.cli.program import COMMANDS, assay, run
+from synth.cli.outputs import FORMATS, Output, plan
+from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, Verdict
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def assay_process(*args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "synth.cli", *args], capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_help_is_as_recorded(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first thing that anybody reads changes only on purpose."""
+    monkeypatch.setenv("COLUMNS", "100")
+    assert run(["--help"]) == 0
+    assert capsys.readouterr().out == (GOLDEN / "help.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_is_there(name: str) -> None:
+    """Each listed command loads, and its one line of help is the one that the list shows."""
+    with click.Context(assay) as ctx:
+        command = assay.get_command(ctx, name)
+    assert command is not None
+    assert command.get_short_help_str(200).rstrip(".") == COMMANDS[name][1].rstrip(".")
+    assert command.help
+
+
+def test_help_loads_no_command() -> None:
+    """``--help`` imports none of the heavy parts: the program starts at once."""
+    program = "import sys; from synth.cli.program import run; run(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    for heavy in ("libcst", "hypothesis", "docker", "anthropic", "pydantic", "rich", "synth.cli.verify"):
+        assert f"'{heavy}'" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (ConfigError("a key is unknown", "Remove it", "assay.yaml"), 2, "error: assay.yaml: a key is unknown. Remove it\n"),
+        (Inconclusive("no evidence"), 3, "error: no evidence\n"),
+        (NothingToVerify("no skill", "Give a directory"), 4, "error: no skill. Give a directory\n"),
+        (SandboxError(Cause.ENGINE_MISSING, "no engine", "Start one"), 3, "error: no engine. Start one\n"),
+        (click.UsageError("no such option: --x"), 2, "error: no such option: --x (see: assay engine --help)\n"),
+        (KeyboardInterrupt(), 130, "\nerror: interrupted\n"),
+        (ConfigError("bad\nname \x1b[31m"), 2, "error: bad\\nname \\x1b[31m\n"),
+    ],
+)
+def test_errors_are_one_line_and_a_code(
+    error: BaseException, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each kind of error has its exit code and one escaped line on stderr; stdout stays empty."""
+
+    @click.command("engine")
+    def broken() -> None:
+        raise error
+
+    monkeypatch.setattr(program.LazyGroup, "get_command", lambda self, ctx, name: broken)
+    assert run(["engine"]) == code
+    told = capsys.readouterr()
+    assert told.err == line
+    assert told.out == ""
+
+
+def test_internal_error_leaves_a_note(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A bug is exit 70, one line, and a file with the traceback."""
+
+    @click.command("engine")
+    def broken() -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(program.LazyGroup, "get_command", lambda self, ctx, name: broken)
+    assert run(["engine"]) == 70
+    told = capsys.readouterr().err
+    assert told.startswith("error: internal error: ZeroDivisionError: a bug")
+    assert "ZeroDivisionError" in (tmp_path / "skill-assay" / "crash.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (["no-such-command"], 2),
+        (["verify"], 2),
+        (["verify", "no-such-file.py"], 2),
+        (["verify", ".", "--checks", "no-such-check"], 2),
+        (["verify", ".", "--exclude", "t1"], 2),
+        (["gate", "empty"], 4),
+        (["explain", "no-such-check"], 4),
+        (["crystallize", "empty"], 4),
+        (["patterns", "empty"], 4),
+        (["registry", "list", "--registry", "nowhere"], 4),
+        (["run", "no-such-skill", "--args", "[1]"], 2),
+        (["report", "no-such-file.json"], 2),
+    ],
+)
+def test_wrong_use_has_its_code(
+    argv: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wrong input ends with the right code and one line that starts with ``error:``."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    assert run(argv) == code
+    told = capsys.readouterr().err.strip().splitlines()
+    assert told[-1].startswith("error: "), told
+
+
+def test_nothing_is_created_by_looking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that only look leave no files behind."""
+    monkeypatch.chdir(tmp_path)
+    run(["registry", "list"])
+    run(["route", "rename txt to md"])
+    run(["patterns"])
+    run(["metrics"])
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------- outputs
+
+
+def test_plan_pairs_files_with_formats() -> None:
+    """A suffix decides; a format that no file takes goes to stdout; plain does when none is left."""
+    sarif, report = Path("a.sarif"), Path("report")
+    assert plan([], []) == [Output("plain", None)]
+    assert plan(["json"], []) == [Output("json", None)]
+    assert plan([], [sarif]) == [Output("sarif", sarif), Output("plain", None)]
+    assert plan(["junit"], [report]) == [Output("junit", report), Output("plain", None)]
+    assert plan(["json", "sarif"], [sarif]) == [Output("sarif", sarif), Output("json", None)]
+    assert plan(["json"], [Path("out.json")]) == [Output("json", Path("out.json")), Output("plain", None)]
+
+
+@pytest.mark.parametrize(("formats", "files"), [(["json", "sarif"], []), ([], [Path("report")])])
+def test_plan_refuses_what_is_not_clear(formats: list[str], files: list[Path]) -> None:
+    """Two formats for one stdout, or a file of no format, are usage errors."""
+    with pytest.raises(click.UsageError):
+        plan(formats, files)
+
+
+@given(
+    st.lists(st.sampled_from(FORMATS), max_size=3),
+    st.lists(st.sampled_from(["a.json", "b.md", "c", "d.xml"]), max_size=3, unique=True),
+)
+def test_plan_writes_each_file_once(formats: list[str], files: list[str]) -> None:
+    """Whatever is asked for: every file is written once, and stdout gets exactly one text."""
+    paths = [Path(f) for f in files]
+    try:
+        planned = plan(formats, paths)
+    except click.UsageError:
+        return
+    assert sorted(str(o.path) for o in planned if o.path is not None) == sorted(files)
+    assert sum(o.path is None for o in planned) == 1
+
+
+@given(st.text())
+def test_escape_leaves_nothing_that_steers_a_terminal(text: str) -> None:
+    """No control character but newline and tab gets through; plain text is untouched."""
+    shown = console.escape(text)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
+    if text.isascii() and text.isprintable():
+        assert shown == text
+
+
+def test_verdicts_have_exit_codes() -> None:
+    """0 pass, 1 fail, 3 inconclusive."""
+    from synth.cli.exits import exit_code
+
+    assert [exit_code(v) for v in (Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE)] == [0, 1, 3]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each shell gets a script that calls the program back."""
+    assert run(["completion", shell]) == 0
+    assert "_ASSAY_COMPLETE" in capsys.readouterr().out
+
+
+def test_init_writes_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The written configuration is valid, says nothing but the defaults, and is not overwritten."""
+    from synth.config import Config, load_config
+
+    monkeypatch.chdir(tmp_path)
+    assert run(["init"]) == 0
+    loaded, defaults = load_config(), Config.default(tmp_path)
+    assert (loaded.evolution, loaded.verify, loaded.llm) == (defaults.evolution, defaults.verify, defaults.llm)
+    assert run(["init"]) == 2
+    uncommented = re.sub(r"(?m)^  # ", "  ", (tmp_path / "assay.yaml").read_text(encoding="utf-8"))
+    (tmp_path / "assay.yaml").write_text(uncommented, encoding="utf-8")
+    again = load_config()
+    assert (again.evolution, again.sandbox, again.hooks) == (defaults.evolution, defaults.sandbox, defaults.hooks)
