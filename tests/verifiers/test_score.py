@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -183,3 +184,21 @@ def test_explain_names_every_part() -> None:
     assert parts["R"].startswith("3 recorded trials")
     assert parts["N"].startswith("6.88")
     assert list(parts) == ["R", "G", "A", "S", "f", "N"]
+
+
+def test_the_page_says_what_the_code_does() -> None:
+    """Every row of the worked examples in docs/score.md comes out of the formula."""
+    page = (Path(__file__).parent.parent.parent / "docs" / "score.md").read_text()
+    rows = [line.strip("|").split("|") for line in page.partition("## Worked examples")[2].partition("##")[0].splitlines()]
+    examples = [[cell.strip() for cell in row] for row in rows if len(row) == 8 and row[2].strip().isdigit()]
+    assert len(examples) == 6
+    for what, r, g, generated, adequacy, n, value, estimate in examples:
+        reconstructed = "reconstructed" in what
+        count = round(float(r) / (0.25 if reconstructed else 1.0))
+        failures = 1 if "f = 1" in what else 0
+        rows_of = trials(count, unseen=not reconstructed, reconstructed=reconstructed)
+        result = score(ScoreInputs(rows_of, int(g), float(adequacy), failures=failures))
+        assert result is not None
+        wanted = {"R": float(r), "G": float(generated), "N": pytest.approx(float(n), abs=0.005)}
+        assert {key: result.inputs[key] for key in wanted} == wanted
+        assert (round(result.value, 3), round(result.estimate, 3)) == (float(value), float(estimate))

@@ -45,8 +45,7 @@ def _suite(page: Page, report: Report) -> TestSuite:
     suite.add_property("verdict", report.verdict.name)
     if report.score is not None:
         suite.add_property("score", f"{report.score.value:.6f}")
-    for case in (*_checks(report, row), *_missing(report), _verdict(report, row)):
-        suite.add_testcase(case)
+    suite.add_testcases([*_checks(report, row), *_missing(report), _verdict(report, row)])
     return suite
 
 

@@ -24,6 +24,12 @@ class Page:
     seconds: float | None = None
     """Wall time of the whole command; None = the reports' own sum."""
     color: bool = False
+    _rows: dict[int, Row] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """The gate's rows by the identity of their report: there can be thousands."""
+
+    def __post_init__(self) -> None:
+        for row in self.gate.rows if self.gate is not None else ():
+            self._rows[id(row.report)] = row
 
     @property
     def verdict(self) -> Verdict:
@@ -40,11 +46,7 @@ class Page:
 
     def row(self, report: Report) -> Row:
         """The gate's row of a report; one made from its own verdict without a gate."""
-        if self.gate is not None:
-            for row in self.gate.rows:
-                if row.report is report:
-                    return row
-        return Row(report, report.verdict)
+        return self._rows.get(id(report)) or Row(report, report.verdict)
 
     def title(self, id: str) -> str:
         """A check's question; its id where none is known."""
