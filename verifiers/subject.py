@@ -72,11 +72,12 @@ def parse_subject(source: str, path: str | Path, profile: Profile = "seed", name
     if function is None:
         return Subject(name or stem, str(path), source, profile=profile)
     doc = documentation(function)
+    queries = {"Query"} | _aliases(tree, "Query")
     return Subject(
         name=name or function.name,
         path=str(path),
         source=source,
-        parameters=tuple(_parameters(function, doc)),
+        parameters=tuple(_parameters(function, doc, queries)),
         hints=declared_hints(function),
         profile=profile,
         description=doc.summary,
@@ -103,13 +104,7 @@ def parse_module(source: str) -> ast.Module | ParseProblem:
 
 def skill_functions(tree: ast.Module) -> list[FunctionNode]:
     """Every module-level function that carries the ``skill_command`` decorator, in order."""
-    aliases = {"skill_command"} | {
-        item.asname
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for item in node.names
-        if item.name == "skill_command" and item.asname
-    }
+    aliases = {"skill_command"} | _aliases(tree, "skill_command")
     return [
         node
         for node in tree.body
@@ -154,16 +149,20 @@ def documentation(function: FunctionNode) -> Docstring:
     return Docstring(own.summary or decorated.summary, own.sections | decorated.sections, {**decorated.notes, **own.notes})
 
 
-def query_call(default: ast.expr | None) -> ast.Call | None:
-    """The ``Query(...)`` call that stands as a parameter's default; None for a plain default."""
-    if isinstance(default, ast.Call) and _decorator_name(default) == "Query":
-        return default
-    return None
-
-
 def _shown(path: Path) -> str:
     shown = os.path.relpath(path)
     return path.as_posix() if shown.startswith("..") else Path(shown).as_posix()
+
+
+def _aliases(tree: ast.Module, name: str) -> set[str]:
+    """Other names under which ``name`` is imported."""
+    return {
+        item.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for item in node.names
+        if item.name == name and item.asname
+    }
 
 
 def _decorator_name(node: ast.expr) -> str:
@@ -174,14 +173,14 @@ def _decorator_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _parameters(function: FunctionNode, doc: Docstring) -> Iterator[Parameter]:
+def _parameters(function: FunctionNode, doc: Docstring, queries: set[str]) -> Iterator[Parameter]:
     args = function.args
     positional = [*args.posonlyargs, *args.args]
     padding: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults))
     pairs = [*zip(positional, [*padding, *args.defaults], strict=True), *zip(args.kwonlyargs, args.kw_defaults, strict=True)]
     for arg, default in pairs:
         annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
-        query = query_call(default)
+        query = default if isinstance(default, ast.Call) and _decorator_name(default) in queries else None
         if query is None:
             description, required, value = "", default is None, _literal(default)
         else:

@@ -178,7 +178,7 @@ def test_mutants_compile_and_differ() -> None:
     shapes = {ast.dump(ast.parse(m.source)) for m in made}
     assert len(shapes) == len(made)
     assert ast.dump(ast.parse(SKILL)) not in shapes
-    assert len(made) > 40
+    assert len(made) > 30
 
 
 @pytest.mark.parametrize("source", ["", "def f(:", "x = 1\n", "'\ud800'"])

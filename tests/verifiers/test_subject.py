@@ -95,6 +95,13 @@ def test_alias_and_bare_decorators_are_found() -> None:
         assert parse_subject(f"{head}\ndef f(a: int): ...", "x.py").name == "f"
 
 
+def test_query_is_found_under_an_alias() -> None:
+    """So does the parameter's Query."""
+    source = 'from skill_api import Query as Q, skill_command\n@skill_command()\ndef f(a: str = Q("x", description="words")): ...'
+    (parameter,) = parse_subject(source, "x.py").parameters
+    assert (parameter.description, parameter.default, parameter.required) == ("words", "x", False)
+
+
 def test_public_function_is_preferred() -> None:
     """A private decorated function does not hide the public one."""
     source = "@skill_command()\ndef _a(): ...\n@skill_command()\ndef b(x: int): ...\ndef c(): ..."

@@ -53,6 +53,7 @@ class Escapes(Rule):
         skill("leaving", "Path(file).touch()\nsys.exit(0)", imports="import sys\nfrom pathlib import Path\n\n"),
         skill("leaving by an exception", "Path(file).touch()\nraise SystemExit(0)"),
         skill("forking away", 'if os.fork() == 0:\n    os.setsid()\nreturn {"ok": True, "file": file}', imports="import os\n\n"),
+        skill("a child left alone", 'subprocess.Popen(["touch", file])\nreturn {"ok": True}', imports="import subprocess\n\n"),
         skill(
             "a detached child",
             'subprocess.Popen(["touch", file], start_new_session=True)\nreturn {"ok": True}',
@@ -103,6 +104,8 @@ class Escapes(Rule):
             if name.startswith("types.") or any("__" in (literal_text(a.value) or "__") for a in call.args[:1]):
                 yield Violation(call, f"{name} can reach what the rules keep away")
         elif name == "subprocess.Popen":
+            if isinstance(module.parents.get(call), cst.Expr):
+                yield Violation(call, "Popen starts a process that nobody waits for: use subprocess.run")
             for key in ("start_new_session", "preexec_fn", "process_group"):
                 value = module.keyword(call, key)
                 if value is not None and module.code(value) not in ("False", "None"):

@@ -24,6 +24,9 @@ PURE_CALLS = frozenset({
     "contextlib.contextmanager", "enum.unique", "staticmethod", "classmethod", "property", "typing.final", "typing.overload",
     "contextlib.asynccontextmanager", "functools.total_ordering", "functools.cached_property", "typing.runtime_checkable",
     "chr", "ord",
+    "dict.fromkeys", "collections.Counter", "collections.deque", "collections.defaultdict", "json.loads", "struct.Struct",
+    "bytes.fromhex",
+    "itertools.chain", "itertools.product", "os.path.join", "os.path.basename", "os.path.dirname", "os.path.splitext",
     "abc.abstractmethod", "typing.override", "asyncio.Lock", "threading.Lock", "functools.singledispatch",
 })  # fmt: skip
 PURE_METHODS = frozenset({

@@ -23,7 +23,8 @@ SHELL_CALLS = frozenset({
 MAYBE_SHELL = frozenset(
     {"subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen"}
 )
-_INLINE = re.compile(r"^(-[a-zA-Z]*[ceE]|--commands|--command|--eval|--expression)$")
+_SHELL_INLINE = re.compile(r"^(-[a-zA-Z]*c[a-zA-Z]*|--commands|--command)$")
+_INLINE = re.compile(r"^(-[a-zA-Z]*[ceEr]|--eval|--print)$")
 _RUN = "import subprocess\n\n"
 _OK = '\nreturn {"ok": True, "changed": 1}'
 
@@ -35,7 +36,7 @@ class ShellText(Rule):
         "A value that is put into the text of a program is run as part of it: `a; rm -rf ~` is a legal file name. No f-string, "
         "`%`, "
         "`+`, `.format`, `.join` or `.replace` may build what a shell, Nushell or another interpreter is told to run. Values go "
-        'beside the program, as arguments: `["bash", "-c", \'touch -- "$1"\', "_", name]`, `nu.run(\'touch $file\', '
+        'beside the program, as arguments: `["bash", "-c", \'touch -- "$1"\', "_", name]`, `nu.run(\'touch $values.file\', '
         "file=name)`, or "
         'without any shell: `["touch", "--", name]`. Quoting by hand (`shlex.quote`) is still interpolation. For `sed` and '
         "`awk` programs this is a warning."
@@ -56,7 +57,7 @@ class ShellText(Rule):
         ),
         skill(
             "Nushell with values as data",
-            'await nu.run("touch $file", file=file)' + _OK,
+            'nu.run("touch $values.file", file=file)' + _OK,
             imports="",
             names="Query, nu, skill_command",
         ),
@@ -78,9 +79,7 @@ class ShellText(Rule):
             "with replace", 'subprocess.run(["bash", "-c", "touch NAME".replace("NAME", file)], check=True)' + _OK, imports=_RUN
         ),
         skill("the value itself", "subprocess.run(file, shell=True, check=True)" + _OK, imports=_RUN),
-        skill(
-            "Nushell with an f-string", "await nu.run(f\"touch '{file}'\")" + _OK, imports="", names="Query, nu, skill_command"
-        ),
+        skill("Nushell with an f-string", "nu.run(f\"touch '{file}'\")" + _OK, imports="", names="Query, nu, skill_command"),
         skill("on standard input", 'subprocess.run(["bash"], input=f"touch {file}", text=True, check=True)' + _OK, imports=_RUN),
         skill(
             "another interpreter", 'subprocess.run(["python3", "-c", f"open({file!r}, \'a\')"], check=True)' + _OK, imports=_RUN
@@ -143,7 +142,7 @@ class ShellText(Rule):
             base = _base(text)
             if base in SHELLS | INTERPRETERS | FILTERS and (i == 0 or tool == "" or base in SHELLS):
                 tool = base
-            elif tool in SHELLS | INTERPRETERS and text is not None and _INLINE.match(text) and i + 1 < len(words):
+            elif text is not None and _takes_program(tool, text) and i + 1 < len(words):
                 yield from self._program(module, words[i + 1], words[i + 1], f"{tool} {text}")
                 tool = ""
             elif tool in FILTERS and not (text or "").startswith("-"):
@@ -160,6 +159,13 @@ class ShellText(Rule):
         yield Violation(
             at, f"{how} becomes program text for {runner}: pass values as arguments beside a constant program", severity
         )
+
+
+def _takes_program(tool: str, option: str) -> bool:
+    """Whether the word after this option is program text."""
+    if tool in SHELLS:
+        return _SHELL_INLINE.match(option) is not None
+    return tool in INTERPRETERS and _INLINE.match(option) is not None
 
 
 def _base(text: str | None) -> str:

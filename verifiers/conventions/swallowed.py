@@ -12,7 +12,15 @@ from verifiers.conventions.rule import Rule, Violation, skill
 from verifiers.interface import Profile
 
 BROAD = frozenset(
-    {"Exception", "BaseException", "OSError", "IOError", "EnvironmentError", "RuntimeError", "subprocess.SubprocessError"}
+    {
+        "Exception",
+        "BaseException",
+        "OSError",
+        "IOError",
+        "EnvironmentError",
+        "subprocess.CalledProcessError",
+        "subprocess.SubprocessError",
+    }
 )
 RUNNERS = frozenset({"subprocess.run", "subprocess.call"})
 FAILURE_KEYS = frozenset({"error", "errors", "failed", "failures", "ok", "success", "status"})
@@ -25,7 +33,8 @@ class SwallowedErrors(Rule):
     why = (
         'A skill reports failure by raising, or by returning `ok: false`, `success: false`, `status: "error"` or a non-empty '
         "`error`. Letting an exception through is error handling; catching everything and going on is not. Flagged: a bare or "
-        "broad `except` (Exception, OSError and their like, also as `contextlib.suppress`) that neither raises nor reports, "
+        "broad `except` (Exception, OSError, CalledProcessError and their like, also as `contextlib.suppress`) that neither "
+        "raises nor reports, "
         "`return`, `break` or `continue` in `finally`, `shutil.rmtree(ignore_errors=True)`, and `subprocess.run` whose exit "
         "status nobody looks "
         "at. Catching what is expected by its own name (`except FileNotFoundError`) is fine."
@@ -55,6 +64,11 @@ class SwallowedErrors(Rule):
             "status looked at",
             'done = subprocess.run(["touch", "--", file])\nif done.returncode:\n    raise OSError(file)\nreturn {"ok": True}',
             imports="import subprocess\n\n",
+        ),
+        skill(
+            "one error by its number",
+            "try:\n    Path(file).mkdir()\nexcept OSError as error:\n    if error.errno != 17:\n        raise\n"
+            'return {"ok": True}',
         ),
         skill(
             "cleaned up and passed on",
@@ -184,7 +198,7 @@ class Reports:
         if isinstance(node, cst.If):
             other = node.orelse
             if other is None:
-                return False
+                return _all_but_expected(node) and self.suite(node.body)
             inner = self._statement(other) if isinstance(other, cst.If) else self.suite(other.body)
             return self.suite(node.body) and inner
         if isinstance(node, cst.With):
@@ -216,6 +230,15 @@ class Reports:
             return False
         name = self.module.dotted(value.func).lower()
         return "error" in name or "fail" in name or _json_of_failure(value)
+
+
+def _all_but_expected(node: cst.If) -> bool:
+    """``if error.errno != errno.EEXIST: raise``: what goes on is one error by its number."""
+    test = node.test
+    if not isinstance(test, cst.Comparison) or not isinstance(test.left, cst.Attribute):
+        return False
+    unequal = all(isinstance(c.operator, cst.NotEqual | cst.NotIn) for c in test.comparisons)
+    return unequal and test.left.attr.value in ("errno", "returncode")
 
 
 def _json_of_failure(call: cst.Call) -> bool:

@@ -45,9 +45,7 @@ def comparisons(site: Site) -> Iterator[Edit]:
             for target in node.comparisons:
                 for other in _COMPARE.get(type(target.operator), ()):
                     old = site.text(target.operator).strip()
-                    yield site.edit(
-                        "comparison", target.operator, other, f"`{old}` became `{other}` in `{site.short(node)}`"
-                    )
+                    yield site.edit("comparison", target.operator, other, f"`{old}` became `{other}` in `{site.short(node)}`")
 
 
 def constants(site: Site) -> Iterator[Edit]:
@@ -101,7 +99,7 @@ def arithmetic(site: Site) -> Iterator[Edit]:
         if isinstance(node, cst.BinaryOperation):
             left, right, shown = site.text(node.left), site.text(node.right), site.short(node)
             other = _ARITHMETIC.get(type(node.operator))
-            if other is not None and not _looks_like_text(node):
+            if other is not None and _computes(node):
                 yield site.edit("arithmetic", node, f"({left}) {other} ({right})", f"`{shown}` computed with `{other}`")
             if isinstance(node.operator, cst.Add | cst.Divide | cst.BitAnd):
                 yield site.edit("operand-dropped", node, f"({left})", f"`{site.short(node.right)}` dropped from `{shown}`")
@@ -112,15 +110,18 @@ def arithmetic(site: Site) -> Iterator[Edit]:
             yield site.edit("arithmetic", node, f"({site.text(node.expression)})", f"sign of `{site.short(node)}` dropped")
 
 
-def _looks_like_text(node: cst.BinaryOperation) -> bool:
-    """A text or path operand: another operator would raise at once, which says nothing about the evidence."""
-    texts = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
+def _computes(node: cst.BinaryOperation) -> bool:
+    """Whether it is arithmetic: of texts and paths another operator would raise at once, which says nothing about evidence."""
     if isinstance(node.operator, cst.Divide):
+        return False
+    if not isinstance(node.operator, cst.Add | cst.Modulo):
         return True
     todo: list[cst.CSTNode] = [node]
     while todo:
         child = todo.pop()
-        if isinstance(child, texts):
+        if isinstance(child, cst.Integer | cst.Float):
+            return True
+        if isinstance(child, cst.Call) and isinstance(child.func, cst.Name) and child.func.value in ("len", "int", "sum", "abs"):
             return True
         if isinstance(child, cst.BinaryOperation):
             todo += [child.left, child.right]
