@@ -31,6 +31,8 @@ class Facts:
     """Whether ``changed`` was measured (--since was given)."""
     allow_partial: bool = False
     """``--static`` or ``--checks`` was asked for: reports that are partial are what was wanted."""
+    unchanged: int = 0
+    """Skills that --since left out. If there are only those, nothing was to be judged, and the gate is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +99,14 @@ def judge(
     today: date,
     facts: Facts | None = None,
     failures: Iterable[Failure] = (),
-    unchanged: int = 0,
 ) -> GateResult:
-    """Returns the gate's verdict: the worst of all skills' verdicts under the policy; INCONCLUSIVE for no skill at all.
-
-    Args:
-        unchanged: skills that --since left out. If there are only those, nothing was to be judged, and the gate is open.
-    """
+    """Returns the gate's verdict: the worst of all skills' verdicts under the policy; INCONCLUSIVE for no skill at all."""
     rules, known = policy or Policy(), facts or Facts()
     rows = tuple(_row(report, rules, today, known) for report in reports)
     broken = tuple(failures)
     verdicts = [row.verdict for row in rows] + [f.verdict for f in broken]
-    notes = list(_notes(rows, rules, today, unchanged))
-    return GateResult(merge(verdicts or [Verdict.PASS] * unchanged), rows, broken, tuple(notes), rules, unchanged)
+    notes = _notes(rows, rules, today, known.unchanged)
+    return GateResult(merge(verdicts or [Verdict.PASS] * known.unchanged), rows, broken, tuple(notes), rules, known.unchanged)
 
 
 def failure(path: str, error: AssayError) -> Failure:

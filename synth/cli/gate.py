@@ -49,7 +49,10 @@ def command(paths: tuple[Path, ...], policy_file: Path | None, since: str | None
     outputs = plan(rest.pop("formats"), rest.pop("files"))
     began = time.monotonic()
     policy = _policy(policy_file)
-    judging = replace(Judging.of(rest, config()), salt=policy.seed_salt)
+    asked = Judging.of(rest, config())
+    # A waived check must not stop the others: what it would have hidden still counts.
+    every = asked.every or bool(policy.waivers)
+    judging = replace(asked, salt=policy.seed_salt or asked.salt, min_usable=policy.min_usable, every=every)
     targets, facts = _targets(paths, since, judging)
     with console.talk() as talk, Verifier(judging, open_cache(trusted=policy.cache == "trusted")) as verifier:
         reports, failures = _reports(targets, verifier, talk, lambda name: registered(name, registry))
@@ -80,7 +83,8 @@ def _targets(paths: Sequence[Path], since: str | None, judging: Judging) -> tupl
         t.path for t in chosen if any(f is not None and f.resolve() in changed for f in (t.evidence, t.bindings))
     )
     console.say(f"{len(chosen)} of {len(found)} skills changed since {since}")
-    return chosen, Facts(changed=touched, revision_known=True, allow_partial=partial)
+    left_out = len(found) - len(chosen)
+    return chosen, Facts(changed=touched, revision_known=True, allow_partial=partial, unchanged=left_out)
 
 
 def _reports(

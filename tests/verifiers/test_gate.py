@@ -58,10 +58,10 @@ def test_verdict_and_exit_code(reports: tuple[Report, ...], verdict: Verdict, co
 
 def test_nothing_changed_is_not_nothing_to_verify() -> None:
     """With --since, skills that did not change are out of question: exit 0, and the notes say how many there are."""
-    result = judge([], today=TODAY, unchanged=12)
+    result = gate(facts=Facts(unchanged=12))
     assert (result.verdict, result.exit_code) == (Verdict.PASS, 0)
     assert result.notes == ("12 skills did not change and were not looked at",)
-    assert judge([FAILING], today=TODAY, unchanged=12).verdict is Verdict.FAIL
+    assert gate(FAILING, facts=Facts(unchanged=12)).verdict is Verdict.FAIL
 
 
 def test_counts() -> None:
