@@ -65,7 +65,7 @@ def command(paths: tuple[Path, ...], policy_file: Path | None, since: str | None
 def _policy(path: Path | None) -> Policy:
     from verifiers.policy import Policy, load_policy
 
-    return load_policy(path) if path is not None else Policy()
+    return load_policy(path) if path is not None else Policy(min_usable=config().verify.min_usable)
 
 
 def _targets(paths: Sequence[Path], since: str | None, judging: Judging) -> tuple[list[Target], Facts]:
