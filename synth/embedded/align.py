@@ -7,48 +7,10 @@ import re
 from collections.abc import Sequence
 
 from synth.embedded.antiunify import Mismatch, Program, Template, unify
-from synth.embedded.compiler import with_cursor
 from synth.embedded.meanings import roles
+from synth.embedded.normal import normal
 from synth.embedded.steps import Work
-from synth.embedded.tree import CURSOR, For, Lit, Simple, Sub, Var, Word, literal_word
-
-
-def normal(program: Program) -> Program:
-    """The program with loop variables numbered, quotes forgotten and ``find`` given its root."""
-    out = _normal(program, {})
-    assert isinstance(out, tuple)
-    return out
-
-
-def _normal(node: object, names: dict[str, str]) -> object:
-    if isinstance(node, For):
-        inner = {**names, node.var: f"v{len(names)}"}
-        words = _normal(node.words, names)
-        return dataclasses.replace(node, var=inner[node.var], words=words, body=_normal(node.body, inner))  # type: ignore[arg-type]
-    if isinstance(node, Var):
-        args = _normal(node.args, names)
-        return dataclasses.replace(node, name=names.get(node.name, node.name), args=args, quoted=True)  # type: ignore[arg-type]
-    if isinstance(node, Sub):
-        return dataclasses.replace(node, body=_normal(node.body, names))  # type: ignore[arg-type]
-    if isinstance(node, Simple):
-        words = tuple(_normal(w, names) for w in node.words)
-        if node.name == "find":
-            words = _with_cursor(_with_root(words))  # type: ignore[arg-type]
-        rest = {"redirects": _normal(node.redirects, names), "assigns": _normal(node.assigns, names)}
-        return dataclasses.replace(node, words=words, **rest)  # type: ignore[arg-type]
-    if isinstance(node, tuple):
-        return tuple(_normal(x, names) for x in node)
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
-        fields = {f.name: _normal(getattr(node, f.name), names) for f in dataclasses.fields(node)}
-        return dataclasses.replace(node, **fields)
-    return node
-
-
-def _with_root(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    first = words[1].literal if len(words) > 1 else None
-    if len(words) == 1 or (first is not None and (first.startswith("-") or first in ("(", "!"))):
-        return (words[0], literal_word("."), *words[1:])
-    return words
+from synth.embedded.tree import Lit, Simple
 
 
 def clusters(works: Sequence[Work]) -> list[list[Work]]:
@@ -74,11 +36,6 @@ def fits(works: Sequence[Work]) -> bool:
 
 def template_of(programs: Sequence[Program]) -> Template:
     return unify([normal(p) for p in programs])
-
-
-def _with_cursor(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """``{}`` of find's commands as a variable, so that what stands around it can be told apart."""
-    return tuple(with_cursor(w, CURSOR) for w in words)
 
 
 # ---------------------------------------------------------------- descriptions

@@ -50,7 +50,7 @@ def _packed(scope: Scope, path: str, call: str, suffix: str, unpack: bool, keep:
     if not path.isidentifier():
         path = scope.code.assign("path", path)
     data = call.replace("{data}", f"{path}.read_bytes()")
-    scope.count(f"{scope.code.helper('_put')}({_target(path, suffix, unpack)}, {data}, {path}.stat().st_mode & 0o777)")
+    scope.count(f"{scope.code.helper('_set')}({_target(path, suffix, unpack)}, {data}, {path}.stat().st_mode & 0o777)")
     if not keep:
         scope.code.line(f"{path}.unlink()")
 
@@ -62,7 +62,7 @@ def _named_packed(scope: Scope, path: str, call: str, suffix: str, unpack: bool)
         scope.code.line(f'raise FileNotFoundError(f"{{{path}}} does not exist")')
     with scope.code.block(f"if {path}.exists():"):
         data = call.replace("{data}", f"{path}.read_bytes()")
-        scope.count(f"{scope.code.helper('_put')}({target}, {data}, {path}.stat().st_mode & 0o777)")
+        scope.count(f"{scope.code.helper('_set')}({target}, {data}, {path}.stat().st_mode & 0o777)")
         scope.code.line(f"{path}.unlink()")
 
 

@@ -236,8 +236,8 @@ class FindReader:
             return f"[p for root in {items.code} for p in {self.scope.code.helper('_walk')}(root)]"
         if len(roots) != 1:
             raise ShellError("find with several roots is not understood")
-        self.scope.code.helper("_walk")
         root = roots[0]
+        self.scope.code.helper("_walk:gone" if self.scope.facts.vanishes(root, self.scope.cwd) else "_walk")
         if root.literal in (".", "./"):
             self.shown = DOT
             where = self.scope.path_in_root(self.scope.cwd) if self.scope.cwd is not None else 'Path(".")'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sandbox.interface import Session, Snapshot
 from synth.embedded.align import clusters, matcher, read_values, same_form, template_of, transferred
@@ -71,6 +71,7 @@ class EmbeddedGenerator:
         described = [(w.evidence.description, {p.name: str(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
         summary = summary_of(described)
         name = skill_name(pattern.task_category, summary)
+        params = tuple(defaulted(case, k) for k in range(len(params)))
         source = skill_source(name, summary, params, code, RETURNS_CHANGES if writes else RETURNS_ANSWER)
         bindings = {w.evidence.task_id: args_of(params, k) for k, w in enumerate(case.works)}
         bindings.update(bind_others(case, [w for w in works if w not in case.works]))
@@ -111,8 +112,22 @@ def cases(works: Sequence[Work]) -> Iterator[Case]:
 
 
 def args_of(params: Sequence[Param], k: int) -> Args:
-    """The binding of the k-th trace of the template."""
-    return {p.name: p.values[k] for p in params}  # type: ignore[misc]  # values are str, int or list[str]
+    """The binding of the k-th trace of the template; values that are the default are left out."""
+    return {p.name: p.values[k] for p in params if p.default is None or p.values[k] != p.default}  # type: ignore[misc]  # JSON values
+
+
+def defaulted(case: Case, index: int) -> Param:
+    """The parameter, with a default where one value is nowhere in its trace: it was put in to give all traces one shape."""
+    param = case.params[index]
+    absent = {v for v, w in zip(param.values, case.works, strict=True) if isinstance(v, str) and not _occurs(v, w)}
+    if len(absent) != 1 or param.kind != "str":
+        return param
+    return replace(param, default=str(absent.pop()))
+
+
+def _occurs(value: str, w: Work) -> bool:
+    texts = [*w.evidence.commands, w.evidence.description, *(w.evidence.base or {})]
+    return any(value in t for t in texts)
 
 
 def bind_others(case: Case, others: Sequence[Work]) -> Mapping[str, Args]:
@@ -137,12 +152,15 @@ def facts_of(case: Case) -> Facts:
     """What the bases say about words of the template."""
 
     def entries(word: Word, cwd: Word | None) -> list[tuple[Snapshot, str]]:
-        out: list[tuple[Snapshot, str]] = []
+        return [(base, path) for base, path, _ in places(word, cwd)]
+
+    def places(word: Word, cwd: Word | None) -> list[tuple[Snapshot, str, Snapshot]]:
+        out: list[tuple[Snapshot, str, Snapshot]] = []
         for k, w in enumerate(case.works):
             path, folder = resolve(case.template, word, k), resolve(case.template, cwd, k) if cwd is not None else ""
             if path is not None and folder is not None and w.evidence.base is not None:
                 full = f"{folder.strip('/')}/{path}" if folder else path
-                out.append((w.evidence.base, full.removeprefix("./").strip("/")))
+                out.append((w.evidence.base, full.removeprefix("./").strip("/"), w.evidence.post or Snapshot()))
         return out
 
     def types(word: Word, cwd: Word | None) -> set[str]:
@@ -154,6 +172,7 @@ def facts_of(case: Case) -> Facts:
     return Facts(
         is_dir=lambda word, cwd: types(word, cwd) == {"dir"},
         exists=lambda word, cwd: bool(types(word, cwd)),
+        vanishes=lambda word, cwd: any(p in base and p not in post for base, p, post in places(word, cwd)),
         has_links=lambda word, cwd: below(word, cwd, "symlink"),
         has_folders=lambda word, cwd: below(word, cwd, "dir"),
     )

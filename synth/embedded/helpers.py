@@ -75,6 +75,16 @@ def _walk(root: Path) -> Iterator[Path]:
             yield from _walk(child)
 '''
 
+_WALK_GONE = '''
+def _walk(root: Path) -> Iterator[Path]:
+    """Yield root, if it is there, and all that lies below it, by name, parents first, links not followed."""
+    if os.path.lexists(root):
+        yield root
+    if root.is_dir() and not root.is_symlink():
+        for child in sorted(root.iterdir()):
+            yield from _walk(child)
+'''
+
 _GLOB = '''
 def _glob(folder: Path, pattern: str) -> list[Path]:
     """Return what the shell pattern matches in a folder, hidden names left out, by name."""
@@ -262,6 +272,7 @@ _PUT_IMPORTS = ("hashlib", "os", "shutil", "Path")
 
 HELPERS: Mapping[str, Helper] = {
     "_walk": Helper(_WALK, ("Iterator", "Path")),
+    "_walk:gone": Helper(_WALK_GONE, ("os", "Iterator", "Path")),
     "_glob": Helper(_GLOB, ("fnmatch", "Path")),
     "_run": Helper(_RUN, ("os", "subprocess")),
     "_run:in": Helper(_RUN_IN, ("os", "subprocess")),

@@ -51,6 +51,8 @@ class Facts:
     """The word names a directory in every base that has it (second argument: working directory)."""
     exists: Callable[[Word, Word | None], bool]
     has_links: Callable[[Word, Word | None], bool]
+    vanishes: Callable[[Word, Word | None], bool]
+    """Some trace removes it."""
     has_folders: Callable[[Word, Word | None], bool]
 
 

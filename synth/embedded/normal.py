@@ -1,0 +1,104 @@
+"""One form for programs that mean the same: loop variables, quotes, spellings of ``find`` and ``xargs``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from synth.embedded.antiunify import Program
+from synth.embedded.compiler import with_cursor
+from synth.embedded.meanings import PREDICATE_ROLES, TABLE
+from synth.embedded.tree import CURSOR, For, Simple, Sub, Var, Word, literal_word
+
+
+def normal(program: Program) -> Program:
+    """The program with loop variables numbered, quotes forgotten and ``find`` given its root."""
+    out = _normal(program, {})
+    assert isinstance(out, tuple)
+    return out
+
+
+def _normal(node: object, names: dict[str, str]) -> object:
+    if isinstance(node, For):
+        inner = {**names, node.var: f"v{len(names)}"}
+        words = _normal(node.words, names)
+        return dataclasses.replace(node, var=inner[node.var], words=words, body=_normal(node.body, inner))  # type: ignore[arg-type]
+    if isinstance(node, Var):
+        args = _normal(node.args, names)
+        return dataclasses.replace(node, name=names.get(node.name, node.name), args=args, quoted=True)  # type: ignore[arg-type]
+    if isinstance(node, Sub):
+        return dataclasses.replace(node, body=_normal(node.body, names))  # type: ignore[arg-type]
+    if isinstance(node, Simple):
+        words = tuple(_normal(w, names) for w in node.words)
+        if node.name == "find":
+            words = _with_cursor(_ordered(_with_root(words)))  # type: ignore[arg-type]
+        if node.name in ("xargs", "sort"):
+            plain = (_plain_xargs if node.name == "xargs" else _plain_sort)(dataclasses.replace(node, words=words))  # type: ignore[arg-type]
+            words = plain.words
+        rest = {"redirects": _normal(node.redirects, names), "assigns": _normal(node.assigns, names)}
+        return dataclasses.replace(node, words=words, **rest)  # type: ignore[arg-type]
+    if isinstance(node, tuple):
+        return tuple(_normal(x, names) for x in node)
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        fields = {f.name: _normal(getattr(node, f.name), names) for f in dataclasses.fields(node)}
+        return dataclasses.replace(node, **fields)
+    return node
+
+
+def _with_root(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    first = words[1].literal if len(words) > 1 else None
+    if len(words) == 1 or (first is not None and (first.startswith("-") or first in ("(", "!"))):
+        return (words[0], literal_word("."), *words[1:])
+    return words
+
+
+def _with_cursor(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """``{}`` of find's commands as a variable, so that what stands around it can be told apart."""
+    return tuple(with_cursor(w, CURSOR) for w in words)
+
+
+_ORDER = ("-maxdepth", "-mindepth", "-depth", "-type", "-name", "-iname")
+"""Tests that may change places, in the order in which they are put."""
+
+
+def _ordered(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """find's simple tests in one order, ``\\;`` as ``+`` where the command treats paths one by one, no final ``-print``."""
+    texts = [w.literal or "" for w in words]
+    start = next((k for k in range(1, len(texts)) if texts[k].startswith("-")), len(words))
+    if any(t in ("-o", "-or", "(", "!", "-not", ",") for t in texts):
+        return words
+    tests: list[tuple[Word, ...]] = []
+    k = start
+    while (k < len(words) and texts[k] in PREDICATE_ROLES) or (k < len(words) and texts[k] in ("-empty", "-depth", "-a")):
+        step = 2 if texts[k] in PREDICATE_ROLES else 1
+        if texts[k] != "-a":
+            tests.append(words[k : k + step])
+        k += step
+    tests.sort(key=lambda t: _ORDER.index(t[0].literal or "") if t[0].literal in _ORDER else len(_ORDER))
+    rest = words[k:]
+    if len(rest) == 1 and rest[0].literal in ("-print", "-print0"):
+        rest = ()
+    if rest and rest[-1].literal == ";" and _one_by_one(rest):
+        rest = (*rest[:-1], literal_word("+"))
+    return (*words[:start], *(w for t in tests for w in t), *rest)
+
+
+def _one_by_one(rest: Sequence[Word]) -> bool:
+    """One -exec whose command has the same effect on many paths at once as on each alone."""
+    execs = [k for k, w in enumerate(rest) if w.literal == "-exec"]
+    if execs != [0] or len(rest) < 4 or rest[-2].literal != "{}":
+        return False
+    name = rest[1].literal or ""
+    return name in TABLE and (TABLE[name].kind == "change" or name in ("cat", "sed"))
+
+
+def _plain_xargs(node: Simple) -> Simple:
+    """xargs without options that only say how names are told apart."""
+    words = list(node.words)
+    while len(words) > 1 and words[1].literal in ("-0", "-r", "-0r", "-r0", "--null", "--no-run-if-empty"):
+        del words[1]
+    return dataclasses.replace(node, words=tuple(words))
+
+
+def _plain_sort(node: Simple) -> Simple:
+    return dataclasses.replace(node, words=tuple(w for w in node.words if w.literal not in ("-z", "--zero-terminated")))
