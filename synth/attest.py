@@ -13,7 +13,7 @@ import binascii
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -309,3 +309,69 @@ def _report_digest(predicate: Mapping[str, Any]) -> str:
         if isinstance(item, dict) and item.get("name") == "report" and isinstance(item.get("digest"), dict):
             return str(item["digest"].get("sha256"))
     raise AttestationError("the signed test result names no report", "Attest the skill again with 'assay attest sign'")
+
+
+# ------------------------------------------------------------ files
+
+
+def attestation_path(directory: Path) -> Path:
+    """Where the attestation of a skill's directory lies: beside it, for it is no part of what it attests. Links are followed."""
+    real = directory.resolve()
+    return real.with_name(f"{real.name}.intoto.jsonl")
+
+
+def write_attestation(directory: Path, envelope: Mapping[str, Any]) -> Path:
+    """Writes the attestation beside its directory, replacing an older one, and returns its path.
+
+    Raises:
+        OSError: it cannot be written; the older one is still there.
+    """
+    path = attestation_path(directory)
+    write_atomic(path, canonical(envelope) + b"\n")
+    return path
+
+
+def read_attestations(directory: Path) -> list[Any]:
+    """The envelopes in the attestation file of a directory; none if there is no file.
+
+    Raises:
+        AttestationError: the file is not JSON lines.
+    """
+    path = attestation_path(directory)
+    if not path.is_file():
+        return []
+    try:
+        return [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
+    except ValueError as e:
+        raise AttestationError("is not a file of attestations", "Attest the skill again with 'assay attest sign'", path) from e
+
+
+def signed_reports(reports: Iterable[Report], directories: Mapping[str, Path], public_key: Path) -> set[tuple[str, str]]:
+    """``(path, sha256)`` of the reports whose skill, evidence and bindings are attested as PASSED under a key.
+
+    Args:
+        reports: Of this run; their verdicts may come from other budgets than the attested one's, their inputs may not.
+        directories: Report path -> the skill's directory.
+
+    Raises:
+        KeyFileError: the key cannot be read.
+    """
+    key = load_public_key(public_key)
+    return {(r.path, r.sha256) for r in reports if r.path in directories and _is_signed(r, directories[r.path], key)}
+
+
+def _is_signed(report: Report, directory: Path, key: Ed25519PublicKey) -> bool:
+    wanted = {"skill.py": report.sha256, "evidence": report.evidence.sha256, "bindings": bindings_sha256(report.bindings)}
+    try:
+        envelopes = read_attestations(directory)
+    except AttestationError:
+        return False
+    for envelope in envelopes:
+        try:
+            attested = verify(envelope, key, directory)
+        except (AttestationError, OSError):
+            continue
+        items = {c["name"]: c["digest"]["sha256"] for c in attested.statement["predicate"]["configuration"]}
+        if attested.result == "PASSED" and all(items.get(name) == digest for name, digest in wanted.items()):
+            return True
+    return False

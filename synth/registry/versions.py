@@ -121,7 +121,7 @@ class Versions:
     def unnamed(self) -> list[str]:
         """Directories that no row names and no writer is about to name: nobody can see them."""
         named = {str(row["version"]) for row in self._database.read("SELECT DISTINCT version FROM version")}
-        return sorted({p.name for p in (self.root / VERSIONS).iterdir()} - named)
+        return sorted({p.name for p in (self.root / VERSIONS).iterdir() if p.is_dir()} - named)
 
     def publish(self) -> None:
         """Brings ``skills/<name>`` (links to the active versions, for people and for tools that walk directories) up to date."""

@@ -22,15 +22,19 @@ from synth.attest import (
     OUR_DIGEST,
     AttestationError,
     KeyFileError,
+    attestation_path,
     attested_manifest,
     dir_hash1,
     keygen,
     load_private_key,
     load_public_key,
     pre_authentication,
+    read_attestations,
     sign,
+    signed_reports,
     statement,
     verify,
+    write_attestation,
 )
 from synth.draft import write_draft
 from synth.registry import Registry
@@ -239,3 +243,29 @@ def test_what_is_no_key_is_refused(tmp_path: Path) -> None:
     for name in ("missing", "text", "a"):
         with pytest.raises(KeyFileError):
             load_public_key(tmp_path / name)
+
+
+def test_signed_reports_have_a_good_attestation_beside_them(tmp_path: Path, directory: Path, envelope: dict[str, Any]) -> None:
+    """Through a link too; not with other evidence, not as FAILED, not once the directory changed or the file is damaged."""
+    from synth.attest import _public_pem
+
+    key = tmp_path / "key.pub"
+    key.write_bytes(_public_pem(KEY.public_key()))
+    told = report(draft())
+    assert signed_reports([told], {told.path: directory}, key) == set()
+    assert write_attestation(directory, envelope) == attestation_path(directory) == tmp_path / "batch_rename.intoto.jsonl"
+    (tmp_path / "link").symlink_to("batch_rename")
+    signed = {(told.path, told.sha256)}
+    assert signed_reports([told], {told.path: tmp_path / "link"}, key) == signed
+    assert signed_reports([replace(told, seed=9)], {told.path: directory}, key) == signed
+    assert signed_reports([replace(told, evidence=replace(told.evidence, sha256="0" * 64))], {told.path: directory}, key) == set()
+    failed = report(draft(), verdict=Verdict.FAIL, score=None, checks=(CheckResult("contained", Verdict.FAIL),))
+    write_attestation(directory, sign(statement(failed, directory), KEY))
+    assert signed_reports([told], {told.path: directory}, key) == set()
+    attestation_path(directory).write_text("{")
+    assert signed_reports([told], {told.path: directory}, key) == set()
+    with pytest.raises(AttestationError):
+        read_attestations(directory)
+    write_attestation(directory, envelope)
+    (directory / "skill.py").write_text("x = 1\n")
+    assert signed_reports([told], {told.path: directory}, key) == set()

@@ -1,0 +1,267 @@
+"""An MCP server: verification, gate, routing and the registered skills as tools of an agent host.
+
+Needs the optional extra ``mcp``. What the tools do is handed in, so that nothing here starts an engine. Annotations of skills are
+those that were measured; a skill's source, report or description never becomes an instruction, only data in a result.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+
+from synth.annotations import Annotations, measured
+from synth.interface import RegistryEntry
+from synth.registry import Registry
+from synth.registry.receipt import plain
+from synth.route import RouteIndex
+from verifiers.interface import AssayError
+
+NAME = "skill-assay"
+SKILL_PREFIX = "skill_"
+_WORKSPACE = "workspace"
+_INSTRUCTIONS = (
+    "Judges agent skills by replaying recorded evidence in a sandbox. PASS means: it does what its evidence shows. "
+    "INCONCLUSIVE is no pass. Ask assay_route which registered skill fits a task; call skill_NAME to run it on a directory."
+)
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the tools do."""
+
+    registry: Path
+    verify: Callable[[Path], Document]
+    """A skill file or draft directory -> ``assay-report/1``."""
+    gate: Callable[[Sequence[Path]], Document]
+    """Directories -> ``assay-gate/1``."""
+    run: Callable[[RegistryEntry, Mapping[str, Any], Path, bool], Document] | None = None
+    """An active skill, its arguments, a directory, whether its effects are applied there -> ``assay-run/1``. None: no skills."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A tool of ours and what it does."""
+
+    tool: types.Tool
+    call: Callable[[Mapping[str, Any]], Document]
+
+
+def _schema(required: Mapping[str, Document], optional: Mapping[str, Document] | None = None) -> Document:
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _text(description: str) -> Document:
+    return {"type": "string", "description": description}
+
+
+_LOOKS = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+"""Of our own tools: skills run on copies in the sandbox, nothing of the host is changed."""
+
+
+def _own(services: Services) -> list[_Offer]:
+    """The tools that are always there."""
+
+    def tool(name: str, description: str, schema: Document, call: Callable[[Mapping[str, Any]], Document]) -> _Offer:
+        return _Offer(types.Tool(name=name, description=description, input_schema=schema, annotations=_LOOKS), call)
+
+    paths = {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Directories with drafts or a registry"}
+    return [
+        tool(
+            "assay_verify",
+            "Judge one skill on its recorded evidence; returns the report with verdict, findings and counterexamples.",
+            _schema({"path": _text("Skill file or draft directory")}),
+            lambda a: services.verify(Path(str(a["path"]))),
+        ),
+        tool(
+            "assay_gate",
+            "Judge every skill below some directories; returns one verdict and a report for each skill.",
+            _schema({"paths": paths}),
+            lambda a: services.gate([Path(str(p)) for p in a["paths"]]),
+        ),
+        tool(
+            "assay_route",
+            "Find the registered skills that fit a task said in plain words, best first.",
+            _schema({"task": _text("What is to be done")}, {"limit": {"type": "integer", "minimum": 1, "maximum": 50}}),
+            partial(_route, services),
+        ),
+        tool(
+            "assay_show",
+            "Show a registered skill: parameters, score, what it was seen to do, its SKILL.md and history.",
+            _schema({"name": _text("Name of the skill")}),
+            partial(_show, services),
+        ),
+    ]
+
+
+def _route(services: Services, arguments: Mapping[str, Any]) -> Document:
+    with Registry(services.registry) as registry:
+        found = RouteIndex(registry).route(str(arguments["task"]), limit=int(arguments.get("limit", 5)))
+    return {"schema": "assay-route/1", "matches": [plain(m) for m in found]}
+
+
+def _show(services: Services, arguments: Mapping[str, Any]) -> Document:
+    with Registry(services.registry) as registry:
+        entry = registry.show(str(arguments["name"]))
+        document = {key: getattr(entry, key) for key in ("name", "version", "status", "score", "estimate", "description")}
+        return {
+            **document,
+            "registered_at": entry.registered_at.isoformat(),
+            "metadata": plain(entry.metadata),
+            "skill_md": registry.skill_md(entry),
+            "history": [
+                {"at": e.at.isoformat(), "kind": e.kind, "actor": e.actor, "version": e.version}
+                for e in registry.history(entry.name)
+            ],
+        }
+
+
+# ------------------------------------------------------------ registered skills
+
+
+def _skills(services: Services) -> list[_Offer]:
+    """Every active skill as a tool of its own."""
+    if services.run is None:
+        return []
+    with Registry(services.registry) as registry:
+        return [_skill(services.run, e, measured(registry.report(e.name, e.version))) for e in registry.list()]
+
+
+def _skill(
+    run: Callable[[RegistryEntry, Mapping[str, Any], Path, bool], Document], entry: RegistryEntry, hints: Annotations
+) -> _Offer:
+    parameters = [p for p in entry.metadata.get("parameters", ()) if isinstance(p, Mapping)]
+    directory = _WORKSPACE if all(p["name"] != _WORKSPACE for p in parameters) else f"assay_{_WORKSPACE}"
+    required = {directory: _text("Directory that it works on")}
+    required.update({str(p["name"]): _parameter(p) for p in parameters if p.get("required")})
+    optional = {str(p["name"]): _parameter(p) for p in parameters if not p.get("required")}
+
+    def call(arguments: Mapping[str, Any]) -> Document:
+        given = {key: value for key, value in arguments.items() if key != directory}
+        return run(entry, given, Path(str(arguments[directory])), not hints.read_only)
+
+    annotations = types.ToolAnnotations(
+        title=entry.name,
+        read_only_hint=hints.read_only,
+        destructive_hint=hints.destructive,
+        idempotent_hint=hints.idempotent,
+        open_world_hint=hints.open_world,
+    )
+    name = f"{SKILL_PREFIX}{entry.name}"
+    text = f"{entry.description} (Verified skill, score {entry.score:.2f}.)"
+    return _Offer(
+        types.Tool(name=name, description=text, input_schema=_schema(required, optional), annotations=annotations), call
+    )
+
+
+_JSON_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}
+
+
+def _parameter(parameter: Mapping[str, Any]) -> Document:
+    """The JSON schema of a parameter by its annotation; anything may be passed where that is not plain."""
+    annotation = str(parameter.get("annotation", "")).replace(" ", "")
+    text = str(parameter.get("description", ""))
+    base, _, rest = annotation.partition("[")
+    if base == "list":
+        item = _JSON_TYPES.get(rest.rstrip("]"))
+        return {"type": "array", **({"items": {"type": item}} if item else {}), "description": text}
+    kinds = [_JSON_TYPES.get(part.partition("[")[0], "null" if part == "None" else "") for part in annotation.split("|")]
+    if not all(kinds):
+        return {"description": text}
+    return {"type": kinds[0] if len(kinds) == 1 else kinds, "description": text}
+
+
+# ------------------------------------------------------------ serving
+
+
+def build(services: Services) -> Server[Any]:
+    """The server. The list of tools is made anew for each request: a skill is callable as soon as it is registered."""
+
+    def offers() -> dict[str, _Offer]:
+        return {o.tool.name: o for o in (*_own(services), *_skills(services))}
+
+    async def list_tools(
+        context: ServerRequestContext[Any], request: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[o.tool for o in (await anyio.to_thread.run_sync(offers)).values()])
+
+    async def call_tool(context: ServerRequestContext[Any], request: types.CallToolRequestParams) -> types.CallToolResult:
+        return await anyio.to_thread.run_sync(_answer, offers, request.name, request.arguments or {})
+
+    return Server(NAME, instructions=_INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def _answer(offers: Callable[[], Mapping[str, _Offer]], name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+    """A tool's result, or what was wrong: an error of ours is an answer, not a lost connection."""
+    try:
+        offer = offers().get(name)
+        if offer is None:
+            return _failed(f"there is no tool {name!r}. See tools/list")
+        problem = _misfit(offer.tool.input_schema, arguments)
+        if problem:
+            return _failed(problem)
+        document = offer.call(arguments)
+    except AssayError as e:
+        return _failed(e.diagnostics())
+    except OSError as e:
+        return _failed(str(e))
+    text = json.dumps(document, ensure_ascii=True, sort_keys=True)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=document)
+
+
+def _misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+    """What is wrong with arguments, in one sentence; "" if nothing is."""
+    known, required = schema["properties"], schema["required"]
+    missing = [name for name in required if name not in arguments]
+    if missing:
+        return f"argument {missing[0]!r} is missing"
+    unknown = sorted(set(arguments) - set(known))
+    if unknown:
+        return f"there is no argument {unknown[0]!r}; known are {', '.join(known)}"
+    wrong = [name for name, value in arguments.items() if not _fits(known[name], value)]
+    return f"argument {wrong[0]!r} is of the wrong type: expected {known[wrong[0]]['type']}" if wrong else ""
+
+
+def _fits(schema: Mapping[str, Any], value: object) -> bool:
+    kinds = schema.get("type")
+    if kinds is None:
+        return True
+    return any(_is(kind, value) for kind in (kinds if isinstance(kinds, list) else [kinds]))
+
+
+def _is(kind: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    matching: dict[str, tuple[type, ...]] = {
+        "string": (str,), "integer": (int,), "number": (int, float), "array": (list,), "object": (dict,), "null": (type(None),),
+    }  # fmt: skip
+    return isinstance(value, matching.get(kind, ()))
+
+
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)
+
+
+def serve(services: Services) -> None:
+    """Serves on standard input and output until the host hangs up."""
+    anyio.run(_serve, build(services))
+
+
+async def _serve(server: Server[Any]) -> None:
+    async with stdio_server() as (reader, writer):
+        await server.run(reader, writer, server.create_initialization_options())
