@@ -62,7 +62,7 @@ def bench(session: nox.Session) -> None:
     """Speed of the sandbox against the host, warm ``docker exec`` and a fresh container, interleaved."""
     install(session, "-e", ".[test]")
     sandbox(session)
-    session.run("python", "-m", "sandbox.bench", *session.posargs)
+    session.run("python", "tests/bench/bench_sandbox.py", *session.posargs)
 
 
 @nox.session
@@ -70,7 +70,7 @@ def study(session: nox.Session) -> None:
     """The gate measures itself: catch rate, false rejects, calibration. Fails when nothing ran."""
     install(session, "-e", ".[test,study]")
     sandbox(session)
-    session.run("python", "-m", "verifiers.study", *session.posargs)
+    session.run("python", "tests/study/gate_study.py", *session.posargs)
 
 
 @nox.session

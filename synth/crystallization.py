@@ -45,8 +45,6 @@ class Crystallization:
     say: Say = lambda text: None
     enough_new: int = 1
     """New traces of a registered skill's task that are worth a new version."""
-    prepare: Callable[[Sequence[Evidence]], Sequence[Evidence]] = lambda evidence: evidence
-    """Gives evidence without a base its reconstructed one, where there is one."""
 
     def run(self, pattern: TracePattern) -> PatternOutcome:
         """One pattern's outcome. A lost engine, a full disk or a refusal of the registry are outcomes too."""
@@ -73,7 +71,7 @@ class Crystallization:
         return self._crystallize(pattern, None)
 
     def _crystallize(self, pattern: TracePattern, supersedes: str | None) -> PatternOutcome:
-        evidence = self.prepare([to_evidence(t) for t in pattern.traces])
+        evidence = self.judge.rebuilt([to_evidence(t) for t in pattern.traces])
         found = Search(pattern, evidence, self.generator, self.judge, self.settings, self.say).run()
         if isinstance(found, NotFound):
             return self._not_found(pattern, found)
@@ -145,7 +143,13 @@ def _as_used(trace: ExecutionTrace, evidence: Evidence) -> ExecutionTrace:
     """The trace as it was judged: with the base that was reconstructed for it, and marked so."""
     if not evidence.reconstructed or trace.workspace is not None or evidence.base is None:
         return trace
-    return replace(trace, workspace=evidence.base.to_json(), metadata={**trace.metadata, "reconstructed": True})
+    return replace(
+        trace,
+        workspace=evidence.base.to_json(),
+        post_workspace=evidence.post.to_json() if evidence.post is not None else None,
+        exit_codes=evidence.exit_codes,
+        metadata={**evidence.metadata, "reconstructed": True},
+    )
 
 
 def _metadata(pattern: TracePattern, found: Found) -> dict[str, Any]:

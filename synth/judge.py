@@ -11,6 +11,7 @@ from synth.interface import Candidate
 from verifiers.confirm import infer
 from verifiers.interface import Args, Binding, Budget, Evidence, Profile, Report, Subject, Verdict
 from verifiers.oracle import replay
+from verifiers.reconstruct import rebuild_all
 from verifiers.sessions import Memory, RememberingSession
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
@@ -24,6 +25,10 @@ class Judge(Protocol):
 
     @property
     def info(self) -> SandboxInfo | None: ...
+
+    def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+        """The evidence with a reconstructed base where the recording has none and its outputs bear one out."""
+        ...
 
     def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
         """task_id -> why its recording does not replay."""
@@ -71,6 +76,12 @@ class SandboxJudge:
     @property
     def info(self) -> SandboxInfo:
         return self.sandbox.info
+
+    def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+        if all(e.base is not None for e in evidence):
+            return evidence
+        with RememberingSession(self.sandbox, "evidence", self._memory) as traces:
+            return rebuild_all(evidence, traces)
 
     def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
         with RememberingSession(self.sandbox, "evidence", self._memory) as traces:

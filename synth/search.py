@@ -135,9 +135,10 @@ class Search:
         """
         known: dict[str, Args] = {}
         if self.settings.refits and new:
-            same = (c for c in self._made((*seen, *new)) if code_of(c.source) == code_of(candidate.source))
-            told = next(same, None)
-            known = {e.task_id: told.bindings[e.task_id] for e in new if told is not None and e.task_id in told.bindings}
+            # The same code first; else one with the same parameters, whose values for these traces then have to prove themselves.
+            ranked = sorted(self._made((*seen, *new)), key=lambda c: code_of(c.source) != code_of(candidate.source))
+            for told in (c for c in ranked if _names(c) == _names(candidate)):
+                known = {e.task_id: told.bindings[e.task_id] for e in new if e.task_id in told.bindings} | known
         return {**self.judge.bind(candidate, seen, [e for e in new if e.task_id not in known]), **known}
 
     # -------------------------------------------------------- leave-one-out
@@ -211,6 +212,10 @@ def code_of(source: str) -> str:
         elif isinstance(node, ast.Call):
             node.keywords = [k for k in node.keywords if k.arg != "description"]
     return ast.dump(tree)
+
+
+def _names(candidate: Candidate) -> frozenset[str]:
+    return frozenset(name for args in candidate.bindings.values() for name in args)
 
 
 def parameters(candidate: Candidate) -> int:

@@ -112,10 +112,23 @@ def _with_signatures(facts: Facts, reports: Sequence[Report], targets: Sequence[
 
     if public_key is None:
         return facts
-    from synth.attest import signed_reports
+    from synth.attest import load_public_key
 
-    signed = signed_reports(reports, {t.path: t.skill.parent for t in targets}, public_key)
-    return replace(facts, signed=lambda report: (report.path, report.sha256) in signed)
+    key = load_public_key(public_key)
+    folders = {t.path: t.skill.parent for t in targets}
+    return replace(facts, signed=lambda report: _is_signed(report, folders[report.path], key))
+
+
+def _is_signed(report: Report, folder: Path, key: Any) -> bool:
+    """Whether an attestation beside the skill's directory holds for these files and this report."""
+    from synth.attest import AttestationError, KeyFileError, verify
+    from synth.cli.attest import beside, read_envelope
+
+    try:
+        verify(read_envelope(beside(folder)), key, folder, report)
+    except (AttestationError, KeyFileError):
+        return False
+    return True
 
 
 def _judged(reports: Sequence[Report], failures: Sequence[Failure], policy: Policy, facts: Facts) -> GateResult:

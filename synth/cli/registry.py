@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import getpass
 from collections.abc import Callable
@@ -11,11 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from synth.cli import console
-from synth.cli.home import open_registry, registry_option
+from synth.cli.exits import FAIL, NOTHING, PASS, exit_code
+from synth.cli.home import config, open_registry, registry_option
 from synth.cli.outputs import emit_document, output_options, plan
+from synth.cli.settings import Judging, judging_options, sandbox_options
 
 if TYPE_CHECKING:
     from synth.interface import RegistryEntry
+    from synth.registry.inspection import Reverification
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STATUSES = ("active", "staged", "archived", "revoked")
@@ -179,3 +183,55 @@ def revoke(registry: Path | None, name: str, version: str | None, reason: str) -
         for entry in opened.revoke(name, version, actor=actor(), reason=reason):
             _said(entry, "revoked")
     return 0
+
+
+@command.command("audit")
+@registry_option
+@output_options(PLAIN_JSON)
+def audit(registry: Path | None, **rest: Any) -> int:
+    """Lists what someone should look at: stale, duplicate, broken, drifted, unmeasured. Exit code 1: there is something."""
+    outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
+    with open_registry(registry, must_exist=True) as opened:
+        found = opened.audit()
+    document = {"schema": "assay-audit/1", "findings": [dataclasses.asdict(a) for a in found]}
+    rows = [(a.kind, a.name, a.version[:12], a.message, a.advice) for a in found]
+    emit_document(
+        outputs, document, console.table(("what", "skill", "version", "message", "advice"), rows) if rows else "all is well"
+    )
+    return FAIL if found else PASS
+
+
+@command.command("verify")
+@registry_option
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@judging_options
+@sandbox_options
+@output_options(PLAIN_JSON)
+def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
+    """Verifies registered skills again: those that no longer pass are demoted. Exit code 1: something drifted."""
+    from synth.cli.verifying import Verifier
+    from synth.interface import Draft
+    from verifiers.discover import find
+    from verifiers.interface import Report
+
+    outputs = plan(rest.pop("formats"), rest.pop("files"), PLAIN_JSON)
+    judging = Judging.of({**rest, "no_cache": True}, config())
+    found: list[Reverification] = []
+    with console.talk() as talk, Verifier(judging) as verifier, open_registry(registry, must_exist=True) as opened:
+
+        def again(entry: RegistryEntry, draft: Draft) -> Report:
+            del draft  # the files of the version are what is verified
+            talk.step(entry.name)
+            return verifier.report(find([Path(entry.path)])[0])
+
+        found.extend(opened.verify(again, names or None, actor=actor()))
+    document = {
+        "schema": "assay-reverification/1",
+        "skills": [{**dataclasses.asdict(r), "verdict": str(r.verdict)} for r in found],
+    }
+    rows = [
+        (r.name, r.version[:12], str(r.verdict), f"{r.before:.2f}", "-" if r.after is None else f"{r.after:.2f}", r.why)
+        for r in found
+    ]
+    emit_document(outputs, document, console.table(("skill", "version", "verdict", "before", "now", "why"), rows))
+    return exit_code(max((r.verdict for r in found), key=int)) if found else NOTHING

@@ -104,7 +104,7 @@ def test_internal_error_leaves_a_note(
         (["verify", ".", "--checks", "no-such-check"], 2),
         (["verify", ".", "--exclude", "t1"], 2),
         (["gate", "empty"], 4),
-        (["explain", "no-such-check"], 4),
+        (["explain", "no-such-check"], 2),
         (["crystallize", "empty"], 4),
         (["patterns", "empty"], 4),
         (["registry", "list", "--registry", "nowhere"], 4),

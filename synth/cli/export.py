@@ -1,0 +1,69 @@
+"""``assay export``: a registered skill in the form that another agent reads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from synth.cli import console
+from synth.cli.home import open_registry, registry_option
+from synth.cli.registry import actor
+
+if TYPE_CHECKING:
+    from synth.export import Skill
+    from synth.registry import Registry
+
+KINDS = ("agentskills", "wayland", "omni")
+
+
+@click.command("export", short_help="Write a registered skill for another agent.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--to", "kind", type=click.Choice(KINDS), required=True, help="Which reader it is for.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The reader's skill directory (wayland: its home)."
+)
+@click.option("--release", is_flag=True, help="wayland: take it out of quarantine, in your name.")
+@registry_option
+def command(names: tuple[str, ...], kind: str, output: Path | None, release: bool, registry: Path | None) -> int:
+    """Exports the active version of each NAME, or of every skill. Directories that a person edited are left alone."""
+    if kind != "wayland" and output is None:
+        raise click.UsageError(f"--to {kind} needs -o DIR")
+    if release and kind != "wayland":
+        raise click.UsageError("--release is for --to wayland")
+    with open_registry(registry, must_exist=True) as opened:
+        for name in names or tuple(e.name for e in opened.list()):
+            for line in _export(opened, name, kind, output, release):
+                console.out(line)
+    return 0
+
+
+def _export(registry: Registry, name: str, kind: str, output: Path | None, release: bool) -> list[str]:
+    """Exports one skill; what to tell the user."""
+    from synth.export import skill_of
+
+    skill = skill_of(registry, name)
+    if kind == "wayland":
+        return _wayland(skill, registry, output, release)
+    assert output is not None  # asked for above
+    if kind == "omni":
+        from synth.export.omni import export_omni
+
+        done = export_omni(skill, output)
+        return [f"{name}: {done.directory}", *(f"  {text}" for text in done.notes), f"  reindex with: {done.reindex}"]
+    from synth.export.agentskills import export_agentskills
+
+    return [f"{name}: {export_agentskills(skill, output)}"]
+
+
+def _wayland(skill: Skill, registry: Registry, output: Path | None, release: bool) -> list[str]:
+    from synth.export.wayland import export_wayland
+    from synth.export.wayland_files import places
+
+    environment = {**os.environ, "WAYLAND_HOME": str(output)} if output is not None else os.environ
+    done = export_wayland(skill, registry, places=places(environment, Path.home()), release=release, actor=actor())
+    where = done.directory or "nothing written"
+    row = "measured row written" if done.row_written else "no row written"
+    return [f"{skill.entry.name}: {where} ({row})", *(f"  {text}" for text in done.notes)]
