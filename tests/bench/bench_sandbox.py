@@ -1,0 +1,311 @@
+"""Speed of the sandbox, against the host and against other ways to use containers; all interleaved in one run.
+
+``python tests/bench/bench_sandbox.py [--image I] [--rounds N] [--soak N]`` prints tables and whether each bar is held.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from sandbox import open_sandbox
+from sandbox.engine import Engine
+from sandbox.guest import job, tree
+from sandbox.interface import CrashAt, Entry, ReplayRecord, RunRequest, Session, ShellJob, SkillJob, Snapshot
+from sandbox.pool import DockerSandbox
+
+EMPTY = "from skill_api import skill_command\n\n\n@skill_command\ndef nothing():\n    return {'ok': True}\n"
+RENAME = """from pathlib import Path
+from skill_api import skill_command
+
+
+@skill_command
+def rename():
+    for path in sorted(Path(".").glob("*.txt")):
+        path.rename(path.with_suffix(".md"))
+    return {"ok": True}
+"""
+MOVE = "for f in *.txt; do mv \"$f\" \"${f%.txt}.md\"; done"
+ROOT = "/dev/shm"
+
+
+def workspace(count: int, size: int) -> Snapshot:
+    return Snapshot({f"f{i:04}.txt": Entry("file", 0o644, (f"{i:04}" * (size // 4 + 1)).encode()[:size]) for i in range(count)})
+
+
+SIZES = {"50 x 400 B": (50, 400), "300 x 2 kB": (300, 2048), "1000 x 4 kB": (1000, 4096), "10 x 1 MiB": (10, 1 << 20)}
+
+
+# ---------------------------------------------------------------- the floor: the same work, forked on the host
+
+
+def floor_loop() -> None:
+    """Serves ``count size`` lines: a tmpfs copy, a fork of this warm interpreter, the same scan, the same wipe."""
+    trees: dict[str, tuple[list[tree.WireEntry], dict[str, bytes]]] = {}
+    root = tempfile.mkdtemp(dir=ROOT)
+    os.umask(0)
+    try:
+        for line in sys.stdin:
+            if line not in trees:
+                trees[line] = _as_entries(workspace(*map(int, line.split())))
+            _floor_run(root, *trees[line])
+            print("done", flush=True)  # noqa: T201 - the protocol with the parent
+    finally:
+        shutil.rmtree(root)
+
+
+def _as_entries(base: Snapshot) -> tuple[list[tree.WireEntry], dict[str, bytes]]:
+    from sandbox.codec import tree_of
+
+    text, contents = tree_of(base)
+    return [tree.WireEntry(*e) for e in json.loads(text)], contents
+
+
+def _floor_run(root: str, entries: list[tree.WireEntry], contents: dict[str, bytes]) -> None:
+    tree.materialise(root, entries, contents.__getitem__)
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.chdir(root)
+        job.write_all(writing, job.frame(b"n" * job.NONCE_BYTES, job.perform(EMPTY, {}, None, False)))
+        os._exit(0)
+    os.close(writing)
+    while os.read(reading, 1 << 16):
+        continue
+    os.close(reading)
+    os.waitpid(pid, 0)
+    tree.Scan(root, {e.path: e for e in entries}, contents.get)
+    tree.wipe(root)
+
+
+@contextmanager
+def floor() -> Iterator[Callable[[int, int], None]]:
+    command = [sys.executable, __file__, "--floor"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        ask, answers = child.stdin, child.stdout
+
+        def run(count: int, size: int) -> None:
+            ask.write(f"{count} {size}\n")
+            assert answers.readline() == "done\n"
+
+        yield run
+        ask.close()
+
+
+# ---------------------------------------------------------------- other ways to use containers
+
+
+@contextmanager
+def host_directory() -> Iterator[str]:
+    place = tempfile.mkdtemp(dir=ROOT)
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place)
+
+
+def around(place: str, base: Snapshot, run: Callable[[], object]) -> None:
+    """What a bind mount costs besides: the host copies the workspace in and reads it back."""
+    entries, contents = _as_entries(base)
+    tree.materialise(place, entries, contents.__getitem__)
+    run()
+    tree.Scan(place, {e.path: e for e in entries}, contents.get)
+    tree.wipe(place)
+
+
+PROGRAM = ["python3", "-c", "print('{}')"]
+
+
+@contextmanager
+def warm_exec(engine: Engine, image: str) -> Iterator[Callable[[Snapshot], None]]:
+    with host_directory() as place:
+        options = {"network_mode": "none", "volumes": {place: {"bind": "/ws", "mode": "rw"}}, "working_dir": "/ws"}
+        container = engine.client.containers.run(image, ["sleep", "3600"], detach=True, auto_remove=True, **options)
+        try:
+            yield lambda base: around(place, base, lambda: container.exec_run(PROGRAM))
+        finally:
+            engine.remove(str(container.id))
+
+
+@contextmanager
+def fresh_container(engine: Engine, image: str) -> Iterator[Callable[[Snapshot], None]]:
+    with host_directory() as place:
+        options = {"network_mode": "none", "volumes": {place: {"bind": "/ws", "mode": "rw"}}, "working_dir": "/ws"}
+        yield lambda base: around(place, base, lambda: engine.client.containers.run(image, PROGRAM, remove=True, **options))
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def timed(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return (time.perf_counter() - start) * 1000
+
+
+def say(text: str = "") -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+class Bars:
+    """The bars, each with what was measured."""
+
+    def __init__(self) -> None:
+        self.missed = 0
+
+    def check(self, what: str, value: float, bar: float, *, at_least: bool) -> None:
+        held = value >= bar if at_least else value <= bar
+        self.missed += not held
+        say(f"  {'held  ' if held else 'MISSED'} {what}: {value:.2f} (bar: {'at least' if at_least else 'at most'} {bar:g})")
+
+
+def latency(engine: Engine, image: str, session: Session, rounds: int, bars: Bars) -> None:
+    """Medians of one run, all designs in turn in every round."""
+    say(f"\nOne run of an empty Python skill, median ms of {rounds} interleaved rounds (x host floor)")
+    say(f"{'workspace':<14}{'host floor':>12}{'assay':>18}{'supervised':>18}{'warm exec':>18}{'fresh container':>20}")
+    with ExitStack() as stack:
+        host = stack.enter_context(floor())
+        execs = stack.enter_context(warm_exec(engine, image))
+        fresh = stack.enter_context(fresh_container(engine, image))
+        for name, size in SIZES.items():
+            base = workspace(*size)
+            request = RunRequest(SkillJob(EMPTY, {}), base)
+            watched = replace(request, observe=True)
+            actions: list[Callable[[], object]] = [
+                lambda size=size: host(*size),  # type: ignore[misc]  # the default binds the loop's value
+                lambda request=request: session.run(request),  # type: ignore[misc]
+                lambda watched=watched: session.run(watched),  # type: ignore[misc]
+                lambda base=base: execs(base),  # type: ignore[misc]
+                lambda base=base: fresh(base),  # type: ignore[misc]
+            ]
+            medians = interleaved(actions, rounds)
+            cells = [f"{m:9.1f} ({m / medians[0]:5.1f}x)" for m in medians[1:]]
+            say(f"{name:<14}{medians[0]:>12.1f}{cells[0]:>18}{cells[1]:>18}{cells[2]:>18}{cells[3]:>20}")
+            bars.check(f"{name}: empty skill / host floor", medians[1] / medians[0], 1.5, at_least=False)
+            bars.check(f"{name}: supervised / unsupervised", medians[2] / medians[1], 1.25, at_least=False)
+            if name.startswith("50 "):
+                bars.check("warm docker exec / assay", medians[3] / medians[1], 10, at_least=True)
+                bars.check("fresh container / assay", medians[4] / medians[1], 60, at_least=True)
+
+
+def interleaved(actions: list[Callable[[], object]], rounds: int) -> list[float]:
+    """Median of each action; the slow last two are measured in every fourth round only."""
+    times: list[list[float]] = [[] for _ in actions]
+    for action in actions:
+        action()
+    for number in range(rounds):
+        for index, action in enumerate(actions):
+            if index < 3 or number % 4 == 0:
+                times[index].append(timed(action))
+    return [statistics.median(t) for t in times]
+
+
+def shell_latency(session: Session, rounds: int, bars: Bars) -> None:
+    """A job of 42 processes, supervised and not."""
+    request = RunRequest(ShellJob((MOVE,)), workspace(42, 400))
+    plain, watched = interleaved(
+        [lambda: session.run(request), lambda: session.run(replace(request, observe=True))], max(5, rounds // 3)
+    )
+    say(f"\n42 x mv in Bash: {plain:.1f} ms, supervised {watched:.1f} ms")
+    bars.check("42 x mv: supervised / unsupervised", watched / plain, 1.25, at_least=False)
+
+
+def throughput(sandbox: DockerSandbox, bars: Bars) -> None:
+    request = RunRequest(SkillJob(EMPTY, {}), workspace(50, 400))
+    say("\nRuns a minute, empty Python skill on 50 files")
+    for workers in (1, 2):
+        with sandbox.session("bench", workers) as session:
+            session.map([request] * 200)
+            count = 1000
+            seconds = timed(lambda session=session: session.map([request] * count)) / 1000  # type: ignore[misc]
+            say(f"  {workers} worker{'s' if workers > 1 else ' '}: {count / seconds * 60:.0f}")
+    bars.check("runs a minute with two workers", count / seconds * 60, 6000, at_least=True)
+
+
+def crash_sweep(session: Session) -> None:
+    request = RunRequest(SkillJob(RENAME, {}), workspace(40, 400))
+    points, seconds = 0, 0.0
+    while True:
+        start = time.perf_counter()
+        record = session.run(replace(request, fault=CrashAt(points)))
+        seconds += time.perf_counter() - start
+        if not record.fault_reached:
+            break
+        points += 1
+    say(f"\nCrash sweep over {points} points of a 40-file rename: {seconds / points * 1000:.1f} ms a point")
+
+
+def memory(engine: Engine, session: Session) -> None:
+    session.run(RunRequest(SkillJob(EMPTY, {}), workspace(50, 400)))
+    for found in engine.client.containers.list(filters={"label": "assay.subject=bench-memory"}):
+        used = found.stats(stream=False)["memory_stats"].get("usage", 0)
+        say(f"\nMemory of one worker's container: {used / (1 << 20):.0f} MB")
+
+
+def soak(sandbox: DockerSandbox, count: int, bars: Bars) -> None:
+    """Mixed runs; each kind must give the same record every time."""
+    base = workspace(20, 300)
+    kinds = [
+        RunRequest(SkillJob(EMPTY, {}), base), RunRequest(SkillJob(RENAME, {}), base), RunRequest(ShellJob((MOVE, "ls | wc -l")), base),
+        RunRequest(ShellJob(("touch /tmp/x ~/y; (sleep 100 &) ; exit 3",)), base), RunRequest(SkillJob(RENAME, {}), base, fault=CrashAt(5)),
+    ]  # fmt: skip
+    with sandbox.session("soak", 2) as session:
+        records = session.map([kinds[i % len(kinds)] for i in range(count)])
+        seen = [{_facts(r) for r in records[i :: len(kinds)]} for i in range(len(kinds))]
+        say(f"\nSoak: {count} runs, containers replaced: {len(session.replaced)}")
+    bars.check("soak: kinds of run whose records disagree", sum(len(s) != 1 for s in seen), 0, at_least=False)
+
+
+def _facts(record: ReplayRecord) -> tuple[object, ...]:
+    steps = tuple((s.exit_code, s.signal, s.stdout, s.stderr) for s in record.steps)
+    return (str(record.outcome), steps, record.post.digest, record.ended, len(record.leftovers))
+
+
+def main() -> int:
+    """Runs everything. 1 when a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--image")
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--soak", type=int, default=3000)
+    parser.add_argument("--floor", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.floor:
+        floor_loop()
+        return 0
+    bars, engine = Bars(), Engine()
+    with open_sandbox(image=options.image) as sandbox:
+        say(f"{sandbox.info.engine}, kernel {sandbox.info.kernel}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+        for other in ("llm_sandbox", "swerex"):
+            say(f"{other}: {'installed, but needs an image of its own' if find_spec(other) else 'not installed, not measured'}")
+        with sandbox.session("bench", 1) as session:
+            latency(engine, sandbox.info.image, session, options.rounds, bars)
+            shell_latency(session, options.rounds, bars)
+            crash_sweep(session)
+        throughput(sandbox, bars)
+        with sandbox.session("bench-memory", 1) as session:
+            memory(engine, session)
+        if options.soak:
+            soak(sandbox, options.soak, bars)
+    engine.close()
+    say(f"\n{bars.missed} bars missed" if bars.missed else "\nall bars held")
+    return 1 if bars.missed else 0
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sandbox" / "guest"))
+    raise SystemExit(main())
