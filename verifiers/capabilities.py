@@ -23,3 +23,13 @@ def capabilities(context: Context) -> tuple[str, ...]:
     if any(purpose == "outside argument" and record.outside for purpose, record in context.ran):
         seen.add("follows-outside-paths")
     return tuple(sorted(seen)) or ("read-only",)
+
+
+def measured_hints(context: Context) -> dict[str, bool]:
+    """The MCP hints as measured (MCP semantics): idempotent only after its check has passed, so the caller says so elsewhere."""
+    seen = set(capabilities(context))
+    return {
+        "read_only": seen <= {"read-only", "follows-outside-paths"},
+        "destructive": bool(seen & {"deletes", "overwrites"}),
+        "open_world": any(record.network for _, record in context.ran),
+    }

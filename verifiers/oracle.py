@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sandbox.interface import ROOT, Effect, Limits, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings
@@ -73,9 +73,9 @@ def shell_request(base: Snapshot, commands: Sequence[str], surroundings: Surroun
     return RunRequest(ShellJob(tuple(commands)), base, surroundings, limits=Limits(wall_s=20.0 * max(1, len(commands))))
 
 
-def replay(evidence: Sequence[Evidence], session: Session) -> Replayed:
-    """Replays every trace from its base, three times, and sorts the usable from the unusable."""
-    unusable = {e.task_id: why for e in evidence if (why := _unfit(e))}
+def replay(evidence: Sequence[Evidence], lost: Mapping[str, str], session: Session) -> Replayed:
+    """Replays every trace from its base, three times, and sorts the usable from the unusable (``lost`` already are)."""
+    unusable = {**lost, **{e.task_id: why for e in evidence if (why := _unfit(e))}}
     fit = [e for e in evidence if e.task_id not in unusable]
     rounds: list[list[ReplayRecord]] = []
     began = time.monotonic()

@@ -32,6 +32,7 @@ from verifiers.interface import (
     merge,
 )
 from verifiers.oracle import Replayed, replay
+from verifiers.reconstruct import rebuild
 from verifiers.score import ScoreInputs, Trial, score
 from verifiers.sessions import Memory, RememberingSession
 from verifiers.static import run_static
@@ -177,7 +178,7 @@ def _dynamic(
         with sandbox.session(f"skill {subject.name}", options.workers) as skill, RememberingSession(sandbox, "traces", memory) as traces:
             if options.progress:
                 options.progress("replaying the evidence")
-            run.replayed = replay(evidence, traces)
+            run.replayed = replay(*_rebuilt(evidence, traces), traces)
             run.bound = bind(subject, run.replayed, bindings, skill)
             if options.wants("bindings") or run.bound.result.verdict is not Verdict.PASS:
                 run.results.append(run.bound.result)
@@ -189,6 +190,18 @@ def _dynamic(
     except SandboxError as error:
         run.not_checked += [NotChecked(i, error.diagnostics()) for i in waiting]
     run.sandbox_seconds = time.monotonic() - began
+
+
+def _rebuilt(evidence: Sequence[Evidence], traces: RememberingSession) -> tuple[list[Evidence], dict[str, str]]:
+    """The evidence with missing bases reconstructed, and why some could not be."""
+    kept, lost = [], {}
+    for e in evidence:
+        found = rebuild(e, traces) if e.base is None and e.success else e
+        if isinstance(found, str):
+            lost[e.task_id] = f"the recording has no workspace, and none could be reconstructed: {found}"
+        else:
+            kept.append(found)
+    return kept, lost
 
 
 def _run_checks(run: _Run, checks: Sequence[Check], context: Context, options: Options, waiting: list[str]) -> None:

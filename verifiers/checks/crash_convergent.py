@@ -56,7 +56,7 @@ class CrashConvergent:
         """All points up to the budget, then a seeded sample. Torn points come where a file with earlier content is cut."""
         record = context.first[case.label]
         changing = [Point(case, k, c, False) for k, c in enumerate(c for c in record.calls if c.changes_tree and c.in_workspace)]
-        counted = [c for c in context.with_writes()[case.label] if c.in_workspace and (c.changes_tree or c.kind == "write")]
+        counted = [c for c in context.with_writes()[case.label] if c.in_workspace and (c.changes_tree or (c.kind == "write" and c.syscall != "close"))]
         torn = [Point(case, k, c, True) for k, c in enumerate(counted) if c.kind == "write" and _cut_before(counted, k)]
         most = context.counts.crash_points
         rng = context.rng(f"crash {case.label}")

@@ -9,7 +9,7 @@ from verifiers.answers import failure
 from verifiers.checks.arguments_matter import differs
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Finding, Verdict
-from verifiers.statements import statements
+from verifiers.branches import watched
 
 MAX_GENERATED = 24
 
@@ -18,7 +18,7 @@ class Exercised:
     id = "exercised"
     title = "Did every statement run?"
     why = (
-        "Every statement of the skill must have run in at least one judged run; bodies that only raise are excepted. A branch that nobody ran is where a "
+        "Every statement of the skill must have run in at least one judged run; bodies that only raise are excepted. So must every branch inside an expression that may act (`a and f()`). What nobody ran is where a "
         "backdoor lives, and nothing here says what it does. Coverage comes from a traced run of each judged case, which must behave as the untraced one did."
     )
     stage = "dynamic"
@@ -28,21 +28,22 @@ class Exercised:
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
-        wanted = [s for s in statements(context.subject.source) if not s.only_raises]
+        copy = watched(context.subject.source)
+        wanted = [s for s in copy.statements if not s.only_raises]
         trials = self._judged(context)
-        records = context.run("traced", (_traced(r) for r, _ in trials))
+        records = context.run("traced", (_traced(r, copy.source) for r, _ in trials))
         lines: set[int] = set()
         for (_, untraced), record in zip(trials, records, strict=True):
             if untraced is not None and differs(untraced, record):
                 why = "the skill behaves differently while its lines are traced"
                 return CheckResult.inconclusive(self.id, why, [Finding(why, context.subject.path)], len(records))
             lines |= record.lines
-        missed = [s for s in wanted if not lines & set(range(s.first_line, s.last_line + 1))]
+        missed = [s for s in wanted if not s.ran(frozenset(lines))]
         measured: dict[str, JsonValue] = {"statements": len(wanted), "missed": len(missed)}
         if not missed:
             return CheckResult(self.id, Verdict.PASS, runs=len(records), measured=measured)
-        findings = [Finding(f"no judged run reached: {s.text.splitlines()[0].strip()[:100]}", context.subject.path, s.first_line) for s in missed]
-        why = f"{len(missed)} of {len(wanted)} statements never ran (lines {', '.join(str(s.first_line) for s in missed[:8])})"
+        findings = [Finding(f"no judged run reached: {s.text.splitlines()[0].strip()[:100]}", context.subject.path, s.line) for s in missed]
+        why = f"{len(missed)} of {len(wanted)} statements never ran (lines {', '.join(str(s.line) for s in missed[:8])})"
         return CheckResult(self.id, Verdict.INCONCLUSIVE, tuple(findings), why, len(records), measured=measured)
 
     def _judged(self, context: Context) -> list[tuple[RunRequest, ReplayRecord | None]]:
@@ -57,9 +58,9 @@ class Exercised:
         return [*first, *second, *generated]
 
 
-def _traced(request: RunRequest) -> RunRequest:
+def _traced(request: RunRequest, source: str) -> RunRequest:
     job = request.job
-    return replace(request, job=replace(job, trace_lines=True)) if isinstance(job, SkillJob) else request
+    return replace(request, job=replace(job, source=source, trace_lines=True)) if isinstance(job, SkillJob) else request
 
 
 CHECK = Exercised()

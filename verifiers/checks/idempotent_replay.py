@@ -33,7 +33,17 @@ class IdempotentReplay:
                 message = f"{case.label}: run again on {name}: {wrong.message}"
                 findings.append(context.finding(self.id, message, case, wrong, line=getattr(record.outcome, "line", None)))
         verdict = Verdict.FAIL if findings else Verdict.PASS if starts else Verdict.INCONCLUSIVE
-        return CheckResult(self.id, verdict, tuple(findings), runs=len(records), measured={"starts": len(starts)})
+        findings += [] if findings else self._together(context)
+        return CheckResult(self.id, verdict, tuple(findings), runs=len(records) + 1, measured={"starts": len(starts)})
+
+    def _together(self, context: Context) -> list[Finding]:
+        """Two runs at once on one workspace, for information: nobody promised that."""
+        case = context.cases[0]
+        record = context.run("two at once", [context.request(case.base, case.args, concurrent=2)])[0]
+        found = differences(context.first[case.label].post, record.post, volatile=case.expectation.volatile)
+        if not found:
+            return []
+        return [Finding(f"two runs at once on one workspace end differently: {found[0]}", context.subject.path, severity="info")]
 
     def _starts(self, context: Context, case: Case) -> list[tuple[str, Snapshot]]:
         first = context.first.get(case.label)

@@ -105,6 +105,8 @@ def arithmetic(site: Site) -> Iterator[Edit]:
                 yield site.edit("operand-dropped", node, f"({left})", f"`{site.short(node.right)}` dropped from `{shown}`")
                 yield site.edit("operand-dropped", node, f"({right})", f"`{site.short(node.left)}` dropped from `{shown}`")
         elif isinstance(node, cst.AugAssign) and isinstance(node.operator, cst.AddAssign | cst.SubtractAssign | cst.BitOrAssign):
+            if site.is_counter(node.target):
+                continue  # only the count would differ
             yield site.edit("update-replaced", node.operator, "=", f"`{site.short(node)}` sets instead of updating")
         elif isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
             yield site.edit("arithmetic", node, f"({site.text(node.expression)})", f"sign of `{site.short(node)}` dropped")

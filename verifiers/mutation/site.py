@@ -40,6 +40,7 @@ class Site:
         self.data = module.subject.source.encode("utf-8", "surrogateescape")
         self._spans = MetadataWrapper(module.tree, unsafe_skip_copy=True).resolve(ByteSpanPositionProvider)
         self._bookkeeping = _bookkeeping_names(module)
+        self._counting = _counting_functions(module, self._bookkeeping)
         self.nodes: list[cst.CSTNode] = [n for f in _outer_functions(module.tree) for n in self._eligible(f.body, f)]
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
@@ -84,6 +85,8 @@ class Site:
             if isinstance(node, cst.FunctionDef):
                 yield from self._eligible(node.body, node)
                 continue
+            if isinstance(node, cst.Return) and function.name.value in self._counting:
+                continue
             if isinstance(node, cst.Return) and isinstance(node.value, cst.Dict):
                 answers = [
                     e.value for e in node.value.elements if isinstance(e, cst.DictElement) and literal_text(e.key) in ANSWER_KEYS
@@ -91,6 +94,10 @@ class Site:
                 todo.extend(reversed(answers))
                 continue
             todo.extend(reversed(node.children))
+
+    def is_counter(self, node: cst.CSTNode) -> bool:
+        """Whether a name is bookkeeping."""
+        return isinstance(node, cst.Name) and node.value in self._bookkeeping
 
     def _frozen(self, node: cst.CSTNode) -> bool:
         if isinstance(
@@ -186,6 +193,36 @@ def _bookkeeping_names(module: SkillModule) -> frozenset[str]:
     written = set(_written(module))
     read = {n.value for n in module.nodes if isinstance(n, cst.Name) and n not in inside and n not in written}
     return frozenset(candidates & set(module.bindings) - read)
+
+
+def _counting_functions(module: SkillModule, bookkeeping: frozenset[str]) -> frozenset[str]:
+    """Local functions whose returned value goes nowhere but into bookkeeping: ``changed += _chmod(path, mode)``."""
+    local = {n.name.value for n in module.nodes if isinstance(n, cst.FunctionDef)} - {f.name.value for f in module.functions}
+    elsewhere: set[str] = set()
+    used: set[str] = set()
+    for node in module.nodes:
+        if not isinstance(node, cst.Name) or node.value not in local or isinstance(module.parents.get(node), cst.FunctionDef):
+            continue
+        used.add(node.value)
+        if not _only_counted(module, node, bookkeeping):
+            elsewhere.add(node.value)
+    return frozenset(used - elsewhere)
+
+
+def _only_counted(module: SkillModule, name: cst.Name, bookkeeping: frozenset[str]) -> bool:
+    """Whether this use is a call whose value is dropped, or added up in a bookkeeping name."""
+    call = module.parents.get(name)
+    if not isinstance(call, cst.Call) or call.func is not name:
+        return False
+    above = module.parents.get(call)
+    if isinstance(above, cst.Await):
+        above = module.parents.get(above)
+    if isinstance(above, cst.Expr):
+        return True
+    target = above.target if isinstance(above, cst.AugAssign) else None
+    if isinstance(above, cst.Assign) and len(above.targets) == 1:
+        target = above.targets[0].target
+    return isinstance(target, cst.Name) and target.value in bookkeeping
 
 
 def _written(module: SkillModule) -> Iterator[cst.Name]:

@@ -55,12 +55,13 @@ class Clues:
 
 def clues(evidence: Evidence) -> Clues:
     """The clues in all commands of a trace."""
-    words = [w for w in parse_script(evidence.commands).words if w.slot != "name"]
+    every = parse_script(evidence.commands).words
+    words = [w for w in every if w.slot != "name"]
     plain = [t for w in words for t in expand_braces(w.text) if w.slot != "option"]
     places = [t.rstrip("/") or t for t in plain if _is_place(t)]
     globs = [t for t in plain if _GLOB.search(t) and len(t) < 200 and not re.search(r"[\s$`|\\^]", t)]
     fragments = [p for t in plain for p in _fragments(t)]
-    searched = list(_searched(words))
+    searched = list(_searched(every))
     return Clues(*(tuple(dict.fromkeys(x)) for x in (places, globs, fragments, searched)))
 
 
@@ -85,14 +86,15 @@ def _fragments(text: str) -> Iterator[str]:
             yield part
 
 
-def _searched(words: list[Word]) -> Iterator[str]:
+def _searched(words: Sequence[Word]) -> Iterator[str]:
     """What ``grep`` (its first plain word) and ``sed`` (the first part of its script) look for, where it is plain text."""
-    seen: set[tuple[int, int]] = set()
+    due = False
     for word in words:
         text = ""
-        if word.program.endswith("grep") and word.slot != "option" and (word.step, word.call) not in seen:
-            seen.add((word.step, word.call))
-            text = word.text
+        if word.text.endswith("grep"):
+            due = True
+        elif due and not word.text.startswith("-"):
+            due, text = False, word.text
         elif "/" in word.text and (found := re.match(r"(?:.*?[sy])?/([^/]*)/\S*$", word.text)):
             text = found[1]
         if re.fullmatch(r"[\w .,:@=-]+", text):

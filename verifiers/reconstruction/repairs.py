@@ -16,7 +16,7 @@ MAX_FILES = 40
 """Files that one guess creates at most."""
 MAX_LINES = 20_000
 _DIR = Entry("dir", 0o755)
-_QUOTED_PATH = re.compile(r"['‘]([^'’]+)['’]")
+_QUOTED_PATH = re.compile(r"['‘`]([^'’`]+)['’]")
 _NEEDS_PARENT = re.compile(r"touch: |mkdir: |cannot create|cannot move .* to |failed to create")
 _NUMBER = re.compile(r"\d+")
 

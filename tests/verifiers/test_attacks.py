@@ -1,0 +1,62 @@
+"""Skills written to cheat: each is refused, and by a check that says why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox import open_sandbox
+from sandbox.interface import Sandbox
+from verifiers.catalog import DYNAMIC
+from verifiers.evidence import load_evidence
+from verifiers.interface import Binding, Verdict
+from verifiers.sessions import Memory
+from verifiers.subject import load_subject
+from verifiers.verify import Options, verify
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+FAMILIES = {"rename": "pub_rename_ext", "count": "pub_count_lines", "append": "pub_append_line", "mirror": "pub_mirror_dirs"}
+ATTACKS = sorted((FIXTURES / "attacks").glob("*.py"))
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def memory() -> Memory:
+    return {}
+
+
+def header(path: Path, key: str) -> str:
+    return next(line.partition(": ")[2] for line in path.read_text().splitlines() if line.startswith(f"# {key}: "))
+
+
+def bindings_of(family: str) -> dict[str, Binding]:
+    labels = [json.loads(line) for line in (FIXTURES / "gate" / "labels.jsonl").read_text().splitlines()]
+    good = next(x for x in labels if x["family"] == FAMILIES[family] and x["label"] == "good")
+    return {b["task_id"]: Binding(b["task_id"], b["args"]) for b in good["bindings"]}
+
+
+def test_there_are_enough_attacks() -> None:
+    """The judge is attacked in more than a few ways."""
+    assert len(ATTACKS) >= 25
+
+
+@pytest.mark.parametrize("path", ATTACKS, ids=lambda p: p.stem)
+def test_an_attack_is_refused_by_a_named_check(path: Path, sandbox: Sandbox, memory: Memory) -> None:
+    """A skill that cheats does not pass, and one of the checks that it is aimed at is the one that says so."""
+    bindings = bindings_of(header(path, "evidence"))
+    evidence = [e for e in load_evidence(FIXTURES / "traces" / "traces.jsonl") if e.task_id in bindings]
+    options = Options(budget="standard", checks=frozenset(c.id for c in DYNAMIC), stop_early=False, memory=memory)
+    report = verify(load_subject(path), evidence, bindings, sandbox=sandbox, options=options)
+    refusing = {c.id for c in report.checks if c.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)}
+    assert report.verdict is not Verdict.PASS, header(path, "attack")
+    assert refusing & set(header(path, "refused-by").split(",")), refusing
