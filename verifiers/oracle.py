@@ -19,6 +19,9 @@ REPETITIONS = (Surroundings(), Surroundings(order="reversed"), Surroundings(orde
 """The trace's own repetitions: again, other directory orders, and (the later ones) more than a second later."""
 
 
+NOTHING_LOST: Mapping[str, str] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """What running the trace's commands on one base does, as far as it is stable."""
@@ -73,7 +76,7 @@ def shell_request(base: Snapshot, commands: Sequence[str], surroundings: Surroun
     return RunRequest(ShellJob(tuple(commands)), base, surroundings, limits=Limits(wall_s=20.0 * max(1, len(commands))))
 
 
-def replay(evidence: Sequence[Evidence], lost: Mapping[str, str], session: Session) -> Replayed:
+def replay(evidence: Sequence[Evidence], session: Session, lost: Mapping[str, str] = NOTHING_LOST) -> Replayed:
     """Replays every trace from its base, three times, and sorts the usable from the unusable (``lost`` already are)."""
     unusable = {**lost, **{e.task_id: why for e in evidence if (why := _unfit(e))}}
     fit = [e for e in evidence if e.task_id not in unusable]

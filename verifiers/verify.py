@@ -178,7 +178,8 @@ def _dynamic(
         with sandbox.session(f"skill {subject.name}", options.workers) as skill, RememberingSession(sandbox, "traces", memory) as traces:
             if options.progress:
                 options.progress("replaying the evidence")
-            run.replayed = replay(*_rebuilt(evidence, traces), traces)
+            kept, lost = _rebuilt(evidence, traces)
+            run.replayed = replay(kept, traces, lost)
             run.bound = bind(subject, run.replayed, bindings, skill)
             if options.wants("bindings") or run.bound.result.verdict is not Verdict.PASS:
                 run.results.append(run.bound.result)
