@@ -131,6 +131,17 @@ def test_words_and_bookkeeping_are_not_mutated() -> None:
         assert "f'bad {x} 5'" in mutant.source or mutant.operator in ("raise-removed", "guard-removed")
 
 
+def test_what_a_helper_returns_for_the_count_is_not_mutated() -> None:
+    """A helper's own work is mutated; the number it reports is not, unless something else reads it."""
+    helper = "def one(p):\n    if p.exists():\n        return 0\n    p.touch()\n    return 7\n"
+    counted = body(helper + "changed = 0\nchanged += one(Path(a))\nreturn {'ok': True, 'changed': changed}")
+    assert all("return 0" in m.source or m.operator == "guard-removed" for m in counted)
+    assert all("return 7" in m.source and " = one(" not in m.source for m in counted)
+    assert {"statement-removed", "condition-negated"} <= {m.operator for m in counted}
+    steering = body(helper + "if one(Path(a)):\n    Path(a).touch()\nreturn {'ok': True}")
+    assert any("return 8" in m.source for m in steering)
+
+
 def test_a_counter_that_is_the_answer_is_mutated() -> None:
     """The same counter counts when the answer is made of it."""
     text = "total = 0\nfor x in a:\n    total += 1\nreturn {'ok': True, 'output': str(total)}"
