@@ -219,6 +219,7 @@ def test_hypotheses_come_from_the_text_alone() -> None:
         ("bash: line 1: in/a.txt: No such file or directory", "in/a.txt"),
         ("sed: can't read x: No such file or directory", "x"),
         ("jq: error: Could not open package.json: No such file or directory", "package.json"),
+        ("awk: fatal: cannot open file `a b' for reading: No such file or directory", "a b"),
         ("all is well", None),
     ],
 )
