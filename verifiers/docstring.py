@@ -24,13 +24,21 @@ class Docstring:
     sections: frozenset[str] = frozenset()
     """Section names that are there, canonical: ``Args``, ``Returns``, ``Raises``, ``Example``."""
     notes: dict[str, str] = field(default_factory=dict)
-    """Parameter name -> its description (may be empty)."""
+    """Parameter name -> its description (may be empty). Bullets count wherever they stand."""
+    listed: frozenset[str] = frozenset()
+    """The names among them that stand under Args."""
+
+    def merged(self, other: Docstring) -> Docstring:
+        """Both together; where both speak, this one counts."""
+        notes = {**other.notes, **self.notes}
+        return Docstring(self.summary or other.summary, self.sections | other.sections, notes, self.listed | other.listed)
 
 
 def parse_docstring(text: str) -> Docstring:
     """What ``text`` says, in Google, bullet (``- name: Type = default - text``) or Sphinx style. Never raises."""
     lines = inspect.cleandoc(text).splitlines()
-    return Docstring(_summary(lines), _sections(lines), _notes(lines))
+    listed, loose = _notes(lines)
+    return Docstring(_summary(lines), _sections(lines), {**loose, **listed}, frozenset(listed))
 
 
 def _summary(lines: list[str]) -> str:
@@ -55,33 +63,39 @@ def _canonical(name: str) -> str:
     return _CANONICAL.get(name, name)
 
 
-def _notes(lines: list[str]) -> dict[str, str]:
-    notes: dict[str, str] = {}
-    section, entry_indent, current = "", 0, ""
+def _notes(lines: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Notes under Args, and bullets elsewhere: real descriptions list parameters without an ``Args:`` line, too."""
+    listed: dict[str, str] = {}
+    loose: dict[str, str] = {}
+    section, entry_indent, current = "", -1, ""
     for raw in lines:
         line = raw.strip()
         indent = len(raw) - len(raw.lstrip())
         if not line:
             continue
-        if sphinx := _SPHINX.match(line):
-            notes[sphinx.group("name")] = sphinx.group("text").strip()
-            current = ""
-        elif head := _HEAD.match(line):
+        if head := _HEAD.match(line):
             section, current, entry_indent = _canonical(head.group(1)), "", -1
-        elif bullet := _BULLET.match(line):
-            # Bullets count wherever they stand: real descriptions list parameters without an ``Args:`` line.
-            current = bullet.group("name").lstrip("*")
-            notes[current] = _bullet_text(bullet.group("text"))
-            entry_indent = indent
-        elif section == "Args" and current and indent > entry_indent >= 0:
-            notes[current] = f"{notes[current]} {line}".strip()
-        elif section == "Args" and (google := _GOOGLE.match(line)):
-            current = google.group("name").lstrip("*")
-            notes[current] = google.group("text").strip()
-            entry_indent = indent
+        elif section == "Args" and current and indent > entry_indent >= 0 and not _SPHINX.match(line):
+            listed[current] = f"{listed[current]} {line}".strip()
+        elif entry := _entry(line, section):
+            name, text = entry
+            into = listed if section == "Args" or line.startswith(":") else loose
+            into[name] = text
+            current, entry_indent = (name, indent) if section == "Args" else ("", -1)
         else:
             current = ""
-    return notes
+    return listed, loose
+
+
+def _entry(line: str, section: str) -> tuple[str, str] | None:
+    """Name and text of a line that describes a parameter."""
+    if found := _SPHINX.match(line):
+        return found.group("name"), found.group("text").strip()
+    if found := _BULLET.match(line):
+        return found.group("name").lstrip("*"), _bullet_text(found.group("text"))
+    if section == "Args" and (found := _GOOGLE.match(line)):
+        return found.group("name").lstrip("*"), found.group("text").strip()
+    return None
 
 
 def _bullet_text(text: str) -> str:

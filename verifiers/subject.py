@@ -146,7 +146,7 @@ def documentation(function: FunctionNode) -> Docstring:
         if k.arg == "description" and isinstance(k.value, ast.Constant) and isinstance(k.value.value, str)
     ]
     decorated = parse_docstring(texts[0] if texts else "")
-    return Docstring(own.summary or decorated.summary, own.sections | decorated.sections, {**decorated.notes, **own.notes})
+    return own.merged(decorated)
 
 
 def _shown(path: Path) -> str:

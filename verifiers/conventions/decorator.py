@@ -59,6 +59,8 @@ class DecoratorForm(Rule):
         _omni('@skill_command(name="show", description="Show a path.", category="read", read_only=True)', "the real form"),
     )
     omni_bad = (
+        _omni('@skill_command(name="show", description="Show " "a path.")', "a description in two literals"),
+        _omni('@decorators.skill_command(name="show", description="Show a path.")', "an attribute"),
         _omni('@skill_command(name="show", description="Show a path.", cache=3)', "an unknown keyword"),
         _omni('@skill_command(name="show", description="Show a path.".strip())', "a computed description"),
     )
@@ -67,6 +69,9 @@ class DecoratorForm(Rule):
         if module.decorator is None:
             return
         call = module.decorator_call
+        spelled = call.func if call is not None else module.decorator.decorator
+        if module.profile == "omni" and module.code(spelled) != "skill_command":
+            yield Violation(module.decorator, f"the index looks for @skill_command, not for @{module.code(spelled)}")
         if call is None:
             if module.profile == "seed":
                 yield Violation(module.decorator, "the decorator is bare: write @skill_command(autowire=True)", "warning", True)
@@ -88,7 +93,8 @@ class DecoratorForm(Rule):
         if name not in known:
             yield Violation(arg, f"the decorator has no keyword {name!r}", fixable=True)
             return
-        if name in ("name", "description", "category", "title") and literal_text(arg.value) is None:
+        joined = module.profile == "omni" and isinstance(arg.value, cst.ConcatenatedString)
+        if name in ("name", "description", "category", "title") and (joined or literal_text(arg.value) is None):
             yield Violation(arg, f"{name} must be one plain string: what is computed cannot be indexed")
             return
         try:

@@ -70,7 +70,7 @@ class DocstringSections(Rule):
             yield Violation(function, "the docstring has no Args section", fixable=fixable)
         elif undescribed:
             yield Violation(function, f"Args does not list {', '.join(undescribed)}", fixable=fixable)
-        if stale := [n for n in doc.notes if n not in names]:
+        if stale := sorted(doc.listed - set(names)):
             yield Violation(function, f"Args lists {', '.join(stale)}, which is no parameter", "warning")
         if "Returns" not in doc.sections:
             yield Violation(function, "the docstring has no Returns section", fixable=fixable)
@@ -80,8 +80,7 @@ class DocstringSections(Rule):
         if module.profile == "seed" or module.decorator_call is None:
             return own
         text = literal_text(module.keyword(module.decorator_call, "description"))
-        other = parse_docstring(text or "")
-        return Docstring(own.summary or other.summary, own.sections | other.sections, {**other.notes, **own.notes})
+        return own.merged(parse_docstring(text or ""))
 
     def _can_fix(self, module: SkillModule, function: cst.FunctionDef) -> bool:
         """There is a plain docstring with a summary, and every parameter has a description somewhere."""
