@@ -95,6 +95,8 @@ def apply(changes: Sequence[Effect], directory: Path) -> None:
         # Modes of directories last, deepest first: a read-only directory must not refuse its own content.
         for path in sorted((p for p, c in final.items() if c.after is not None and c.after.type == "dir"), reverse=True):
             _chmod(top, path, final[path])
+    except WorkspaceError:
+        raise
     except OSError as e:
         raise WorkspaceError(
             f"not everything could be applied: {e.strerror}: {e.filename}", "Compare it with the listed effects", directory

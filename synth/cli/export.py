@@ -23,7 +23,7 @@ KINDS = ("agentskills", "wayland", "omni")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--to", "kind", type=click.Choice(KINDS), required=True, help="Which reader it is for.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The reader's skill directory (wayland: its home)."
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where to (wayland: its home)."
 )
 @click.option("--release", is_flag=True, help="wayland: take it out of quarantine, in your name.")
 @registry_option

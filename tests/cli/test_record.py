@@ -1,0 +1,61 @@
+"""``assay record``: what was done, as a trace that loads and says the truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from synth.cli.program import run
+from synth.traces import load_traces, to_evidence
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_records_outputs_codes_and_both_trees(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands run one after another where the previous one ended; their output is passed on."""
+    out = work.parent / "t.jsonl"
+    steps = ["-c", "mkdir sub && cd sub", "-c", "pwd >&2; echo hi; false"]
+    assert run(["record", "--task", "move it", *steps, "-o", str(out), "--", "mv ../a.txt b.md"]) == 0
+    (trace,) = load_traces(out)
+    assert trace.commands[-1] == "mv ../a.txt b.md"
+    assert trace.exit_codes == (0, 1, 0)
+    assert trace.metadata["cwds"] == [".", "sub", "sub"]
+    assert trace.outputs[1].startswith("hi\n")
+    assert trace.success
+    evidence = to_evidence(trace)
+    assert evidence.base is not None
+    assert evidence.post is not None
+    assert set(evidence.base) == {"a.txt"}
+    assert set(evidence.post) == {"sub", "sub/b.md"}
+    assert "hi" in capsys.readouterr().out
+
+
+def test_a_failed_command_is_kept_as_failed(work: Path) -> None:
+    """Exit code 1, and the trace says that it did not succeed."""
+    out = work.parent / "t.jsonl"
+    assert run(["record", "--task", "fail", "-o", str(out), "--", "ls", "no such file"]) == 1
+    (trace,) = load_traces(out)
+    assert not trace.success
+    assert trace.commands == ("ls 'no such file'",)
+
+
+def test_records_into_the_configured_store(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without -o the trace goes where `assay crystallize` looks."""
+    monkeypatch.setenv("PRJ_DATA", str(work.parent / "data"))
+    assert run(["record", "--task", "count", "--task-id", "count-1", "--", "wc -l a.txt"]) == 0
+    (trace,) = load_traces(work.parent / "data" / "evolution" / "traces")
+    assert trace.task_id == "count-1"
+
+
+def test_without_a_command_it_is_a_usage_error(work: Path) -> None:
+    """Nothing is run, nothing is kept."""
+    assert run(["record", "--task", "nothing"]) == 2
+    assert sorted(p.name for p in work.iterdir()) == ["a.txt"]

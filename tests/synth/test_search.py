@@ -1,0 +1,268 @@
+"""The search with a scripted generator and a scripted judge: order, hold-out, leave-one-out, what is told to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from factories import draft, report, trace
+
+from sandbox.interface import SandboxInfo
+from synth.interface import Candidate, Template, TracePattern
+from synth.search import Found, NotFound, Search, SearchSettings, code_of, without
+from synth.traces import to_evidence
+from verifiers.interface import Args, CheckResult, Counterexample, Evidence, Finding, Report, Verdict
+
+BASE = trace(0)
+
+
+def traces(count: int) -> TracePattern:
+    made = tuple(replace(trace(0), task_id=f"t{n}", commands=(f"touch {n}",)) for n in range(count))
+    return TracePattern("repetitive", made[0].commands, count, 1.0, "touch_file", "file-touch", made)
+
+
+def candidate(body: str, evidence: Sequence[Evidence], summary: str = "Do it.") -> Candidate:
+    source = f'"""{summary}"""\n\ndef do_it(name):\n    """{summary}"""\n    return {body!r}\n'
+    return Candidate("do_it", source, {e.task_id: {"name": e.task_id} for e in evidence}, summary, "scripted/1")
+
+
+@dataclass
+class Scripted:
+    """Proposes these bodies, whatever it is shown; remembers what it was shown and told."""
+
+    bodies: tuple[str, ...]
+    summary_from_evidence: bool = False
+    name: str = "scripted/1"
+    shown: list[frozenset[str]] = field(default_factory=list)
+    told: list[Report] = field(default_factory=list)
+
+    def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill") -> Iterator[Candidate]:
+        self.shown.append(frozenset(e.task_id for e in evidence) | {t.task_id for t in pattern.traces})
+        for body in self.bodies:
+            yield candidate(body, evidence, evidence[0].description if self.summary_from_evidence else "Do it.")
+
+    def rejected(self, candidate: Candidate, report: Report) -> None:
+        self.told.append(report)
+
+    def why_none(self) -> str:
+        return "the script is empty"
+
+
+def verdict_of(body: str, evidence: Sequence[Evidence]) -> str:
+    """``good`` always passes; ``only:t1,t2`` is right on those traces alone; anything else fails everywhere."""
+    if body == "good":
+        return ""
+    right = set(body.removeprefix("only:").split(",")) if body.startswith("only:") else set()
+    return next((e.task_id for e in evidence if e.task_id not in right), "")
+
+
+@dataclass
+class Judge:
+    """Judges by the body of the candidate's one return statement."""
+
+    bad_evidence: Mapping[str, str] = field(default_factory=dict)
+    calls: list[tuple[frozenset[str], frozenset[str], int]] = field(default_factory=list)
+    """task_ids judged on, unseen ones, refit failures."""
+    info: SandboxInfo | None = None
+
+    def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+        return evidence
+
+    def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
+        return {e.task_id: self.bad_evidence[e.task_id] for e in evidence if e.task_id in self.bad_evidence}
+
+    def bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:
+        return {e.task_id: {"name": e.task_id} for e in new}
+
+    def verify(
+        self,
+        candidate: Candidate,
+        evidence: Sequence[Evidence],
+        bindings: Mapping[str, Args],
+        unseen: frozenset[str],
+        failures: int,
+    ) -> Report:
+        assert set(bindings) >= {e.task_id for e in evidence}
+        self.calls.append((frozenset(e.task_id for e in evidence), unseen, failures))
+        wrong = verdict_of(self._body(candidate), evidence)
+        made = replace(draft("do_it"), source=candidate.source)
+        if not wrong:
+            return report(made)
+        finding = Finding(f"wrong on trace {wrong}", counterexample=Counterexample(f"trace {wrong}", trace=wrong))
+        check = CheckResult("effect-equivalent", Verdict.FAIL, (finding,))
+        return report(made, verdict=Verdict.FAIL, score=None, checks=(check,))
+
+    def holds(self, candidate: Candidate, evidence: Sequence[Evidence], bindings: Mapping[str, Args]) -> bool:
+        return not verdict_of(self._body(candidate), evidence)
+
+    @staticmethod
+    def _body(candidate: Candidate) -> str:
+        return candidate.source.rsplit("return ", 1)[1].strip().strip("'")
+
+
+def search(count: int, generator: Scripted, judge: Judge, **settings: object) -> Found | NotFound:
+    pattern = traces(count)
+    chosen = SearchSettings(**{"refits": True, **settings})  # type: ignore[arg-type]  # a test's shorthand
+    return Search(pattern, [to_evidence(t) for t in pattern.traces], generator, judge, chosen).run()
+
+
+def test_first_good_candidate_wins() -> None:
+    """Candidates are judged in order; refused ones are told to the generator; later ones are not judged."""
+    generator, judge = Scripted(("bad", "good", "never")), Judge()
+    found = search(3, generator, judge)
+    assert isinstance(found, Found)
+    assert (found.tried, len(generator.told)) == (2, 1)
+
+
+def test_held_out_trace_is_not_shown_and_judges() -> None:
+    """With four cases one is kept from the generator, judged on, and counted as unseen."""
+    generator, judge = Scripted(("good",)), Judge()
+    found = search(4, generator, judge, refits=False)
+    assert isinstance(found, Found)
+    assert len(found.held_out) == 1
+    assert not generator.shown[0] & set(found.held_out)
+    assert judge.calls[-1][0] == frozenset({"t0", "t1", "t2", "t3"})
+    assert judge.calls[-1][1] == frozenset(found.held_out)
+
+
+def test_leave_one_out_marks_what_comes_out_again() -> None:
+    """The same code made without a trace makes that trace unseen, docstrings apart."""
+    generator, judge = Scripted(("good",), summary_from_evidence=True), Judge()
+    found = search(3, generator, judge)
+    assert isinstance(found, Found)
+    assert found.refitted == ("t0", "t1", "t2")
+    assert judge.calls[-1][1] == frozenset({"t0", "t1", "t2"})
+
+
+def test_wrong_refit_counts_as_a_failure() -> None:
+    """A refit that builds another skill, good on the rest and wrong on the trace left out, lowers the score."""
+
+    class Changing(Scripted):
+        def generate(
+            self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill"
+        ) -> Iterator[Candidate]:
+            ids = {e.task_id for e in evidence}
+            body = "good" if ids == {"t0", "t1", "t2"} else f"only:{','.join(sorted(ids))}"
+            yield candidate(body, evidence)
+
+    judge = Judge()
+    found = search(3, Changing(()), judge)
+    assert isinstance(found, Found)
+    assert found.refitted == ()
+    assert judge.calls[-1][2] == 3
+    assert any("was wrong on it" in note for note in found.notes)
+
+
+def test_not_refittable_is_said_and_not_a_failure() -> None:
+    """Where the rest leads to nothing, the trace counts as seen and no failure is counted."""
+
+    class Needing(Scripted):
+        def generate(
+            self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill"
+        ) -> Iterator[Candidate]:
+            if len(evidence) == 3:
+                yield candidate("good", evidence)
+
+    judge = Judge()
+    found = search(3, Needing(()), judge)
+    assert isinstance(found, Found)
+    assert judge.calls[-1][1:] == (frozenset(), 0)
+    assert len([n for n in found.notes if n.startswith("not refittable")]) == 3
+
+
+def test_feedback_never_tells_of_the_held_out_trace() -> None:
+    """What the generator hears of a refused candidate does not name the trace that was kept from it."""
+
+    class Overfitted(Scripted):
+        def generate(
+            self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill"
+        ) -> Iterator[Candidate]:
+            self.shown.append(frozenset(e.task_id for e in evidence))
+            yield candidate(f"only:{','.join(sorted(e.task_id for e in evidence))}", evidence)
+
+    generator = Overfitted(())
+    found = search(5, generator, Judge())
+    assert isinstance(found, NotFound)
+    assert "left-out trace" in found.why
+    everything = frozenset(f"t{n}" for n in range(5))
+    firsts = [shown for shown in generator.shown if len(shown) == 4][: len(generator.told)]
+    for shown, told in zip(firsts, generator.told, strict=True):
+        for hidden in everything - shown:
+            assert hidden not in repr(told.checks)
+
+
+def test_a_second_split_is_tried_and_paid_for() -> None:
+    """A skill that only the held-out trace could teach is found at the second try, with one failure in its score."""
+
+    class Learning(Scripted):
+        def generate(
+            self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill"
+        ) -> Iterator[Candidate]:
+            ids = sorted(e.task_id for e in evidence)
+            yield candidate("good" if hidden in ids else f"only:{','.join(ids)}", evidence)
+
+    pattern = traces(5)
+    from synth.holdout import split
+
+    hidden = split([to_evidence(t) for t in pattern.traces], 1).held_out[0].task_id
+    judge = Judge()
+    found = search(5, Learning(()), judge)
+    assert isinstance(found, Found)
+    assert hidden not in found.held_out
+    assert judge.calls[-1][2] >= 1
+
+
+def test_sealed_search_judges_shown_traces_first() -> None:
+    """For a model the held-out trace is judged only after everything shown passed."""
+    generator, judge = Scripted(("bad", "good")), Judge()
+    found = search(4, generator, judge, refits=False, sealed=True)
+    assert isinstance(found, Found)
+    hidden = set(found.held_out)
+    assert [bool(hidden & on) for on, _, _ in judge.calls] == [False, False, True]
+
+
+@pytest.mark.parametrize(("count", "bad"), [(2, 0), (4, 2)])
+def test_too_little_evidence_generates_nothing(count: int, bad: int) -> None:
+    """Fewer usable cases than the policy asks for: no candidate is made, and the reason is one sentence."""
+    generator = Scripted(("good",))
+    found = search(count, generator, Judge({f"t{n}": "it needs the network" for n in range(bad)}))
+    assert isinstance(found, NotFound)
+    assert found.refused_evidence
+    assert "2 distinct usable traces, 3 are needed" in found.why
+    assert generator.shown == []
+    assert ("it needs the network" in found.why) == bool(bad)
+
+
+def test_unusable_traces_are_left_out_and_noted() -> None:
+    """One trace that does not replay costs itself, not the pattern."""
+    generator, judge = Scripted(("good",)), Judge({"t1": "its replays disagree"})
+    found = search(4, generator, judge)
+    assert isinstance(found, Found)
+    assert found.notes[0] == "trace t1 is not used: its replays disagree"
+    assert all("t1" not in on for on, _, _ in judge.calls)
+
+
+def test_nothing_generated_says_why() -> None:
+    """The generator's own sentence."""
+    found = search(3, Scripted(()), Judge())
+    assert isinstance(found, NotFound)
+    assert found.why == "the script is empty"
+
+
+def test_code_is_compared_without_what_it_says() -> None:
+    """Docstrings and descriptions do not count, code does; text that does not parse is itself."""
+    a = 'def f(x=Q(1, description="a")):\n    """One."""\n    return x\n'
+    assert code_of(a) == code_of(a.replace("One.", "Two.").replace('"a"', '"b"'))
+    assert code_of(a) != code_of(a.replace("return x", "return 1"))
+    assert code_of("def (") == "def ("
+
+
+def test_without_hides_findings_about_hidden_traces() -> None:
+    """Whatever part of a finding names the trace."""
+    told = Finding("wrong", notes=("effect: in t9 the file is missing",))
+    kept = Finding("also wrong")
+    full = report(draft(), verdict=Verdict.FAIL, checks=(CheckResult("x", Verdict.FAIL, (told, kept), why="trace t9 differs"),))
+    shown = without(full, frozenset({"t9"}))
+    assert shown.checks[0].findings == (kept,)
+    assert "t9" not in shown.why
