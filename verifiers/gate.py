@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from sandbox.interface import JsonValue
+from verifiers.formats.effects import headline
 from verifiers.formats.json_report import report_to_json
 from verifiers.interface import AssayError, CheckResult, NothingToVerify, Report, Verdict, merge
 from verifiers.policy import SCORE, Policy, Waiver
@@ -234,7 +235,7 @@ def _pinning_problems(report: Report, facts: Facts) -> Iterator[tuple[Verdict, s
 
 
 def _first_error(check: CheckResult) -> str:
-    return next((f.message for f in check.findings if f.severity == "error"), check.why)
+    return next((headline(f) for f in check.findings if f.severity == "error"), check.why)
 
 
 def _does(capability: str) -> str:

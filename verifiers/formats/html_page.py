@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from sandbox.interface import JsonValue
+from verifiers.formats.effects import headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, score_line
 from verifiers.formats.text import clip, escape, one_line, seconds
 from verifiers.interface import CheckResult, Finding, NotChecked, Report, Verdict
@@ -18,6 +20,7 @@ from verifiers.score import explain
 
 _MARKS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–", "NOT_CHECKED": "·"}
 _MAX_TEXT = 8000
+_MAX_REASON = 240
 _CONTEXT = 2
 """Source lines shown before and after a finding's line."""
 
@@ -41,8 +44,8 @@ class FindingView:
     notes: tuple[str, ...]
     case: str
     args: str
-    expected: tuple[DiffLine, ...]
-    observed: tuple[DiffLine, ...]
+    compared: tuple[tuple[str, tuple[DiffLine, ...], tuple[DiffLine, ...]], ...]
+    """Heading, lines of the expected side, lines of the observed side."""
     reproduce: str
     fix: str
 
@@ -151,7 +154,7 @@ def _skill(page: Page, report: Report, n: int) -> SkillView:
         report=report,
         state=row.verdict.name,
         mark=_MARKS[row.verdict.name],
-        reasons=row.reasons or ((report.why,) if row.verdict is not Verdict.PASS else ()),
+        reasons=tuple(clip(r, _MAX_REASON) for r in row.reasons or ((report.why,) if row.verdict is not Verdict.PASS else ())),
         waived=tuple(f"{w.check} until {w.expires.isoformat()}: {w.reason}" for w in row.waived),
         score=_score(report),
         no_score=score_line(report),
@@ -185,20 +188,18 @@ def _missing(page: Page, row: NotChecked) -> CheckView:
 
 def _finding(page: Page, check: CheckResult, finding: Finding) -> FindingView:
     example = finding.counterexample
-    expected, observed = (example.expected, example.observed) if example is not None else ("", "")
-    left, right = side_by_side(clip(expected, _MAX_TEXT), clip(observed, _MAX_TEXT))
+    compared, notes = sides(finding)
     fix = finding.fix
     return FindingView(
         label=label(check, finding),
         check=f"{check.id}/{finding.rule}" if finding.rule and finding.rule != check.id else check.id,
-        message=finding.message,
+        message=headline(finding),
         place=f"{finding.path}:{finding.line}" if finding.path else "",
-        excerpt=_excerpt(page, finding) if finding.severity != "info" else (),
-        notes=finding.notes,
+        excerpt=_excerpt(page, finding) if finding.line > 1 or example is None else (),
+        notes=tuple(notes),
         case=example.case if example is not None else "",
         args=one_line(dict(example.args)) if example is not None and example.args else "",
-        expected=left,
-        observed=right,
+        compared=tuple((c.heading, *side_by_side(clip(c.expected, _MAX_TEXT), clip(c.observed, _MAX_TEXT))) for c in compared),
         reproduce=finding.reproduce,
         fix=f"{fix.title} ({'safe: assay fix applies it' if fix.safe else 'look at it first'})" if fix is not None else "",
     )
@@ -215,11 +216,16 @@ def side_by_side(expected: str, observed: str) -> tuple[tuple[DiffLine, ...], tu
     """The lines of both sides, those that the other side does not have marked. Both empty if there is nothing to show."""
     if not expected and not observed:
         return (), ()
-    left, right = expected.splitlines() or ["nothing"], observed.splitlines() or ["nothing"]
+    left, right = _lines(expected), _lines(observed)
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
     same_left = {i + n for i, _, size in matcher.get_matching_blocks() for n in range(size)}
     same_right = {j + n for _, j, size in matcher.get_matching_blocks() for n in range(size)}
     return _marked(left, same_left), _marked(right, same_right)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as shown: a line end that stands in the text as ``\\n`` (a quoted content) ends a line too, and stays visible."""
+    return re.sub(r"\\n(?=.)", "\\\\n\n", text).splitlines() or ["nothing"]
 
 
 def _marked(lines: Sequence[str], same: set[int]) -> tuple[DiffLine, ...]:

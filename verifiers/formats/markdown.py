@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 
+from verifiers.formats.effects import headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, score_line
 from verifiers.formats.text import clip, escape, one_line, plural, seconds
 from verifiers.interface import CheckResult, Finding, Report, Verdict
@@ -13,6 +14,7 @@ from verifiers.score import explain
 
 _MARKS = {Verdict.PASS: "✅", Verdict.INCONCLUSIVE: "❔", Verdict.FAIL: "❌"}
 _MAX_TEXT = 2000
+_MAX_VALUE = 600
 
 
 def render(page: Page) -> str:
@@ -77,15 +79,18 @@ def _checks(report: Report) -> str:
 
 def _finding(check: CheckResult, finding: Finding) -> str:
     place = code(f"{finding.path}:{finding.line}")
-    lines = [f"**{label(check, finding)}** {code(check.id)} at {place}: {_inline(finding.message)}"]
-    lines += [f"- {_inline(note)}" for note in finding.notes]
+    lines = [f"**{label(check, finding)}** {code(check.id)} at {place}: {_inline(headline(finding))}"]
+    compared, notes = sides(finding)
+    lines += [f"- {_inline(note)}" for note in notes]
     example = finding.counterexample
     if example is not None:
         arguments = f" with {code(one_line(dict(example.args)))}" if example.args else ""
         lines.append(f"- case: {_inline(example.case)}{arguments}")
-        for name, text in (("expected", example.expected), ("observed", example.observed)):
-            if text:
-                lines.append(f"- {name}: {code(clip(text, _MAX_TEXT))}")
+    for side in compared:
+        if side.heading:
+            lines.append(f"- effect: {_inline(side.heading)}")
+        for name, text in (("expected", side.expected), ("observed", side.observed)):
+            lines.append(f"- {name}: {code(clip(text or 'nothing', _MAX_VALUE))}")
     if finding.reproduce:
         lines.append(f"- reproduce: {code(finding.reproduce)}")
     return lines[0] + ("\n\n" + "\n".join(lines[1:]) if lines[1:] else "")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 
+from verifiers.formats.effects import headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, score_line
-from verifiers.formats.text import clip, escape, one_line
+from verifiers.formats.text import clip, escape, one_line, plural
 from verifiers.interface import CheckResult, Finding, Report, Verdict
 
 _COLORS = {"FAIL": "1;31", "error": "1;31", "INCONCLUSIVE": "1;33", "warning": "33", "info": "36", "PASS": "1;32", "dim": "2"}
 _MAX_LINES = 12
 """Of one multi-line text (an expected tree, say)."""
+_MAX_FINDINGS = 3
+"""Of one check on one skill."""
 _MAX_COLUMNS = 240
+_MAX_VALUE = 120
 
 
 def render(page: Page) -> str:
@@ -40,9 +45,15 @@ def _joined(blocks: list[str]) -> list[str]:
 
 def _report(page: Page, report: Report) -> Iterator[str]:
     row = page.row(report)
+    seen: Counter[str] = Counter()
     for check, finding in findings(report):
         if finding.severity != "info":  # information stands under the skills that pass, and in the other formats
-            yield _finding(page, check, finding)
+            seen[check.id] += 1
+            if seen[check.id] <= _MAX_FINDINGS:
+                yield _finding(page, check, finding)
+    for id, count in seen.items():
+        if count > _MAX_FINDINGS:
+            yield f"{plural(count - _MAX_FINDINGS, 'more finding')} of {id} in {escape(report.path)} (the other formats have all)"
     missing = [n for n in report.not_checked if report.verdict is not Verdict.PASS]
     for why in dict.fromkeys(n.why for n in missing):
         ids = ", ".join(n.id for n in missing if n.why == why)
@@ -84,7 +95,7 @@ def _passed(report: Report) -> str:
 def _finding(page: Page, check: CheckResult, finding: Finding) -> str:
     name = label(check, finding)
     rule = f"{check.id}/{finding.rule}" if finding.rule and finding.rule != check.id else check.id
-    lines = [f"{_paint(page, f'{name}[{escape(rule)}]', name)}: {_clipped(finding.message)}"]
+    lines = [f"{_paint(page, f'{name}[{escape(rule)}]', name)}: {_clipped(headline(finding))}"]
     lines += _excerpt(page, finding)
     lines += [f"   = {key}:{text if text.startswith(chr(10)) else ' ' + text}" for key, text in _facts(check, finding)]
     return "\n".join(lines)
@@ -95,15 +106,16 @@ def _excerpt(page: Page, finding: Finding) -> list[str]:
         return []
     text = page.line(finding.path, finding.line)
     head = f"  --> {escape(finding.path)}:{finding.line}"
-    if text is None:
-        return [head]
+    if text is None or (finding.line <= 1 and finding.counterexample is not None):
+        return [head]  # a finding about behaviour that points at no line
     number = str(finding.line)
     pad = " " * max(len(number), 2)
     return [head, f"{pad} |", f"{number:>2} | {escape(clip(text.rstrip(), _MAX_COLUMNS), keep=chr(9)).expandtabs(4)}", f"{pad} |"]
 
 
 def _facts(check: CheckResult, finding: Finding) -> Iterator[tuple[str, str]]:
-    for note in finding.notes:
+    compared, notes = sides(finding)
+    for note in notes:
         key, colon, text = note.partition(": ")
         plain_key = colon and key.replace("-", "").replace(" ", "").isalpha() and len(key) < 20
         yield (key, _clipped(text)) if plain_key else ("note", _clipped(note))
@@ -111,9 +123,11 @@ def _facts(check: CheckResult, finding: Finding) -> Iterator[tuple[str, str]]:
     if example is not None:
         arguments = f" with {_clipped(one_line(dict(example.args)))}" if example.args else ""
         yield "case", _clipped(example.case) + arguments
-        if example.expected or example.observed:
-            yield "expected", _clipped(example.expected or "nothing")
-            yield "observed", _clipped(example.observed or "nothing")
+    for side in compared:
+        if side.heading:
+            yield "effect", _clipped(side.heading)
+        yield "expected", _clipped(side.expected or "nothing", _MAX_VALUE)
+        yield "observed", _clipped(side.observed or "nothing", _MAX_VALUE)
     if finding.fix is not None:
         how = "safe: `assay fix` applies it" if finding.fix.safe else "look at it first"
         yield "fix", f"{_clipped(finding.fix.title)} ({how})"
@@ -123,9 +137,9 @@ def _facts(check: CheckResult, finding: Finding) -> Iterator[tuple[str, str]]:
         yield "why", f"assay explain {escape(check.id)}"
 
 
-def _clipped(text: str) -> str:
+def _clipped(text: str, columns: int = _MAX_COLUMNS) -> str:
     """Foreign text of several lines, indented under its key, bounded."""
-    lines = [escape(clip(line, _MAX_COLUMNS), keep="\t") for line in text.rstrip("\n").split("\n")]
+    lines = [escape(clip(line, columns), keep="\t") for line in text.rstrip("\n").split("\n")]
     if len(lines) > _MAX_LINES:
         lines = [*lines[:_MAX_LINES], f"… ({len(lines) - _MAX_LINES} more lines)"]
     if len(lines) == 1:
