@@ -32,7 +32,9 @@ def bind(subject: Subject, replayed: Replayed, bindings: Mapping[str, Binding] |
     for u in replayed.usable:
         binding = bindings.get(u.task_id)
         if binding is None:
-            findings.append(Finding(f"trace {u.task_id} has no binding: give one, or exclude the trace with a reason", subject.path))
+            findings.append(
+                Finding(f"trace {u.task_id} has no binding: give one, or exclude the trace with a reason", subject.path)
+            )
             continue
         wrong = [f for f in validate_binding(subject, u.evidence, binding) if f.severity == "error"]
         findings += wrong

@@ -8,7 +8,18 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sandbox.interface import Call, CrashAt, Limits, ReplayRecord, RunRequest, SandboxInfo, Session, SkillJob, Snapshot, Surroundings
+from sandbox.interface import (
+    Call,
+    CrashAt,
+    Limits,
+    ReplayRecord,
+    RunRequest,
+    SandboxInfo,
+    Session,
+    SkillJob,
+    Snapshot,
+    Surroundings,
+)
 from verifiers.answers import answer_at, answer_path, failure, same_answer
 from verifiers.budgets import COUNTS, Counts
 from verifiers.equivalence import Difference, differences
@@ -78,7 +89,11 @@ class Judge:
         """
         why = failure(record.outcome)
         if why is not None:
-            return None if x.failed and x.failed[-1] and not self._tree_wrong(record.post, x, also) else Wrong("failure", why, "success", why)
+            return (
+                None
+                if x.failed and x.failed[-1] and not self._tree_wrong(record.post, x, also)
+                else Wrong("failure", why, "success", why)
+            )
         found = self._tree_wrong(record.post, x, also)
         if found:
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
@@ -87,7 +102,11 @@ class Judge:
 
     def answer_wrong(self, record: ReplayRecord, x: Expectation, also: Sequence[Expectation] = ()) -> Wrong | None:
         if self.answer_path is None:
-            return Wrong("answer", "the skill returns no answer", repr(x.answer.strip()), "no answer") if self.read_only and x.answer.strip() else None
+            return (
+                Wrong("answer", "the skill returns no answer", repr(x.answer.strip()), "no answer")
+                if self.read_only and x.answer.strip()
+                else None
+            )
         value = getattr(record.outcome, "value", None)
         text = answer_at(value, self.answer_path)
         if text is None:
@@ -166,8 +185,12 @@ class Context:
         return replace(request, **more)  # type: ignore[arg-type]  # field names and types are RunRequest's own
 
     def _rooted(self, surroundings: Surroundings) -> Surroundings:
-        roots = {c.evidence.workspace_root for c in self.cases if c.evidence and c.evidence.workspace_root and not c.evidence.rewritten}
-        return replace(surroundings, workdir=next(iter(roots))) if len(roots) == 1 and surroundings.workdir is None else surroundings
+        roots = {
+            c.evidence.workspace_root for c in self.cases if c.evidence and c.evidence.workspace_root and not c.evidence.rewritten
+        }
+        return (
+            replace(surroundings, workdir=next(iter(roots))) if len(roots) == 1 and surroundings.workdir is None else surroundings
+        )
 
     def run(self, purpose: str, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
         """Runs the skill (or variants of it) and keeps the facts."""
@@ -212,9 +235,13 @@ class Context:
         words += ["--trace", task_id] if task_id else []
         return " ".join(shlex.quote(w) for w in [*words, "--check", check]) + (f" {extra}" if extra else "")
 
-    def finding(self, check: str, message: str, case: Case, wrong: Wrong | None = None, extra: str = "", line: int | None = None) -> Finding:
+    def finding(
+        self, check: str, message: str, case: Case, wrong: Wrong | None = None, extra: str = "", line: int | None = None
+    ) -> Finding:
         """A finding with its counterexample and the command that shows it again."""
-        example = Counterexample(case.label, dict(case.args), wrong.expected if wrong else "", wrong.observed if wrong else "", case.task_id)
+        example = Counterexample(
+            case.label, dict(case.args), wrong.expected if wrong else "", wrong.observed if wrong else "", case.task_id
+        )
         notes = tuple(f"effect: {d}" for d in (wrong.differences if wrong else ())[:6])
         return Finding(
             message, self.subject.path, line or 1, counterexample=example,

@@ -117,9 +117,7 @@ def expect(evidence: Evidence, records: Sequence[ReplayRecord]) -> tuple[Expecta
     """The stable part of several replays of one trace, and why it cannot be used ("" where it can)."""
     first = records[0]
     base = evidence.base if evidence.base is not None else Snapshot()
-    volatile = frozenset(
-        (d.path, d.kind) for r in records[1:] for d in differences(first.post, r.post)
-    )
+    volatile = frozenset((d.path, d.kind) for r in records[1:] for d in differences(first.post, r.post))
     answers = [_text(r.steps[-1].stdout) for r in records if r.steps]
     ordered = all(same_answer(answers[0], a) for a in answers[1:])
     expectation = Expectation(

@@ -175,7 +175,10 @@ def _dynamic(
     memory: Memory = options.memory if options.memory is not None else {}
     began = time.monotonic()
     try:
-        with sandbox.session(f"skill {subject.name}", options.workers) as skill, RememberingSession(sandbox, "traces", memory) as traces:
+        with (
+            sandbox.session(f"skill {subject.name}", options.workers) as skill,
+            RememberingSession(sandbox, "traces", memory) as traces,
+        ):
             if options.progress:
                 options.progress("replaying the evidence")
             kept, lost = _rebuilt(evidence, traces)
@@ -235,7 +238,9 @@ def _guarded(check: Check, context: Context) -> CheckResult:
 
 
 def _verdict(run: _Run) -> Verdict:
-    verdicts = [r.verdict for r in run.results if r.verdict is not None and (r.id not in NOT_REQUIRED or r.verdict is Verdict.FAIL)]
+    verdicts = [
+        r.verdict for r in run.results if r.verdict is not None and (r.id not in NOT_REQUIRED or r.verdict is Verdict.FAIL)
+    ]
     missing = [n for n in run.not_checked if n.id not in NOT_REQUIRED]
     return merge([*verdicts, *([Verdict.INCONCLUSIVE] if missing else [])])
 
@@ -266,9 +271,15 @@ def _score(run: _Run, options: Options) -> Score | None:
 
 def _summary(run: _Run, evidence: Sequence[Evidence]) -> EvidenceSummary:
     digest = hashlib.sha256("\n".join(sorted(e.digest for e in evidence)).encode()).hexdigest()
-    volatile = {u.task_id: tuple(sorted(f"{p} ({k})" for p, k in u.expectation.volatile)) for u in run.replayed.usable if u.expectation.volatile}
+    volatile = {
+        u.task_id: tuple(sorted(f"{p} ({k})" for p, k in u.expectation.volatile))
+        for u in run.replayed.usable
+        if u.expectation.volatile
+    }
     reconstructed = sum(u.evidence.reconstructed for u in run.replayed.usable)
-    return EvidenceSummary(digest, len(evidence), len(run.replayed.usable), reconstructed, dict(sorted(run.replayed.unusable.items())), volatile)
+    return EvidenceSummary(
+        digest, len(evidence), len(run.replayed.usable), reconstructed, dict(sorted(run.replayed.unusable.items())), volatile
+    )
 
 
 def _sandbox_summary(run: _Run, sandbox: Sandbox | None) -> SandboxSummary | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from verifiers.checks._examples import COUNT_BODY, count
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Counterexample, Finding, Verdict
 
@@ -16,14 +17,18 @@ class AnswerEquivalent:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (count("the printed count under `output`"),)
+    bad = (count("counts characters", COUNT_BODY.replace('.count(b"\\n")', ".__len__()")),)
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
         if len(context.answer_paths) > 1:
-            message = f"the answer is at different places ({', '.join(context.answer_paths)}): it must be one, the same for all traces"
-            return CheckResult(self.id, Verdict.FAIL, (Finding(message, context.subject.path, counterexample=Counterexample("all traces")),))
+            message = (
+                f"the answer is at different places ({', '.join(context.answer_paths)}): it must be one, the same for all traces"
+            )
+            return CheckResult(
+                self.id, Verdict.FAIL, (Finding(message, context.subject.path, counterexample=Counterexample("all traces")),)
+            )
         if not context.replayed.read_only and not context.answer_paths:
             return CheckResult.not_applicable(self.id, f"writes and claims no answer in {len(context.first)} runs")
         findings = []
@@ -35,7 +40,9 @@ class AnswerEquivalent:
             if wrong is not None:
                 findings.append(context.finding(self.id, f"{case.label}: {wrong.message}", case, wrong))
         verdict = Verdict.FAIL if findings else Verdict.PASS if context.first else Verdict.INCONCLUSIVE
-        return CheckResult(self.id, verdict, tuple(findings), runs=0, measured={"path": context.judge.answer_path, "traces": len(context.first)})
+        return CheckResult(
+            self.id, verdict, tuple(findings), runs=0, measured={"path": context.judge.answer_path, "traces": len(context.first)}
+        )
 
 
 CHECK = AnswerEquivalent()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sandbox.interface import JsonValue, ReplayRecord
 from verifiers.answers import failure
+from verifiers.checks._examples import RENAME_ARGS, RENAME_BODY, RENAME_HEAD, rename
 from verifiers.context import Case, Context
-from verifiers.interface import Args, CheckResult, Finding, Parameter, Severity, Verdict
+from verifiers.interface import Args, CheckResult, Example, Finding, Parameter, Severity, Verdict
 from verifiers.worlds.template import as_text
 
 
@@ -19,8 +20,15 @@ class ArgumentsMatter:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (rename("both extensions matter"),)
+    bad = (
+        Example(
+            "a third parameter that nothing varies",
+            RENAME_HEAD.replace(") -> dict", ', why: str = Query(..., description="why")) -> dict') + RENAME_BODY,
+            "rename",
+            {t: {**a, "why": "file"} for t, a in RENAME_ARGS.items()},
+        ),
+    )
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
@@ -36,11 +44,17 @@ class ArgumentsMatter:
                 pinned.append(p.name)
                 continue
             severity: Severity = "error" if p.required else "info"
-            findings.append(Finding(f"parameter {p.name} is unpinned: {why}", context.subject.path, p.line, severity=severity, rule="unpinned"))
+            findings.append(
+                Finding(
+                    f"parameter {p.name} is unpinned: {why}", context.subject.path, p.line, severity=severity, rule="unpinned"
+                )
+            )
         measured: dict[str, JsonValue] = {"pinned": list[JsonValue](pinned), "unpinned": len(parameters) - len(pinned)}
         errors = [f for f in findings if f.severity == "error"]
         verdict = Verdict.INCONCLUSIVE if errors else Verdict.PASS
-        return CheckResult(self.id, verdict, tuple(findings), errors[0].message if errors else "", len(context.ran) - before, measured=measured)
+        return CheckResult(
+            self.id, verdict, tuple(findings), errors[0].message if errors else "", len(context.ran) - before, measured=measured
+        )
 
     def _unpinned(self, context: Context, p: Parameter) -> str:
         """Why a parameter is unpinned; "" where it is pinned."""
@@ -74,7 +88,9 @@ def varies(cases: tuple[Case, ...], name: str) -> str:
 def alternatives(context: Context, case: Case, name: str) -> list[Args]:
     """The case's arguments with this one changed: to the values of other traces, and to one that nothing mentions."""
     own = case.args.get(name)
-    others = {as_text(c.args[name]): c.args[name] for c in context.cases if name in c.args and as_text(c.args[name]) != as_text(own)}
+    others = {
+        as_text(c.args[name]): c.args[name] for c in context.cases if name in c.args and as_text(c.args[name]) != as_text(own)
+    }
     values = [v for _, v in sorted(others.items())][:2]
     if isinstance(own, bool):
         values.append(not own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sandbox.interface import ReplayRecord
+from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Counterexample, Finding, Verdict
 
@@ -17,8 +18,13 @@ class Contained:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (rename("touches its workspace only"),)
+    bad = (
+        rename(
+            "leaves a note in HOME",
+            RENAME_BODY.replace("    return {", '    (Path.home() / ".note").write_text("x")\n    return {'),
+        ),
+    )
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
@@ -31,7 +37,9 @@ class Contained:
                 if message not in seen and len(findings) < 20:
                     seen.add(message)
                     example = Counterexample(purpose, expected="nothing outside the workspace", observed=message)
-                    findings.append(Finding(message, context.subject.path, counterexample=example, reproduce=context.reproduce(self.id)))
+                    findings.append(
+                        Finding(message, context.subject.path, counterexample=example, reproduce=context.reproduce(self.id))
+                    )
         why = context.supervised()
         notes = (Finding(f"refused attempts outside the workspace were not watched: {why}", severity="info"),) if why else ()
         verdict = Verdict.FAIL if findings else Verdict.PASS if context.ran else Verdict.INCONCLUSIVE

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sandbox.interface import JsonValue, Outcome, Raised, ReplayRecord, Returned, Snapshot
+from verifiers.checks._examples import COUNT_BODY, COUNT_HEAD, SAME_COUNTS, count
 from verifiers.context import Case, Context
-from verifiers.interface import CheckResult, Finding, Verdict
+from verifiers.interface import CheckResult, Example, Finding, Verdict
 
 
 class ControlsFail:
@@ -17,8 +18,8 @@ class ControlsFail:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (count("counts differ, so no constant fits"),)
+    bad = (Example("evidence on which every count is the same", COUNT_HEAD + COUNT_BODY, "same_counts", SAME_COUNTS),)
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
@@ -34,7 +35,9 @@ class ControlsFail:
         if survivors:
             why = f"this evidence cannot fail anything: {' and '.join(survivors)} would pass it too"
             return CheckResult(self.id, Verdict.INCONCLUSIVE, (Finding(why, context.subject.path),), why, measured=measured)
-        notes = [Finding(f"{label} rejects no control: it counts nothing", context.subject.path, severity="info") for label in blind]
+        notes = [
+            Finding(f"{label} rejects no control: it counts nothing", context.subject.path, severity="info") for label in blind
+        ]
         return CheckResult(self.id, Verdict.PASS, tuple(notes), measured=measured)
 
 

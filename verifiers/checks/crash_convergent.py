@@ -6,9 +6,19 @@ from dataclasses import dataclass, replace
 
 from sandbox.interface import ROOT, Call, CrashAt, JsonValue, ReplayRecord, RunRequest
 from verifiers.answers import failure
+from verifiers.checks._examples import rename
 from verifiers.context import Case, Context, Wrong
 from verifiers.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
+
+WIPE = '''    """Rename every file with one suffix to another."""
+    kept = {p.name: p.read_bytes() for p in sorted(Path(".").iterdir())}
+    for name in kept:
+        Path(name).unlink()
+    for name, data in kept.items():
+        Path(name[: -len(old_ext)] + new_ext if name.endswith("." + old_ext) else name).write_bytes(data)
+    return {"ok": True}
+'''
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +45,8 @@ class CrashConvergent:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (rename("a second run picks up what is left"),)
+    bad = (rename("removes everything before it writes it anew", WIPE),)
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
@@ -49,24 +59,35 @@ class CrashConvergent:
         killed = context.run("killed", (self._killed(context, p) for p in points))
         reached = [(p, k) for p, k in zip(points, killed, strict=True) if k.fault_reached]
         again = context.run("after a crash", (context.request(k.post, p.case.args) for p, k in reached))
-        further = context.run("after a crash, again", (context.request(a.post, p.case.args) for (p, _), a in zip(reached, again, strict=True)))
+        further = context.run(
+            "after a crash, again", (context.request(a.post, p.case.args) for (p, _), a in zip(reached, again, strict=True))
+        )
         return self._result(context, [(p, k, a, f) for (p, k), a, f in zip(reached, again, further, strict=True)], len(points))
 
     def _points(self, context: Context, case: Case) -> list[Point]:
         """All points up to the budget, then a seeded sample. Torn points come where a file with earlier content is cut."""
         record = context.first[case.label]
         changing = [Point(case, k, c, False) for k, c in enumerate(c for c in record.calls if c.changes_tree and c.in_workspace)]
-        counted = [c for c in context.with_writes()[case.label] if c.in_workspace and (c.changes_tree or (c.kind == "write" and c.syscall != "close"))]
+        counted = [
+            c
+            for c in context.with_writes()[case.label]
+            if c.in_workspace and (c.changes_tree or (c.kind == "write" and c.syscall != "close"))
+        ]
         torn = [Point(case, k, c, True) for k, c in enumerate(counted) if c.kind == "write" and _cut_before(counted, k)]
         most = context.counts.crash_points
         rng = context.rng(f"crash {case.label}")
-        pick = [p if len(p) <= n else sorted(rng.sample(p, n), key=lambda q: q.k) for p, n in ((changing, most), (torn, max(4, most // 4)))]
+        pick = [
+            p if len(p) <= n else sorted(rng.sample(p, n), key=lambda q: q.k)
+            for p, n in ((changing, most), (torn, max(4, most // 4)))
+        ]
         return [*pick[0], *pick[1]]
 
     def _killed(self, context: Context, p: Point) -> RunRequest:
         return context.request(p.case.base, p.case.args, fault=CrashAt(p.k, torn=p.torn))
 
-    def _result(self, context: Context, trials: list[tuple[Point, ReplayRecord, ReplayRecord, ReplayRecord]], wanted: int) -> CheckResult:
+    def _result(
+        self, context: Context, trials: list[tuple[Point, ReplayRecord, ReplayRecord, ReplayRecord]], wanted: int
+    ) -> CheckResult:
         findings: list[Finding] = []
         strip: list[JsonValue] = []
         torn = residue = False
@@ -74,7 +95,9 @@ class CrashConvergent:
             wrong = self._wrong(context, p, again, further)
             extra = sorted(q for q in again.post if q not in context.first[p.case.label].post and q != ROOT)
             residue = residue or bool(extra)
-            strip.append({"trace": p.case.task_id, "k": p.k, "call": p.call.kind, "path": p.call.path, "torn": p.torn, "ok": wrong is None})
+            strip.append(
+                {"trace": p.case.task_id, "k": p.k, "call": p.call.kind, "path": p.call.path, "torn": p.torn, "ok": wrong is None}
+            )
             if wrong is None:
                 continue
             torn = torn or p.torn
@@ -86,9 +109,17 @@ class CrashConvergent:
         failed = any(f.severity == "error" for f in findings)
         warnings = [f for f in findings if f.severity != "error"][:3]
         kept = [f for f in findings if f.severity == "error"] + warnings
-        measured: dict[str, JsonValue] = {"points": len(trials), "not_reached": wanted - len(trials), "torn": torn, "residue": residue, "strip": strip}
+        measured: dict[str, JsonValue] = {
+            "points": len(trials),
+            "not_reached": wanted - len(trials),
+            "torn": torn,
+            "residue": residue,
+            "strip": strip,
+        }
         verdict = Verdict.FAIL if failed else Verdict.PASS if trials else Verdict.INCONCLUSIVE
-        return CheckResult(self.id, verdict, tuple(kept), "" if trials else "no crash point was reached", 3 * len(trials), measured=measured)
+        return CheckResult(
+            self.id, verdict, tuple(kept), "" if trials else "no crash point was reached", 3 * len(trials), measured=measured
+        )
 
     def _wrong(self, context: Context, p: Point, again: ReplayRecord, further: ReplayRecord) -> Wrong | None:
         clean = context.first[p.case.label].post

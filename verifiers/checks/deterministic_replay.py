@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sandbox.interface import JsonValue, ReplayRecord, Returned, Surroundings
+from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context, Wrong
 from verifiers.interface import CheckResult, Finding, Verdict
 from verifiers.oracle import Expectation, expect, shell_request
@@ -42,8 +43,13 @@ class DeterministicReplay:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (rename("the same value every time"),)
+    bad = (
+        rename(
+            "a set in the value, whose order hangs on the hash seed",
+            RENAME_BODY.replace('"changed": len(files)', '"names": list({p.name for p in files} | {"u", "v", "w"})'),
+        ),
+    )
 
     def run(self, context: Context) -> CheckResult:
         context.prime()

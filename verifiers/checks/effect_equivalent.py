@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Finding, Verdict
 
@@ -16,8 +17,8 @@ class EffectEquivalent:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (rename("does what the commands did"),)
+    bad = (rename("renames to upper case", RENAME_BODY.replace("+ new_ext)", "+ new_ext.upper())")),)
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
@@ -34,7 +35,9 @@ class EffectEquivalent:
             findings.append(context.finding(self.id, text, case, wrong, line=line))
         verdict = Verdict.FAIL if findings else Verdict.PASS if context.first else Verdict.INCONCLUSIVE
         held = len(context.first) - len(findings)
-        return CheckResult(self.id, verdict, tuple(findings), runs=len(context.first), measured={"traces": len(context.first), "held": held})
+        return CheckResult(
+            self.id, verdict, tuple(findings), runs=len(context.first), measured={"traces": len(context.first), "held": held}
+        )
 
 
 CHECK = EffectEquivalent()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from verifiers.checks._examples import RENAME_ARGS, RENAME_BODY, RENAME_HEAD, rename
 from verifiers.context import Context
-from verifiers.interface import CheckResult, Finding, Verdict
+from verifiers.interface import CheckResult, Example, Finding, Verdict
 from verifiers.oracle import Usable
 
 
@@ -17,21 +18,28 @@ class EvidenceReproduces:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (rename("recordings that replay"),)
+    bad = (Example("recordings whose end state does not come out again", RENAME_HEAD + RENAME_BODY, "tampered", RENAME_ARGS),)
 
     def run(self, context: Context) -> CheckResult:
         replayed = context.replayed
-        findings = [Finding(f"trace {task} is not usable: {why}", context.subject.path, severity="warning") for task, why in sorted(replayed.unusable.items())]
+        findings = [
+            Finding(f"trace {task} is not usable: {why}", context.subject.path, severity="warning")
+            for task, why in sorted(replayed.unusable.items())
+        ]
         measured = {"usable": len(replayed.usable), "unusable": len(replayed.unusable)}
         pair = contradiction(context)
         if pair is not None:
             a, b = pair
             why = f"traces {a} and {b} contradict each other: same arguments and base, other outcome"
-            return CheckResult.inconclusive(self.id, why, [Finding(why, context.subject.path), *findings], replayed.runs, **measured)
+            return CheckResult.inconclusive(
+                self.id, why, [Finding(why, context.subject.path), *findings], replayed.runs, **measured
+            )
         if len(replayed.usable) < context.min_usable:
             why = f"{len(replayed.usable)} usable traces; at least {context.min_usable} are needed"
-            return CheckResult.inconclusive(self.id, why, [Finding(why, context.subject.path), *findings], replayed.runs, **measured)
+            return CheckResult.inconclusive(
+                self.id, why, [Finding(why, context.subject.path), *findings], replayed.runs, **measured
+            )
         return CheckResult(self.id, Verdict.PASS, tuple(findings), runs=replayed.runs, measured=measured)
 
 

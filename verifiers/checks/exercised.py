@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from sandbox.interface import JsonValue, ReplayRecord, RunRequest, SkillJob
 from verifiers.answers import failure
+from verifiers.branches import watched
+from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.checks.arguments_matter import differs
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Finding, Verdict
-from verifiers.branches import watched
 
 MAX_GENERATED = 24
 
@@ -23,8 +24,13 @@ class Exercised:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (rename("every statement runs"),)
+    bad = (
+        rename(
+            "a branch that no run takes",
+            RENAME_BODY.replace("    return {", '    if len(files) > 10**6:\n        Path("x").unlink()\n    return {'),
+        ),
+    )
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
@@ -42,19 +48,26 @@ class Exercised:
         measured: dict[str, JsonValue] = {"statements": len(wanted), "missed": len(missed)}
         if not missed:
             return CheckResult(self.id, Verdict.PASS, runs=len(records), measured=measured)
-        findings = [Finding(f"no judged run reached: {s.text.splitlines()[0].strip()[:100]}", context.subject.path, s.line) for s in missed]
+        findings = [
+            Finding(f"no judged run reached: {s.text.splitlines()[0].strip()[:100]}", context.subject.path, s.line)
+            for s in missed
+        ]
         why = f"{len(missed)} of {len(wanted)} statements never ran (lines {', '.join(str(s.line) for s in missed[:8])})"
         return CheckResult(self.id, Verdict.INCONCLUSIVE, tuple(findings), why, len(records), measured=measured)
 
     def _judged(self, context: Context) -> list[tuple[RunRequest, ReplayRecord | None]]:
         """The judged runs to trace: recorded cases, their second runs, and generated cases; with the untraced record where there is one."""
-        first: list[tuple[RunRequest, ReplayRecord | None]] = [(context.request(c.base, c.args), context.first[c.label]) for c in context.cases]
+        first: list[tuple[RunRequest, ReplayRecord | None]] = [
+            (context.request(c.base, c.args), context.first[c.label]) for c in context.cases
+        ]
         second: list[tuple[RunRequest, ReplayRecord | None]] = [
             (context.request(context.first[c.label].post, c.args), None)
             for c in context.cases
             if failure(context.first[c.label].outcome) is None
         ]
-        generated: list[tuple[RunRequest, ReplayRecord | None]] = [(context.request(g.case.base, g.case.args), g.record) for g in context.generated[:MAX_GENERATED]]
+        generated: list[tuple[RunRequest, ReplayRecord | None]] = [
+            (context.request(g.case.base, g.case.args), g.record) for g in context.generated[:MAX_GENERATED]
+        ]
         return [*first, *second, *generated]
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from sandbox.interface import Call, ErrnoAt, JsonValue
 from verifiers.answers import failure
+from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context
 from verifiers.interface import CheckResult, Finding, Verdict
 
@@ -39,8 +40,16 @@ class FaultHonest:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (rename("errors are raised"),)
+    bad = (
+        rename(
+            "errors are swallowed",
+            RENAME_BODY.replace(
+                "        p.rename(target)\n",
+                "        try:\n            p.rename(target)\n        except OSError:\n            pass\n",
+            ),
+        ),
+    )
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
@@ -51,7 +60,8 @@ class FaultHonest:
         if not injections:
             return CheckResult.not_applicable(self.id, f"0 calls on workspace files in {len(context.first)} supervised runs")
         records = context.run(
-            "injected error", (context.request(i.case.base, i.case.args, fault=ErrnoAt(i.k, i.errno, i.calls)) for i in injections)
+            "injected error",
+            (context.request(i.case.base, i.case.args, fault=ErrnoAt(i.k, i.errno, i.calls)) for i in injections),
         )
         findings: list[Finding] = []
         reached = 0
@@ -66,7 +76,9 @@ class FaultHonest:
                 findings.append(context.finding(self.id, message, i.case, wrong, f"--errno-at {i.calls}:{i.k}:{i.errno}"))
         measured: dict[str, JsonValue] = {"injected": reached, "not_reached": len(records) - reached}
         verdict = Verdict.FAIL if findings else Verdict.PASS if reached else Verdict.INCONCLUSIVE
-        return CheckResult(self.id, verdict, tuple(findings), "" if reached else "no injected error was reached", len(records), measured=measured)
+        return CheckResult(
+            self.id, verdict, tuple(findings), "" if reached else "no injected error was reached", len(records), measured=measured
+        )
 
     def _injections(self, context: Context) -> list[Injection]:
         """Every call of every class with each of its errors, a seeded sample above the budget, each class represented."""

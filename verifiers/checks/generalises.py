@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sandbox.interface import JsonValue, ReplayRecord, Returned
+from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Finding, Verdict
 from verifiers.worlds.oracles import differential, grammars, implicit, renaming
@@ -19,8 +20,8 @@ class Generalises:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (rename("any name, any number of files"),)
+    bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 
     def run(self, context: Context) -> CheckResult:
         context.prime()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from verifiers.capabilities import measured_hints
+from verifiers.checks._examples import RENAME_ARGS, RENAME_BODY, RENAME_HEAD
 from verifiers.checks.idempotent_replay import CHECK as IDEMPOTENT
 from verifiers.context import Context
 from verifiers.hints import hint_findings
-from verifiers.interface import CheckResult, Verdict
+from verifiers.interface import CheckResult, Example, Verdict
 
 
 class HintsMeasured:
@@ -19,8 +20,22 @@ class HintsMeasured:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (
+        Example(
+            "declared as measured",
+            RENAME_HEAD.replace("autowire=True", "autowire=True, read_only=False, idempotent=True") + RENAME_BODY,
+            "rename",
+            RENAME_ARGS,
+        ),
+    )
+    bad = (
+        Example(
+            "declared read-only, and renames",
+            RENAME_HEAD.replace("autowire=True", "autowire=True, read_only=True") + RENAME_BODY,
+            "rename",
+            RENAME_ARGS,
+        ),
+    )
 
     def run(self, context: Context) -> CheckResult:
         context.prime()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sandbox.interface import ReplayRecord, Snapshot
 from verifiers.answers import failure
+from verifiers.checks._examples import APPEND_BODY, append
 from verifiers.context import Case, Context, Wrong
 from verifiers.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
@@ -19,8 +20,8 @@ class IdempotentReplay:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (append("appends once"),)
+    bad = (append("appends every time", APPEND_BODY.replace("if line not in text.splitlines():", "if True:")),)
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
@@ -60,7 +61,9 @@ def second_effect(context: Context, case: Case, start: Snapshot, record: ReplayR
     found = differences(start, record.post)
     if found:
         shown = [f"{d.path}: {d.kind}" for d in found[:3]]
-        return Wrong("effect", f"second run changed {len(found)} attributes ({', '.join(shown)})", "no change", str(found[0]), found)
+        return Wrong(
+            "effect", f"second run changed {len(found)} attributes ({', '.join(shown)})", "no change", str(found[0]), found
+        )
     if context.replayed.read_only:
         return context.judge.answer_wrong(record, case.expectation)
     return None

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sandbox.interface import JsonValue, ReplayRecord, RunRequest, SkillJob
 from verifiers.answers import failure
+from verifiers.checks._examples import rename
 from verifiers.checks.arguments_matter import differs
 from verifiers.checks.idempotent_replay import second_effect
 from verifiers.context import Case, Context
@@ -25,8 +26,8 @@ class MutantsKilled:
     )
     stage = "dynamic"
     version = 1
-    good = ()
-    bad = ()
+    good = (rename("most mutants are refused"),)
+    bad = ()  # a measure, not a rule: nothing is refused
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
@@ -75,17 +76,27 @@ class MutantsKilled:
                 alive.remove(m)
         return len(records)
 
-    def _result(self, context: Context, killed: list[Mutant], survivors: list[Mutant], same: list[Mutant], runs: int) -> CheckResult:
+    def _result(
+        self, context: Context, killed: list[Mutant], survivors: list[Mutant], same: list[Mutant], runs: int
+    ) -> CheckResult:
         distinguished = len(killed) + len(survivors)
         measured: dict[str, JsonValue] = {
             "mutants": distinguished + len(same), "killed": len(killed), "survived": len(survivors), "never_distinguished": len(same),
             "survivors": [{"line": m.line, "operator": m.operator, "description": m.description} for m in survivors],
         }  # fmt: skip
         if not distinguished:
-            return CheckResult(self.id, Verdict.INCONCLUSIVE, (), "no mutant behaved differently in any run", runs, measured=measured)
+            return CheckResult(
+                self.id, Verdict.INCONCLUSIVE, (), "no mutant behaved differently in any run", runs, measured=measured
+            )
         measured["adequacy"] = round(len(killed) / distinguished, 6)
         notes = [
-            Finding(f"your evidence does not pin this down: {m.description}", context.subject.path, m.line, severity="info", rule=m.operator)
+            Finding(
+                f"your evidence does not pin this down: {m.description}",
+                context.subject.path,
+                m.line,
+                severity="info",
+                rule=m.operator,
+            )
             for m in survivors
         ]
         return CheckResult(self.id, Verdict.PASS, tuple(notes), runs=runs, measured=measured)

@@ -97,7 +97,9 @@ def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[s
         word = next(fresh)
         if i in plan.rename_bound:
             new = new_digits(token, rng) if token.isdigit() else word
-            out |= {t: new if token.isdigit() else like(t, word) for t in (token, token.upper(), token.capitalize(), token.lower())}
+            out |= {
+                t: new if token.isdigit() else like(t, word) for t in (token, token.upper(), token.capitalize(), token.lower())
+            }
             out[token] = new if token.isdigit() else like(token, word)
     for i, token in enumerate(g.free):
         word = next(fresh)
@@ -142,7 +144,11 @@ def _renamed_stem(name: str, word: str, g: Grammar) -> str:
     arg_tokens = {t for v in g.args.values() for t in tokens(as_text(v))}
     literal = set(tokens(g.template.literal_text()))
     for m in TOKEN.finditer(name):
-        if m.group() not in arg_tokens | literal and not m.group().isdigit() and m.start() < name.rfind(".") + len(name) * ("." not in name):
+        if (
+            m.group() not in arg_tokens | literal
+            and not m.group().isdigit()
+            and m.start() < name.rfind(".") + len(name) * ("." not in name)
+        ):
             return name[: m.start()] + like(m.group(), word) + name[m.end() :]
     return ""
 

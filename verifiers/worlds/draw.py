@@ -20,7 +20,12 @@ def draw(strategy: st.SearchStrategy[T], count: int, seed_number: int) -> list[T
 
     @seed(seed_number)
     @settings(
-        max_examples=count, database=None, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck), derandomize=False
+        max_examples=count,
+        database=None,
+        phases=[Phase.generate],
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        derandomize=False,
     )
     @given(strategy)
     def collect(example: T) -> None:

@@ -79,4 +79,7 @@ def _names(path: str, literal: str, args: Args) -> bool:
     """Whether an argument or a literal names a component of the path."""
     values = [as_text(v) for v in args.values()]
     parts = set(components([path]))
-    return any(len(c) > 1 and (c in literal or any(c in v.split("/") for v in values)) for c in parts - {p for p in parts if "." not in p and len(p) < 3})
+    return any(
+        len(c) > 1 and (c in literal or any(c in v.split("/") for v in values))
+        for c in parts - {p for p in parts if "." not in p and len(p) < 3}
+    )

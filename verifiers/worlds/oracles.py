@@ -92,7 +92,8 @@ def _case(context: Context, g: Grammar, world: World, records: Sequence[ReplayRe
 def _second_look(context: Context, world: World, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
     """Before a case is held against the skill, the commands run again under other directory orders: what they disagree about is volatile."""
     again = context.traces.map(
-        shell_request(world.base, world.commands, s) for s in (Surroundings(), Surroundings(order="reversed"), Surroundings(order="shuffled:5"))
+        shell_request(world.base, world.commands, s)
+        for s in (Surroundings(), Surroundings(order="reversed"), Surroundings(order="shuffled:5"))
     )
     evidence = next(c.evidence for c in context.cases if c.task_id == case.task_id)
     if evidence is None:
@@ -216,7 +217,11 @@ def _missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     for (g, h), record in zip(failing, records, strict=True):
         out.judged += 1
         if failure(record.outcome) is None:
-            out.findings.append(_hostile_finding(context, g, h, f"claims success although {h.parameter} names nothing; the trace's commands fail there"))
+            out.findings.append(
+                _hostile_finding(
+                    context, g, h, f"claims success although {h.parameter} names nothing; the trace's commands fail there"
+                )
+            )
             return
 
 
@@ -234,9 +239,13 @@ def _outside(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     out.runs += len(records)
     for (g, h), record in zip(trials, records, strict=True):
         if record.outside and context.forbid_outside:
-            out.findings.append(_hostile_finding(context, g, h, f"follows {h.parameter} out of the workspace ({record.outside[0]})"))
+            out.findings.append(
+                _hostile_finding(context, g, h, f"follows {h.parameter} out of the workspace ({record.outside[0]})")
+            )
 
 
 def _hostile_finding(context: Context, g: Grammar, h: Hostile, message: str) -> Finding:
     case = Case(f"hostile {h.parameter} (trace {g.task_id})", h.args, g.expectation, g.task_id)
-    return context.finding(CHECK_ID, message, case, Wrong("effect", message, "the value taken as text", repr(h.payload)), f"--seed {context.seed}")
+    return context.finding(
+        CHECK_ID, message, case, Wrong("effect", message, "the value taken as text", repr(h.payload)), f"--seed {context.seed}"
+    )

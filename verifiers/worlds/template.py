@@ -76,7 +76,12 @@ def _template(commands: tuple[str, ...], args: Args, holes: Sequence[Hole]) -> T
     if [meaning(c) for c in own] != [meaning(c) for c in commands]:
         holes = ()
     found = {h.parameter for h in holes}
-    return Template(commands, args, tuple(holes), {p: "ambiguous: its value has no place of its own in the commands" for p in args if p not in found})
+    return Template(
+        commands,
+        args,
+        tuple(holes),
+        {p: "ambiguous: its value has no place of its own in the commands" for p in args if p not in found},
+    )
 
 
 def same_shape(commands: tuple[str, ...], args: Args, other: tuple[tuple[str, ...], Args]) -> bool:
@@ -138,7 +143,9 @@ def _ways(streams: Sequence[Stream], values: Mapping[str, tuple[str, ...]]) -> l
     return found if budget >= 0 else []
 
 
-def _literal_run(streams: Sequence[Stream], at: tuple[int, ...], texts: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> int:
+def _literal_run(
+    streams: Sequence[Stream], at: tuple[int, ...], texts: Sequence[str], values: Mapping[str, tuple[str, ...]]
+) -> int:
     """How many characters are equal in all streams from ``at`` on, up to the next place where a hole could begin."""
     run = 0
     while all(a + run < len(s) for a, s in zip(at, streams, strict=True)):

@@ -78,7 +78,10 @@ def rename_entry(entry: Entry, renames: Mapping[str, str], inside: frozenset[str
 
 def rename_tree(tree: Snapshot, renames: Mapping[str, str], inside: frozenset[str]) -> Snapshot | None:
     """The image of a tree; None where two paths fall together."""
-    pairs = [(path if path == ROOT else substitute(path, renames, inside=inside), rename_entry(e, renames, inside)) for path, e in tree.items()]
+    pairs = [
+        (path if path == ROOT else substitute(path, renames, inside=inside), rename_entry(e, renames, inside))
+        for path, e in tree.items()
+    ]
     return Snapshot(pairs) if len({p for p, _ in pairs}) == len(pairs) else None
 
 
