@@ -1,0 +1,280 @@
+"""``assay record``: runs commands in the user's own shell and working directory, and keeps what replay needs.
+
+Unlike everything else in assay this runs on the host: it is the user's own command, as if typed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from sandbox.interface import Entry, Snapshot
+from synth.collector import new_task_id
+from synth.interface import ExecutionTrace
+from synth.traces import trace_from_record
+from verifiers.interface import AssayError
+
+SKIPPED = frozenset(
+    {".git", "node_modules", "__pycache__", ".venv", ".tox", ".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".assay"}
+)
+"""Directories left out of snapshots unless asked for."""
+
+
+class RecordError(AssayError, OSError):
+    """The commands cannot be recorded here."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLimits:
+    """What one recording may hold."""
+
+    files: int = 5_000
+    total_bytes: int = 64 << 20
+    """Content of all files of one snapshot."""
+    output_bytes: int = 1 << 20
+    """Kept of each stream of each command; the rest is shown but not kept."""
+    wall_s: float | None = None
+    """For each command; None = as long as it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    out: bytes
+    err: bytes
+    exit_code: int
+    cwd: str
+    truncated: bool
+    timed_out: bool
+
+
+def record(
+    task: str,
+    commands: Sequence[str],
+    workdir: Path | str = ".",
+    *,
+    success: bool | None = None,
+    task_id: str | None = None,
+    limits: RecordLimits = RecordLimits(),
+    echo: bool = False,
+    skip: frozenset[str] = SKIPPED,
+    metadata: Mapping[str, Any] | None = None,
+) -> ExecutionTrace:
+    """Runs commands one after another with ``bash -c``, each where the previous one ended, and returns the trace.
+
+    Args:
+        task: What the commands are for.
+        commands: Shell command lines.
+        workdir: The workspace. Both snapshots are of it.
+        success: Whether the task was done; None = the last command exited 0.
+        task_id: Made from time and process without one.
+        limits: What is kept.
+        echo: Shows outputs while they come (standard output and error of this process).
+        skip: Directory names that snapshots leave out.
+        metadata: Added to the trace's.
+
+    Raises:
+        RecordError: no commands, no directory, no bash, or the workspace is larger than the limits.
+    """
+    root = Path(workdir).resolve()
+    if not commands:
+        raise RecordError("there is no command to record", "Usage: assay record --task TEXT -- COMMAND")
+    if any("\0" in c for c in commands):
+        raise RecordError("a command has a NUL character, which no command can hold", "")
+    if not root.is_dir():
+        raise RecordError("is not a directory", "Name the directory that the task works on", root)
+    before = snapshot_directory(root, limits, skip)
+    began, clock = datetime.now(UTC), time.monotonic()
+    ran = _run_all(commands, root, limits, echo)
+    duration_ms = (time.monotonic() - clock) * 1000
+    after = snapshot_directory(root, limits, skip)
+    facts: dict[str, Any] = {
+        "source": "assay record",
+        "workspace_root": str(root),
+        "cwds": [r.cwd for r in ran],
+        "stderrs": [_text(r.err) for r in ran],
+        **(metadata or {}),
+    }
+    for name, flagged in (("truncated", [r.truncated for r in ran]), ("timed_out", [r.timed_out for r in ran])):
+        if any(flagged):
+            facts[name] = [i for i, yes in enumerate(flagged) if yes]
+    return trace_from_record(
+        {
+            "task_id": task_id or new_task_id(),
+            "task_description": task,
+            "commands": list(commands[: len(ran)]),
+            "outputs": [_text(r.out) + _text(r.err) for r in ran],
+            "success": success if success is not None else ran[-1].exit_code == 0,
+            "duration_ms": duration_ms,
+            "timestamp": began.isoformat(),
+            "metadata": facts,
+            "exit_codes": [r.exit_code for r in ran],
+            "workspace": before.to_json(),
+            "post_workspace": after.to_json(),
+        },
+        "recording",
+    )
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+# ---------------------------------------------------------------- running
+
+
+def _run_all(commands: Sequence[str], root: Path, limits: RecordLimits, echo: bool) -> list[_Ran]:
+    out: list[_Ran] = []
+    here = root
+    for command in commands:
+        ran, here = _run(command, root, here, limits, echo)
+        out.append(ran)
+    return out
+
+
+def _run(command: str, root: Path, here: Path, limits: RecordLimits, echo: bool) -> tuple[_Ran, Path]:
+    """Runs one command; also returns where it ended (the root if that is gone or outside)."""
+    with tempfile.NamedTemporaryFile(prefix="assay-cwd-") as note:
+        script = f"trap 'pwd -P > \"$ASSAY_CWD\"' EXIT\n{command}"
+        env = {**os.environ, "ASSAY_CWD": note.name, "PWD": str(here)}
+        try:
+            process = subprocess.Popen(
+                ["bash", "-c", script],
+                cwd=here,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as e:
+            raise RecordError(f"bash cannot be started: {e.strerror}", "assay record needs bash", here) from e
+        out, err, timed_out = _drain(process, limits, echo)
+        ended = note.read().decode("utf-8", "surrogateescape").rstrip("\n")
+    relative = str(here.relative_to(root))
+    truncated = max(len(out), len(err)) > limits.output_bytes
+    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    kept_out, kept_err = bytes(out[: limits.output_bytes]), bytes(err[: limits.output_bytes])
+    return _Ran(kept_out, kept_err, code, relative, truncated, timed_out), _inside(root, ended)
+
+
+def _inside(root: Path, ended: str) -> Path:
+    path = Path(ended) if ended else root
+    return path if path.is_dir() and path.is_relative_to(root) else root
+
+
+def _drain(process: subprocess.Popen[bytes], limits: RecordLimits, echo: bool) -> tuple[bytearray, bytearray, bool]:
+    """Reads both streams to their end, keeping one byte more than the limit; kills the command's session after its time."""
+    kept = (bytearray(), bytearray())
+    shown = (sys.stdout.buffer, sys.stderr.buffer) if echo else (None, None)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    streams: tuple[IO[bytes], IO[bytes]] = (process.stdout, process.stderr)
+    threads = [
+        threading.Thread(target=_copy, args=(stream, keep, limits.output_bytes + 1, show), daemon=True)
+        for stream, keep, show in zip(streams, kept, shown, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    timed_out = False
+    try:
+        process.wait(limits.wall_s)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+    except BaseException:
+        _kill(process)
+        raise
+    if timed_out:
+        _kill(process)
+    for thread in threads:
+        thread.join(5)  # a process left in the background may hold the stream open for ever
+    return (*kept, timed_out)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    finally:
+        process.wait()
+
+
+def _copy(stream: IO[bytes], keep: bytearray, limit: int, show: IO[bytes] | None) -> None:
+    with stream:
+        while chunk := os.read(stream.fileno(), 1 << 16):
+            keep += chunk[: max(0, limit - len(keep))]
+            if show is not None:
+                show.write(chunk)
+                show.flush()
+
+
+# ---------------------------------------------------------------- snapshots
+
+
+def snapshot_directory(path: Path | str, limits: RecordLimits = RecordLimits(), skip: frozenset[str] = SKIPPED) -> Snapshot:
+    """The picture of a directory on disk. Links are not followed; sockets and devices are left out.
+
+    Raises:
+        RecordError: it is larger than the limits, or a part of it cannot be read.
+    """
+    root = Path(path)
+    entries: dict[str, Entry] = {}
+    room = limits.total_bytes
+    stack = [""]
+    while stack:
+        directory = stack.pop()
+        for item in _scan(root / directory):
+            name = f"{directory}/{item.name}" if directory else item.name
+            info = item.stat(follow_symlinks=False)
+            entry = _entry(item, info, skip, room)
+            if entry is None:
+                continue
+            entries[name] = entry
+            room -= len(entry.content)
+            if len(entries) > limits.files:
+                raise _too_large(root, f"has more than {limits.files} paths")
+            if entry.type == "dir":
+                stack.append(name)
+    return Snapshot(entries)
+
+
+def _scan(directory: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as found:
+            return sorted(found, key=lambda e: e.name)
+    except OSError as e:
+        raise RecordError(f"cannot be read: {e.strerror}", "Record where you may read everything", directory) from e
+
+
+def _entry(item: os.DirEntry[str], info: os.stat_result, skip: frozenset[str], room: int) -> Entry | None:
+    """The entry for one directory item; None for what snapshots leave out."""
+    mode = stat.S_IMODE(info.st_mode)
+    if stat.S_ISLNK(info.st_mode):
+        return Entry("symlink", 0o777, target=os.readlink(item.path))  # noqa: PTH115 -- Path would normalise the target
+    if stat.S_ISDIR(info.st_mode):
+        return None if item.name in skip else Entry("dir", mode)
+    if stat.S_ISFIFO(info.st_mode):
+        return Entry("fifo", mode)
+    if not stat.S_ISREG(info.st_mode):
+        return None
+    if info.st_size > room:
+        raise _too_large(Path(item.path), "does not fit into a recording")
+    try:
+        return Entry("file", mode, Path(item.path).read_bytes())
+    except OSError as e:
+        raise RecordError(f"cannot be read: {e.strerror}", "Record where you may read everything", item.path) from e
+
+
+def _too_large(path: Path, what: str) -> RecordError:
+    return RecordError(what, "Record in a smaller directory that holds just what the task works on", path)
