@@ -65,9 +65,12 @@ def _conventions(text: str, profile: Profile, applied: list[str]) -> str:
 
 def _by_rule(rule: Rule, text: str, profile: Profile) -> str:
     module = read(parse_subject(text, "skill.py", profile)) if rule.fix_title else None
-    if module is None or not any(v.fixable for v in rule.violations(module)):
+    try:
+        if module is None or not any(v.fixable for v in rule.violations(module)):
+            return text
+        tree = rule.fix(module)
+    except RecursionError:  # an expression nested hundreds of levels deep
         return text
-    tree = rule.fix(module)
     return tree.code if tree is not None and same_code(text, tree.code) else text
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import random
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from verifiers.conventions.model import read
 from verifiers.interface import Subject
 from verifiers.mutation import calls, expressions, programs, suites
 from verifiers.mutation.site import Edit, Site
-from verifiers.subject import parse_subject
+from verifiers.subject import parse_subject, quiet
 
 _OPERATORS = (
     expressions.conditions, expressions.comparisons, expressions.constants, expressions.arithmetic, expressions.slices,
@@ -47,12 +46,14 @@ def mutants(
         limit: how many at most; operators take turns, so that each kind is represented. None = all.
         seed: decides which are taken under a limit. The same arguments give the same mutants.
     """
-    subject = parse_subject(source, "skill.py")
-    module = read(subject)
-    if module is None:
+    try:
+        module = read(parse_subject(source, "skill.py"))
+        if module is None:
+            return []
+        site = Site(module)
+        edits = [e for operator in _OPERATORS for e in operator(site)] + list(suites.fixed_parameters(site, literals))
+    except RecursionError:  # an expression nested hundreds of levels deep
         return []
-    site = Site(module)
-    edits = [e for operator in _OPERATORS for e in operator(site)] + list(suites.fixed_parameters(site, literals))
     chosen: list[tuple[Edit, Mutant]] = []
     seen = {_shape(source)}
     for edit in _in_turns(edits, random.Random(seed)):
@@ -91,8 +92,7 @@ def _in_turns(edits: Sequence[Edit], rng: random.Random) -> Iterator[Edit]:
 def _shape(source: str) -> str | None:
     """The syntax tree as text; None for what does not compile."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             tree = ast.parse(source)
             compile(tree, "<mutant>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

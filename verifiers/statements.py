@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ast
 import dis
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import CodeType
 
-from verifiers.subject import FunctionNode, ParseProblem, parse_module
+from verifiers.subject import FunctionNode, ParseProblem, parse_module, quiet, source_lines
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _HARMLESS_CALLS = frozenset({
@@ -62,7 +61,7 @@ def statements(source: str) -> tuple[Statement, ...]:
     tree = parse_module(source)
     if isinstance(tree, ParseProblem):
         return ()
-    lines = source.splitlines()
+    lines = source_lines(source)
     live = _live_lines(source)
     found = []
     for node, harmless in _inside_functions(tree):
@@ -78,9 +77,12 @@ def spread(source: str) -> Spread:
     tree = parse_module(source)
     if isinstance(tree, ParseProblem):
         return Spread(source, ())
-    copy = ast.unparse(tree) + "\n"
+    try:
+        copy = ast.unparse(tree) + "\n"
+    except RecursionError:
+        copy = ""
     again = parse_module(copy)
-    if isinstance(again, ParseProblem):  # a few texts do not survive unparsing (surrogates, huge literals)
+    if isinstance(again, ParseProblem) or not copy:  # a few texts do not survive unparsing
         return Spread(source, statements(source))
     # Unparsing keeps the order of the statements, so both trees are walked side by side.
     origin = {
@@ -96,8 +98,7 @@ def _all_statements(tree: ast.AST) -> list[ast.stmt]:
 
 def _live_lines(source: str) -> set[int]:
     """Lines that some instruction of the compiled file carries."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         todo = [compile(source, "<skill>", "exec", dont_inherit=True)]
     live: set[int] = set()
     while todo:

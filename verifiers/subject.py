@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import os
+import threading
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -21,6 +23,8 @@ from verifiers.interface import Parameter, Profile, SkillFileError, Subject
 HINTS = ("read_only", "destructive", "idempotent", "open_world")
 MAX_BYTES = 1 << 20
 """A larger file is not a skill."""
+
+_WARNINGS = threading.Lock()
 
 FunctionNode: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 
@@ -59,7 +63,7 @@ def load_subject(path: str | Path, profile: Profile = "seed") -> Subject:
         raise SkillFileError(f"is not UTF-8 text (byte {error.start})", "A skill is a Python source file.", where) from error
     if "\0" in source:
         raise SkillFileError("is not text (it has NUL bytes)", "A skill is a Python source file.", where)
-    return parse_subject(source.replace("\r\n", "\n"), _shown(where), profile)
+    return parse_subject(source.replace("\r\n", "\n").replace("\r", "\n"), _shown(where), profile)
 
 
 def parse_subject(source: str, path: str | Path, profile: Profile = "seed", name: str | None = None) -> Subject:
@@ -84,11 +88,23 @@ def parse_subject(source: str, path: str | Path, profile: Profile = "seed", name
     )
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Compiles without warnings: invalid escapes and the like are for ruff to say. Safe in threads, which ``warnings`` is not."""
+    with _WARNINGS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def source_lines(source: str) -> list[str]:
+    """The lines as Python and the linters count them, without their ends: form feeds and the like break none."""
+    return source.split("\n")
+
+
 def parse_module(source: str) -> ast.Module | ParseProblem:
     """The syntax tree, or why there is none. Whatever the text, nothing is raised."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes and the like are for ruff to say
+        with quiet():
             tree = ast.parse(source)
             compile(tree, "<skill>", "exec", dont_inherit=True)  # 'return' outside a function and the like
             return tree

@@ -20,6 +20,7 @@ import platformdirs
 
 import sandbox
 from verifiers.interface import Profile
+from verifiers.subject import source_lines
 from verifiers.tools import json_lines, run_tool, tool_version, written
 
 PYTHON_VERSION = "3.11"
@@ -80,7 +81,7 @@ def neutralised(source: str) -> str:
     """The text with its suppression comments made ineffective, line for line."""
     if "#" not in source:
         return source
-    lines = source.splitlines(keepends=True)
+    lines = source_lines(source)
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.COMMENT and _SWITCH.match(token.string):
@@ -89,7 +90,7 @@ def neutralised(source: str) -> str:
                 lines[row - 1] = line[:column] + "#" + line[column + 1 :].replace(":", ";")
     except (tokenize.TokenError, SyntaxError):
         return source
-    return "".join(lines)
+    return "\n".join(lines)
 
 
 def _checked(

@@ -82,6 +82,13 @@ def test_check_counts_errors_and_warnings() -> None:
     assert results[1].findings[0].severity == "warning"
 
 
+@pytest.mark.parametrize("depth", [300, 600, 900, 2000])
+def test_deep_nesting_is_judged_or_refused(depth: int) -> None:
+    """An expression of any depth gives a result, not a crash."""
+    source = RULES[0].good[0].source.replace("Path(file).touch()", "x = " + "+".join(["file"] * depth))
+    assert CHECK.run_batch([parse_subject(source, "s.py")])[0].id == "conventions"
+
+
 def test_configured_imports_are_allowed() -> None:
     """A module that the configuration names is no finding."""
     source = RULES[0].good[0].source.replace("from pathlib", "import requests\nfrom pathlib")

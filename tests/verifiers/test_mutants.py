@@ -192,7 +192,7 @@ def test_mutants_compile_and_differ() -> None:
     assert len(made) > 30
 
 
-@pytest.mark.parametrize("source", ["", "def f(:", "x = 1\n", "'\ud800'"])
+@pytest.mark.parametrize("source", ["", "def f(:", "x = 1\n", "'\ud800'", "def f(a):\n    return " + "+".join("a" * 900)])
 def test_texts_without_code_have_no_mutants(source: str) -> None:
     """Nothing to change, nothing made."""
     assert mutants(source) == []

@@ -237,6 +237,13 @@ def test_no_statement_is_missed_by_a_run_of_everything(source: str) -> None:
     assert all(s.ran(ran) for s in copy.statements if not s.only_raises)
 
 
+@pytest.mark.parametrize("space", ["\f", "\u2028", "\x1c"])
+def test_only_newlines_end_lines(space: str) -> None:
+    """Other separators inside a text do not shift what follows."""
+    source = f"def f():\n    a = 'x{space}y'\n    return a\n"
+    assert [(s.first_line, s.text) for s in statements(source)][1] == (3, "return a")
+
+
 def test_a_skill_keeps_all_its_statements() -> None:
     """A skill's own statements are found on their lines."""
     source = 'import os\n\n\nasync def f(n: str) -> None:\n    """Doc."""\n    os.mkdir(n)\n    return None\n'

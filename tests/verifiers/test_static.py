@@ -175,7 +175,7 @@ def test_inline_configuration_is_not_honoured() -> None:
 
 
 @settings(deadline=None)
-@given(st.text(alphabet="# type:ignomyp\"'\n()[]x=1", max_size=80))
+@given(st.text(alphabet="# type:ignomyp\"'\n()[]x=1\f\u2028\x1c", max_size=80))
 def test_neutralising_keeps_the_lines(text: str) -> None:
     """Only comments change, and no line moves."""
     fresh = typecheck.neutralised(text)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from verifiers.interface import CheckResult, Example, Finding, Fix, Stage, Subject, Verdict
-from verifiers.subject import ParseProblem, parse_module
+from verifiers.subject import ParseProblem, parse_module, source_lines
 from verifiers.tools import module_name, run_tool, tool_command, tool_version, written
 
 SELECT = (
@@ -115,10 +115,9 @@ def _finding(subject: Subject, item: dict[str, Any]) -> Finding:
 
 def apply_edits(source: str, edits: Sequence[Mapping[str, Any]]) -> str:
     """The text after ruff's edits (1-based rows and columns, in characters), which never overlap."""
-    lines = source.splitlines(keepends=True)
     starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
+    for line in source_lines(source):
+        starts.append(starts[-1] + len(line) + 1)
 
     def offset(place: Mapping[str, int]) -> int:
         row = min(place["row"] - 1, len(starts) - 1)

@@ -65,7 +65,10 @@ def findings(subject: Subject, extra_imports: frozenset[str] = frozenset()) -> t
     if module is None:
         return ()
     rules = (AllowedImports(extra_imports) if isinstance(r, AllowedImports) else r for r in rules_for(subject.profile))
-    return tuple(f for rule in rules for f in _of_rule(rule, module))
+    try:
+        return tuple(f for rule in rules for f in _of_rule(rule, module))
+    except RecursionError:
+        return (Finding("an expression is nested too deeply to be judged", subject.path, rule="conventions"),)
 
 
 def _of_rule(rule: Rule, module: SkillModule) -> Iterator[Finding]:
