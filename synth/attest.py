@@ -317,7 +317,7 @@ def _report_digest(predicate: Mapping[str, Any]) -> str:
 def attestation_path(directory: Path) -> Path:
     """Where the attestation of a skill's directory lies: beside it, for it is no part of what it attests. Links are followed."""
     real = directory.resolve()
-    return real.with_name(f"{real.name}.intoto.jsonl")
+    return real.with_name(f"{real.name}.attestation.intoto.jsonl")
 
 
 def write_attestation(directory: Path, envelope: Mapping[str, Any]) -> Path:

@@ -44,7 +44,7 @@ CREATE TABLE version (
 ) WITHOUT ROWID;
 CREATE INDEX version_by_digest ON version (version);
 CREATE INDEX version_by_code ON version (code_sha256);
-CREATE INDEX version_by_status ON version (status, name);
+CREATE INDEX version_by_status ON version (status, name, ordinal);
 CREATE TABLE report (
     sha256 TEXT NOT NULL,
     name TEXT NOT NULL,

@@ -85,13 +85,13 @@ class _RowMetadata(JsonObject):
     __slots__ = ("_row",)
 
     def __init__(self, row: sqlite3.Row) -> None:
-        super().__init__(row[16])
+        self._value = None
         self._row = row
 
     def _parsed(self) -> dict[str, Any]:
         if self._value is None:
             row = self._row
-            given = json.loads(self._text)
+            given = json.loads(row[16])
             own = {
                 "measured": bool(row[5]),
                 "verified_at": row[8],
