@@ -16,6 +16,8 @@ CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
 
 LABEL = "assay.owner"
 LABEL_SUBJECT = "assay.subject"
+LABEL_INSTANCE = "assay.instance"
+"""Of one connection, so that it can find what it made without being told."""
 
 MOUNTABLE = re.compile(r"/(home/[^,]+|work[^,]*|(repo|testbed|app|tmp)(/[^,]+)?)")
 """Where a foreign trace's workspace may be mounted (SEMANTICS §2)."""
@@ -68,6 +70,7 @@ def create_options(spec: ContainerSpec) -> dict[str, Any]:
         "environment": {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"},
         "labels": dict(spec.labels),
         "runtime": spec.runtime,
+        "stop_signal": "SIGKILL",  # PID 1 hears no other, and an engine that shuts down would wait for it
         "stdin_open": True,
         "tty": False,
         "network_mode": "none",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ import urllib3.exceptions
 
 from sandbox import owner
 from sandbox.channel import Channel, plain
-from sandbox.container import LABEL, ContainerSpec, create_options, deviations
+from sandbox.container import LABEL, LABEL_INSTANCE, ContainerSpec, create_options, deviations
 from sandbox.interface import Cause, SandboxError
 
 T = TypeVar("T")
@@ -84,11 +85,18 @@ class Engine:
 
     def __init__(self, host: str | None = None) -> None:
         self.host = host or os.environ.get("DOCKER_HOST") or ""
+        self._instance = uuid.uuid4().hex
+        self._unsure = False
+        """Some container may exist of which we do not know the id."""
         with translated("connecting"):
             self.client = _client(host)
             self._version: dict[str, Any] = dict(self.client.version())
 
     def close(self) -> None:
+        """Ends the connection. A container whose creation was never answered is looked for first."""
+        if self._unsure:
+            with contextlib.suppress(SandboxError):
+                self._remove_all(f"{LABEL_INSTANCE}={self._instance}", lambda _: True)
         with translated("closing"):
             self.client.close()
 
@@ -109,12 +117,19 @@ class Engine:
 
     def start(self, spec: ContainerSpec, opening: bytes) -> Running:
         """Creates, attaches, starts, checks by inspection, and sends the runner. Leaves no container behind on failure."""
-        with translated("starting a sandbox container"):
-            container = self.client.containers.create(**create_options(spec))
-        identity = str(container.id)
+        options = create_options(spec)
+        options["labels"][LABEL_INSTANCE] = self._instance
         try:
             with translated("starting a sandbox container"):
-                sock = plain(self.client.api.attach_socket(identity, _ATTACH))
+                container = self.client.containers.create(**options)
+        except SandboxError:
+            self._unsure = True
+            raise
+        identity = str(container.id)
+        undo = contextlib.ExitStack()
+        try:
+            with translated("starting a sandbox container"):
+                sock = undo.enter_context(contextlib.closing(plain(self.client.api.attach_socket(identity, _ATTACH))))
                 container.start()
                 inspected = self.client.api.inspect_container(identity)
             wrong = deviations(spec, inspected)
@@ -124,6 +139,7 @@ class Engine:
             channel = Channel(sock)
             channel.send(opening, TIMEOUT_S)
         except BaseException:
+            undo.close()
             with contextlib.suppress(SandboxError):
                 self.remove(identity)
             raise
@@ -142,9 +158,12 @@ class Engine:
 
     def sweep(self) -> int:
         """Removes containers whose owner on this host is dead; how many."""
+        return self._remove_all(LABEL, lambda labels: owner.is_dead(labels.get(LABEL, "")))
+
+    def _remove_all(self, label: str, unwanted: Callable[[dict[str, str]], bool]) -> int:
         with translated("looking for orphaned containers"):
-            found = self.client.api.containers(all=True, filters={"label": LABEL})
-        dead = [c["Id"] for c in found if owner.is_dead(c.get("Labels", {}).get(LABEL, ""))]
+            found = self.client.api.containers(all=True, filters={"label": label})
+        dead = [c["Id"] for c in found if unwanted(c.get("Labels") or {})]
         for identity in dead:
             self.remove(identity)
         return len(dead)
@@ -155,9 +174,12 @@ def _client(host: str | None) -> Any:
     probe = _silent_client(host, OLDEST_API)
     try:
         _knock(getattr(probe.api.get_adapter(probe.api.base_url), "socket_path", None))
-        spoken = str(probe.api.version(api_version=False)["ApiVersion"])
+        answer = probe.api.version(api_version=False)
     finally:
         probe.close()
+    spoken = str(answer.get("ApiVersion", "")) if isinstance(answer, dict) else ""
+    if not spoken:
+        raise SandboxError(Cause.ENGINE_LOST, "what answers is no Docker Engine", "Look at DOCKER_HOST")
     if _numbers(spoken) < _numbers(OLDEST_API):
         raise SandboxError(Cause.ENGINE_OLD, f"the engine speaks API {spoken} only", "Docker Engine 20.10 or newer is needed")
     return _silent_client(host, spoken)

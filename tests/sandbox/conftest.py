@@ -1,0 +1,204 @@
+"""Engines for tests that break them: a private daemon, and a proxy that can delay, hold and cut."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandbox import daemon, install
+from sandbox.daemon import Daemon
+from sandbox.engine import Engine
+from sandbox.image import ensure_image
+from sandbox.interface import Entry, RunRequest, ShellJob, SkillJob, Snapshot
+
+DOCKER_SOCKET = "/var/run/docker.sock"
+
+
+@pytest.fixture(scope="session")
+def sandbox_image() -> str:
+    """The tag of the sandbox image, built where it was not."""
+    return ensure_image(lambda _: None)
+
+
+class PrivateEngine:
+    """A Docker daemon of the tests' own, in a network namespace of its own (it would take another's bridge away)."""
+
+    def __init__(self, place: Path) -> None:
+        place.mkdir(parents=True, exist_ok=True)
+        wrapper = place / "private-dockerd"
+        wrapper.write_text('#!/bin/sh\nexec unshare --net dockerd "$@"\n')
+        wrapper.chmod(0o755)
+        self.data = place / "data"
+        self.process: int | None = None
+        self.daemon = Daemon(
+            str(wrapper),
+            socket=place / "d.sock",
+            pid_file=place / "d.pid",
+            exec_root=place / "exec",
+            log=place / "dockerd.log",
+            options=(f"--data-root={self.data}", "--bridge=none", "--iptables=false", "--ip6tables=false"),
+        )
+
+    @property
+    def host(self) -> str:
+        return self.daemon.host
+
+    def start(self) -> None:
+        host = replace(install.Host.probe(), dockerd=self.daemon.binary, root=True)
+        install.start(host, self.daemon, lambda _: None)
+        self.process = daemon.pid_of(self.daemon.pid_file, "dockerd")
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        """Ends the daemon and waits until it is gone."""
+        if self.process is not None:
+            os.kill(self.process, number)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self.process, 0)
+            self.process = None
+
+    def load(self, tag: str) -> None:
+        """Copies an image of the usual engine into this one."""
+        ours, theirs = Engine(), Engine(self.host)
+        try:
+            theirs.client.api.timeout = 300
+            theirs.client.api.load_image(b"".join(ours.client.images.get(tag).save(named=True)))
+        finally:
+            ours.close()
+            theirs.close()
+
+    def destroy(self) -> None:
+        self.stop()
+        for kind in ("netns", "overlay2", "containers"):
+            for mount in sorted(Path("/proc/self/mounts").read_text().splitlines(), reverse=True):
+                if (where := mount.split()[1]).startswith(f"{self.daemon.exec_root}/{kind}") or where.startswith(
+                    f"{self.data}/{kind}"
+                ):
+                    subprocess.run(["umount", "-l", where], check=False)
+        shutil.rmtree(self.data, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def make_private_engine() -> Callable[[Path], PrivateEngine]:
+    """For a test that needs an engine of its own, in a directory of its own."""
+    return PrivateEngine
+
+
+@pytest.fixture(scope="session")
+def _private_engine(tmp_path_factory: pytest.TempPathFactory, sandbox_image: str) -> Iterator[PrivateEngine]:
+    private = PrivateEngine(tmp_path_factory.mktemp("engine"))
+    private.start()
+    private.load(sandbox_image)
+    yield private
+    private.destroy()
+
+
+@pytest.fixture
+def private_engine(_private_engine: PrivateEngine) -> PrivateEngine:
+    """A daemon that may be stopped and killed; it runs when the test begins and holds the sandbox image."""
+    if _private_engine.process is None:
+        _private_engine.start()
+    return _private_engine
+
+
+class Proxy:
+    """Forwards TCP connections to a Unix socket. Can hold everything back, cut every connection, refuse new ones."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self.delay_s = 0.0
+        """Of every piece that is forwarded."""
+        self.flowing = threading.Event()
+        self.flowing.set()
+        self.refusing = False
+        self._spawn(self._accept)
+
+    @property
+    def host(self) -> str:
+        return f"tcp://127.0.0.1:{self._server.getsockname()[1]}"
+
+    def cut(self) -> None:
+        """Ends every connection there is."""
+        with self._lock:
+            for sock in self._open:
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.refusing = True
+        self.flowing.set()
+        with contextlib.suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        self.cut()
+        for thread in self._threads:
+            thread.join(10)
+        for sock in self._open:
+            sock.close()
+
+    def _spawn(self, work: Callable[..., None], *args: object) -> None:
+        thread = threading.Thread(target=work, args=args, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            engine = socket.socket(socket.AF_UNIX)
+            with self._lock:
+                self._open += [client, engine]
+            if self.refusing:
+                client.shutdown(socket.SHUT_RDWR)
+                continue
+            engine.connect(self._target)
+            self._spawn(self._forward, client, engine)
+            self._spawn(self._forward, engine, client)
+
+    def _forward(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                time.sleep(self.delay_s)
+                self.flowing.wait()
+                target.sendall(data)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    """The usual engine on a TCP loopback socket."""
+    made = Proxy(DOCKER_SOCKET)
+    yield made
+    made.close()
+
+
+BASE = Snapshot({"a.txt": Entry("file", 0o644, b"a\n")})
+
+
+@pytest.fixture
+def quick() -> RunRequest:
+    """A run that takes no time."""
+    return RunRequest(SkillJob("def go():\n    open('b.txt', 'w').close()\n    return 7\n", {}, function="go"), BASE)
+
+
+@pytest.fixture
+def slow() -> RunRequest:
+    """A run that takes two seconds."""
+    return RunRequest(ShellJob(("sleep 2; cat a.txt; mv a.txt c.txt",)), BASE)
