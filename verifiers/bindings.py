@@ -9,25 +9,19 @@ from __future__ import annotations
 import difflib
 import json
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from sandbox.interface import JsonValue, Snapshot
+from sandbox.interface import JsonValue
 from verifiers.argtypes import fits
 from verifiers.inference import Guess, infer_bindings
 from verifiers.interface import Args, Binding, BindingError, Evidence, Finding, Parameter, Subject
-from verifiers.words import Script, c_decode, expand_braces, parse_script, squeeze
+from verifiers.provenance import foreign, is_whole_command, occurs, short
 
 __all__ = [
     "Guess", "bindings_from_json", "bindings_to_json", "foreign", "infer_bindings", "is_whole_command", "load_bindings", "occurs",
     "renamed", "validate_binding",
 ]  # fmt: skip
-
-_MAX_TEXT_BYTES = 1 << 20
-"""Of one base file that is searched for values."""
-_NUMBER = re.compile(r"(?<![\d.])-?\d+(?:\.\d+)?")
 
 
 # ---------------------------------------------------------------- reading
@@ -108,58 +102,12 @@ def validate_binding(subject: Subject, evidence: Evidence, binding: Binding) -> 
         if parameter is None:
             continue
         if not fits(parameter.annotation, value) and not (value is None and not parameter.required and parameter.default is None):
-            message = f"argument {name} is {_kind(value)} ({_short(value)}), the parameter wants {parameter.annotation}"
+            message = f"argument {name} is {_kind(value)} ({short(value)}), the parameter wants {parameter.annotation}"
             found.append(_finding(subject, evidence.task_id, message, parameter))
         elif not (not parameter.required and value == parameter.default and isinstance(value, type(parameter.default))):
             why = [w for leaf in _leaves(value) if (w := foreign(leaf, evidence))]
             found.extend(_finding(subject, evidence.task_id, f"argument {name}: {w}", parameter) for w in why[:1])
     return found
-
-
-def foreign(value: JsonValue, evidence: Evidence) -> str:
-    """Why a scalar value does not come from the trace ("" if it does)."""
-    if value is None or isinstance(value, bool) or (isinstance(value, str) and not value.strip("*?./")):
-        return ""  # flags, and names of "everything here" (".", "*", "**/*"), carry nothing of the result
-    if isinstance(value, list | dict):
-        raise TypeError("foreign() judges scalars")
-    text = value if isinstance(value, str) else format_number(value)
-    if isinstance(value, str) and is_whole_command(value, evidence):
-        return f"{_short(value)} is a whole command of the trace, not a value"
-    if occurs(value, evidence):
-        return ""
-    later = [*evidence.outputs, *(_texts(evidence.post) if evidence.post is not None else ())]
-    if any(text in t for t in later):
-        return f"{_short(value)} occurs only in what the trace printed or left behind, not in its commands, description or base"
-    return f"{_short(value)} does not occur in the trace's commands, description or base"
-
-
-def occurs(value: JsonValue, evidence: Evidence) -> bool:
-    """Whether a scalar occurs as a word or part of a word of the commands, in the description, or in the base."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return any(math.isclose(number, value) for number in _numbers(evidence))
-    if not isinstance(value, str):
-        return False
-    clean = _clean_path(value)
-    if any(value in t or (clean and clean in t) for t in _sources(evidence)):
-        return True
-    if re.fullmatch(r"\d{1,15}", value):
-        return any(number == int(value) for number in _numbers(evidence))
-    return value.casefold() in evidence.description.casefold()
-
-
-def is_whole_command(value: str, evidence: Evidence) -> bool:
-    """Whether a value of several words is a command of the trace, or holds one of three words or more."""
-    text = squeeze(value)
-    if " " not in text:
-        return False
-    if text in parse_script(evidence.commands).statements:
-        return True
-    return any(len(c.split()) > 2 and squeeze(c) in text for c in evidence.commands)
-
-
-def format_number(value: float) -> str:
-    """Decimal text: ``3``, ``0.5``; whole floats without their ``.0``."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _name_findings(subject: Subject, task_id: str, args: Args) -> Iterator[Finding]:
@@ -199,11 +147,6 @@ def _finding(subject: Subject, task_id: str, message: str, parameter: Parameter 
     return Finding(f"trace {task_id}: {message}", subject.path, parameter.line if parameter else 1, rule="bindings")
 
 
-def _short(value: JsonValue) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 def _leaves(value: JsonValue) -> Iterator[JsonValue]:
     if isinstance(value, list):
         for item in value:
@@ -214,52 +157,3 @@ def _leaves(value: JsonValue) -> Iterator[JsonValue]:
             yield from _leaves(item)
     else:
         yield value
-
-
-# ---------------------------------------------------------------- where values may come from
-
-
-def _clean_path(value: str) -> str:
-    return re.sub(r"^(\./)+", "", value).rstrip("/")
-
-
-def _texts(snapshot: Snapshot) -> Iterator[str]:
-    for path, entry in snapshot.items():
-        yield path
-        if entry.target:
-            yield entry.target
-        if entry.content and len(entry.content) <= _MAX_TEXT_BYTES:
-            yield entry.content.decode("utf-8", "replace")
-
-
-@lru_cache(maxsize=256)
-def _cached_sources(commands: tuple[str, ...], description: str, base: Snapshot | None) -> tuple[str, ...]:
-    script: Script = parse_script(commands)
-    texts = dict.fromkeys(_word_variants(script))
-    texts[description] = None
-    if base is not None:
-        texts.update(dict.fromkeys(_texts(base)))
-    return tuple(texts)
-
-
-def _sources(evidence: Evidence) -> tuple[str, ...]:
-    return _cached_sources(evidence.commands, evidence.description, evidence.base)
-
-
-def _word_variants(script: Script) -> Iterator[str]:
-    for word in script.words:
-        for text in dict.fromkeys((word.text, c_decode(word.text), word.text.replace("\\", ""))):
-            yield text
-            if "{" in text:
-                yield from expand_braces(text)
-            for directory in script.directories:
-                yield f"{directory}/{_clean_path(text)}"
-
-
-def _numbers(evidence: Evidence) -> Iterable[float]:
-    for text in _sources(evidence):
-        for match in _NUMBER.finditer(text):
-            yield float(match.group())
-            if match.group().startswith("-"):
-                # "-5" in "1-5" or "-l5" is a dash and a number.
-                yield float(match.group()[1:])

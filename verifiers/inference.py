@@ -60,7 +60,9 @@ def infer_bindings(subject: Subject, evidence: Sequence[Evidence]) -> Iterator[G
     wanted = [p for p in subject.parameters if p.required and p.annotation != "bool"]
     flags = {p.name: _flag(p, traces) for p in subject.parameters if p.required and p.annotation == "bool"}
     places = slots(traces)
-    ranked = [_rank(p, places, traces) for p in wanted]
+    # All combinations are looked at, so many parameters get fewer places each.
+    share = min(_SLOTS_PER_PARAMETER, max(2, int(_MAX_COMBINATIONS ** (1 / max(1, len(wanted))))))
+    ranked = [_rank(p, places, traces)[:share] for p in wanted]
     if not all(ranked):
         return
     for points, supported, picked in _combinations(wanted, ranked):

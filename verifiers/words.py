@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import tree_sitter_bash
@@ -19,6 +19,7 @@ _STATEMENT_TYPES = frozenset(
     {"command", "pipeline", "list", "redirected_statement", "for_statement", "while_statement", "if_statement",
      "case_statement", "compound_statement", "subshell", "declaration_command"}
 )  # fmt: skip
+_ASSIGNMENT = re.compile(r"""(?:^|[;&|(]|\b(?:export|local|then|do)\s)\s*([A-Za-z_]\w*)=("[^"$`\\]*"|'[^']*'|[\w./:@%+,~-]+)""")
 _PLACES = {"file_redirect": ">", "herestring_redirect": "<<<", "variable_assignment": "="}
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
@@ -52,6 +53,8 @@ class Script:
     """Every command, pipeline or compound of two words or more, white space normalised."""
     directories: tuple[str, ...]
     """Literal directories that ``cd`` went to, joined, relative."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Names that were set to a literal; the last one wins."""
 
 
 @lru_cache(maxsize=512)
@@ -59,11 +62,13 @@ def parse_script(commands: tuple[str, ...]) -> Script:
     """Words and statements of recorded commands, nested ``sh -c`` scripts included. Broken shell gives what can be read."""
     words: list[Word] = []
     statements: set[str] = set()
+    variables: dict[str, str] = {}
     for step, command in enumerate(commands):
         _collect(command, step, words, statements, 0)
+        variables.update((name, unquote(value)) for name, value in _ASSIGNMENT.findall(command))
         if len(command.split()) > 1:
             statements.add(squeeze(command))
-    return Script(tuple(words), frozenset(statements), tuple(_directories(words)))
+    return Script(tuple(words), frozenset(statements), tuple(_directories(words)), variables)
 
 
 def squeeze(text: str) -> str:
@@ -148,8 +153,10 @@ def _collect(command: str, step: int, words: list[Word], statements: set[str], d
     own = list(_walk(tree.root_node, data, "", "", step, statements))
     words.extend(own)
     if depth < _MAX_NESTING:
+        # A shell may be what another program starts: find -exec sh -c '...', xargs bash -c '...'.
+        shells = {w.call for w in own if w.text.rpartition("/")[2] in _SHELLS}
         for word in own:
-            if word.program in _SHELLS and word.slot == "-c" and word.text != command:
+            if (word.call in shells and word.slot == "-c" and word.text != command) or (word.program == "eval" and word.slot == "#0"):
                 _collect(word.text, step, words, statements, depth + 1)
 
 

@@ -53,6 +53,9 @@ RENAME = evidence('for f in *.txt; do mv "$f" "${f%.txt}.md"; done', description
         (evidence("find . -type f -delete"), "*", "str"),
         (evidence("rm a b"), ["a", "b"], "list[str]"),
         (evidence("cp -r docs/ x"), "./docs/", "str"),
+        (evidence("NAME=report; cp a.txt ${NAME}.bak"), "report.bak", "str"),
+        (evidence("D='my dir'", 'mkdir "$D/sub"'), "my dir/sub", "str"),
+        (evidence("echo Hello, world > f"), "Hello, world", "str"),
     ],
 )
 def test_values_of_the_trace_are_accepted(trace: Evidence, value: JsonValue, annotation: str) -> None:
@@ -72,6 +75,8 @@ def test_values_of_the_trace_are_accepted(trace: Evidence, value: JsonValue, ann
         (evidence("cp a b"), "set -e\ncp a b\nexit 0", "str", "whole command"),
         (RENAME, ["txt", "pdf"], "list[str]", '"pdf" does not occur'),
         (RENAME, {"pdf": "txt"}, "dict[str, str]", '"pdf" does not occur'),
+        (evidence("find . -name '*.o' -delete"), "-name *.o -delete", "str", "does not occur"),
+        (evidence("rm -rf a b; cp a b"), "a b", "list[str]", "a string"),
         (evidence("ls 3"), True, "int", "a boolean"),
         (evidence("ls 3"), "3", "int", "a string"),
     ],

@@ -111,6 +111,14 @@ def test_failed_traces_are_not_bound() -> None:
     assert set(guess.bindings) == {"t1", "t2"}
 
 
+def test_many_parameters_stay_quick() -> None:
+    """Eight parameters: few places each, still the right ones."""
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+    subject = skill(*((name, "str", "") for name in words))
+    traces = [trace(n, "run " + " ".join(f"--{w} {w[::-1]}{n}" for w in words)) for n in (1, 2)]
+    assert best(subject, *traces)["t1"] == {w: f"{w[::-1]}1" for w in words}
+
+
 def test_the_reason_names_the_place() -> None:
     """People read where a value was taken from."""
     guess = next(infer_bindings(skill(("file", "str", "path")), [trace(1, "cat a.txt"), trace(2, "cat b.txt")]))
