@@ -1,0 +1,242 @@
+"""``SkillCrystallizer`` and ``Crystallization``: what is registered, when, and that nothing is on any failure."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from factories import SANDBOX, draft, report, source
+
+from sandbox.interface import Cause, SandboxError, SandboxInfo
+from synth.crystallization import Crystallization
+from synth.crystallizer import SkillCrystallizer
+from synth.interface import Candidate, Template, TracePattern
+from synth.outcome import counts, to_json
+from synth.registry import Registry
+from synth.registry.receipt import evidence_sha256
+from verifiers.interface import Args, CheckResult, Evidence, EvidenceSummary, Finding, Report, Verdict
+
+
+@dataclass
+class Proposing:
+    """Proposes one skill for whatever it is shown."""
+
+    text: str = field(default_factory=lambda: source("batch_rename"))
+    name: str = "embedded/test"
+
+    def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill") -> Iterator[Candidate]:
+        yield Candidate("batch_rename", self.text, {e.task_id: args(e) for e in evidence}, "Rename files.", self.name)
+
+    def rejected(self, candidate: Candidate, report: Report) -> None:
+        del candidate, report
+
+    def why_none(self) -> str:
+        return "nothing was proposed"
+
+
+def args(evidence: Evidence) -> Args:
+    words = evidence.description.split()
+    return {"old_ext": words[1], "new_ext": words[3]}
+
+
+@dataclass
+class Judge:
+    """Says the given verdict of every candidate, about the evidence that it was given."""
+
+    verdict: Verdict = Verdict.PASS
+    error: Exception | None = None
+    seen: list[int] = field(default_factory=list)
+    info: SandboxInfo | None = SANDBOX
+
+    def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+        if self.error is not None:
+            raise self.error
+        return evidence
+
+    def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
+        return {}
+
+    def bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:
+        return {e.task_id: args(e) for e in new}
+
+    def verify(
+        self,
+        candidate: Candidate,
+        evidence: Sequence[Evidence],
+        bindings: Mapping[str, Args],
+        unseen: frozenset[str],
+        failures: int,
+    ) -> Report:
+        self.seen.append(len(evidence))
+        summary = EvidenceSummary(evidence_sha256(evidence), len(evidence), len(evidence), 0)
+        made = report(replace(draft(), source=candidate.source), evidence=summary, bindings=dict(bindings))
+        if self.verdict is Verdict.PASS:
+            return made
+        check = CheckResult("effect-equivalent", self.verdict, (Finding("it does something else"),))
+        return replace(made, verdict=self.verdict, score=None, checks=(check,))
+
+    def holds(self, candidate: Candidate, evidence: Sequence[Evidence], bindings: Mapping[str, Args]) -> bool:
+        return self.verdict is Verdict.PASS
+
+
+EXTENSIONS = (("txt", "md"), ("html", "htm"), ("log", "bak"), ("jpeg", "jpg"), ("yaml", "yml"), ("text", "txt"))
+
+
+async def record(crystallizer: SkillCrystallizer, number: int, success: bool = True) -> str:
+    old, new = EXTENSIONS[number]
+    content = base64.b64encode(f"{number}\n".encode()).decode()
+    command = f'for f in *.{old}; do mv "$f" "${{f%.{old}}}.{new}"; done'
+    tree: dict[str, Any] = {"type": "file", "mode": "0644", "content_b64": content}
+    return await crystallizer.record_execution(
+        f"rename {old} to {new}", [command], [""], success, 12.0,
+        exit_codes=[0], workspace={f"a.{old}": tree}, post_workspace={f"a.{new}": tree},
+    )  # fmt: skip
+
+
+def crystallizer(tmp_path: Path, judge: Judge, **more: Any) -> SkillCrystallizer:
+    return SkillCrystallizer(tmp_path / "evolution" / "traces", tmp_path / "skills", generator=Proposing(), judge=judge, **more)
+
+
+def run_all(made: SkillCrystallizer, *numbers: int) -> None:
+    async def go() -> None:
+        for number in numbers:
+            await record(made, number)
+
+    asyncio.run(go())
+
+
+def test_the_third_success_makes_a_skill(tmp_path: Path) -> None:
+    """Two executions do nothing; the third crystallizes, registers, and the skill can be found by plain words."""
+    from synth.route import RouteIndex
+
+    made = crystallizer(tmp_path, Judge())
+    run_all(made, 0, 1)
+    assert made.outcomes == []
+    run_all(made, 2)
+    (outcome,) = made.outcomes
+    assert (outcome.ending, outcome.skill) == ("registered", "batch_rename")
+    assert [e.name for e in made.registry.list()] == ["batch_rename"]
+    assert RouteIndex(made.registry).route("rename all txt files to md")[0].skill == "batch_rename"
+    assert made.metrics.values()["skills_crystallized"] == 1
+    made.close()
+
+
+def test_a_failure_is_stored_and_triggers_nothing(tmp_path: Path) -> None:
+    """Failed executions are kept as traces; they never complete a pattern."""
+    made = crystallizer(tmp_path, Judge())
+
+    async def go() -> None:
+        for number in range(4):
+            await record(made, number, success=False)
+
+    asyncio.run(go())
+    assert made.outcomes == []
+    assert len(list((tmp_path / "evolution" / "traces").glob("*.json"))) == 4
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("judge", "ending", "why"),
+    [
+        (Judge(Verdict.FAIL), "refused", "effect-equivalent: it does something else"),
+        (Judge(Verdict.INCONCLUSIVE), "inconclusive", "effect-equivalent: it does something else"),
+        (Judge(error=SandboxError(Cause.ENGINE_LOST, "the engine is gone", "Wait")), "inconclusive", "the engine is gone. Wait"),
+    ],
+)
+def test_nothing_is_registered_on_a_failure(tmp_path: Path, judge: Judge, ending: str, why: str) -> None:
+    """Refused, inconclusive, or no engine: an outcome with its sentence, an empty registry, and the trace is still stored."""
+    made = crystallizer(tmp_path, judge)
+    run_all(made, 0, 1, 2)
+    assert (made.outcomes[0].ending, made.outcomes[0].why) == (ending, why)
+    assert made.registry.list(None) == []
+    assert len(list((tmp_path / "evolution" / "traces").glob("*.json"))) == 3
+    made.close()
+
+
+def test_more_traces_of_a_known_task_make_a_new_version(tmp_path: Path) -> None:
+    """Not a second skill: the old evidence and the new together, once enough new ones are there."""
+    judge = Judge()
+    made = crystallizer(tmp_path, judge)
+    run_all(made, 0, 1, 2)
+    first = made.registry.list()[0].version
+    run_all(made, 3, 4)
+    assert [e.version for e in made.registry.list()] == [first]
+    assert made.outcomes[-1].why == "it is registered for this task; 2 new traces so far"
+    run_all(made, 5)
+    (entry,) = made.registry.list()
+    assert entry.version != first
+    assert judge.seen[-1] == 6
+    assert len(made.registry.draft("batch_rename").evidence) == 6
+    made.close()
+
+
+def test_an_approval_is_waited_for(tmp_path: Path) -> None:
+    """Where the configuration asks for a person, the skill is staged and says how to approve it."""
+    from synth.config import Config
+
+    config = Config.default(tmp_path)
+    approving = replace(config, registry=config.registry.model_copy(update={"approve": True}))
+    made = crystallizer(tmp_path, Judge(), config=approving)
+    run_all(made, 0, 1, 2)
+    assert made.outcomes[0].ending == "registered"
+    assert "assay registry approve batch_rename" in made.outcomes[0].why
+    assert made.registry.list() == []
+    made.close()
+
+
+def test_due_patterns_can_be_crystallized_later(tmp_path: Path) -> None:
+    """What an interval calls for: every due pattern of the store, foreign files left alone."""
+    from synth.config import Config
+
+    config = Config.default(tmp_path)
+    off = replace(config, evolution=config.evolution.model_copy(update={"enabled": False}))
+    made = crystallizer(tmp_path, Judge(), config=off)
+    run_all(made, 0, 1, 2)
+    (tmp_path / "evolution" / "traces" / "notes.json").write_text("{", encoding="utf-8")
+    assert made.outcomes == []
+    outcomes = asyncio.run(made.crystallize_due())
+    assert [o.ending for o in outcomes] == ["registered"]
+    made.close()
+
+
+def test_without_a_registry_nothing_is_kept(tmp_path: Path) -> None:
+    """What would be registered is reported with that reason."""
+    made = crystallizer(tmp_path, Judge())
+    run_all(made, 0, 1, 2)
+    pattern = made.patterns()[0]
+    outcome = Crystallization(Proposing(), Judge(), None).run(pattern)
+    assert (outcome.ending, outcome.skill) == ("refused", "batch_rename")
+    made.close()
+
+
+def test_registered_bytes_are_those_that_were_judged(tmp_path: Path) -> None:
+    """Evidence, bindings and code of the registered version are the report's."""
+    made = crystallizer(tmp_path, Judge())
+    run_all(made, 0, 1, 2)
+    with Registry(tmp_path / "skills") as registry:
+        entry = registry.show("batch_rename")
+        kept = registry.draft("batch_rename")
+    assert entry.version == made.outcomes[0].version
+    assert set(kept.bindings) == {t.task_id for t in kept.evidence}
+    assert entry.metadata["source"] == "crystallized"
+    assert entry.metadata["pattern_type"] == "repetitive"
+    assert kept.skill_md.startswith("---\nname: batch_rename\n")
+    made.close()
+
+
+def test_json_has_the_documented_shape(tmp_path: Path) -> None:
+    """``assay-crystallize/1``: the keys of the design, in every ending."""
+    made = crystallizer(tmp_path, Judge())
+    run_all(made, 0, 1, 2)
+    document = to_json(made.outcomes, {"skills_crystallized": 1})
+    assert document["schema"] == "assay-crystallize/1"
+    (row,) = document["patterns"]
+    assert {"task_ids", "outcome", "skill", "version", "score", "why", "held_out", "bindings"} <= row.keys()
+    assert row["bindings"][row["task_ids"][0]]["args"]["old_ext"] == "txt"
+    assert counts(made.outcomes) == {"registered": 1, "refused": 0, "no-candidate": 0, "inconclusive": 0}
+    made.close()
