@@ -20,6 +20,9 @@ def rules(body: str, imports: str = "import subprocess\nfrom pathlib import Path
 
 
 FINE = {
+    "ampersands in quotes": 'subprocess.run(["bash", "-c", "sed -i \'s/a/& b/\' -- \\"$1\\"", "_", file], check=True)' + RETURN,
+    "redirections": 'subprocess.run(["sh", "-c", \'test -e "$1" && cat "$1" 2>&1 >&2 &>/dev/null\', "_", file], check=True)'
+    + RETURN,
     "atomic replace": (
         'target = Path(file)\ntemporary = target.with_name(target.name + ".part")\ntry:\n    temporary.write_text("a")\n'
         "    os.replace(temporary, target)\nfinally:\n    temporary.unlink(missing_ok=True)" + RETURN

@@ -8,6 +8,7 @@ from verifiers.conventions.allowed_imports import AllowedImports
 from verifiers.conventions.decorator import DecoratorForm
 from verifiers.conventions.described import Described
 from verifiers.conventions.docstring_sections import DocstringSections
+from verifiers.conventions.embedded_data import EmbeddedData
 from verifiers.conventions.escapes import Escapes, Patching
 from verifiers.conventions.import_effects import ImportEffects
 from verifiers.conventions.import_source import ImportSource
@@ -44,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     JsonReturn(),
     Escapes(),
     Patching(),
+    EmbeddedData(),
     Suppressions(),
 )
 

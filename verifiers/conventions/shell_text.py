@@ -25,6 +25,9 @@ MAYBE_SHELL = frozenset(
 )
 _SHELL_INLINE = re.compile(r"^(-[a-zA-Z]*c[a-zA-Z]*|--commands|--command)$")
 _INLINE = re.compile(r"^(-[a-zA-Z]*[ceEr]|--eval|--print)$")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_BACKGROUND = re.compile(r"(?<![&>])&(?![&>\d-])|\b(nohup|setsid|disown)\b")
+"""``&`` that is neither ``&&`` nor part of a redirection."""
 _RUN = "import subprocess\n\n"
 _OK = '\nreturn {"ok": True, "changed": 1}'
 
@@ -63,6 +66,9 @@ class ShellText(Rule):
         ),
     )
     bad = (
+        skill(
+            "in the background", 'subprocess.run(["sh", "-c", \'touch -- "$1" &\', "_", file], check=True)' + _OK, imports=_RUN
+        ),
         skill("shell=True with an f-string", 'subprocess.run(f"touch {file}", shell=True, check=True)' + _OK, imports=_RUN),
         skill("os.system with +", 'if os.system("touch " + file):\n    raise OSError(file)' + _OK, imports="import os\n\n"),
         skill("bash -c with an f-string", 'subprocess.run(["bash", "-c", f"touch {file}"], check=True)' + _OK, imports=_RUN),
@@ -153,7 +159,12 @@ class ShellText(Rule):
     def _program(
         module: SkillModule, at: cst.CSTNode, program: cst.BaseExpression | None, runner: str, severity: Severity = "error"
     ) -> Iterator[Violation]:
-        if program is None or is_constant(module, program):
+        if program is None:
+            return
+        if is_constant(module, program):
+            plain = _QUOTED.sub("", constant_text(module, program) or "")
+            if runner.partition(" ")[0] not in FILTERS | INTERPRETERS | {"Nushell"} and _BACKGROUND.search(plain):
+                yield Violation(at, f"the program for {runner} leaves a process in the background, which outlives the run")
             return
         how = how_built(module, program)
         yield Violation(
