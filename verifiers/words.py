@@ -156,7 +156,8 @@ def _collect(command: str, step: int, words: list[Word], statements: set[str], d
         # A shell may be what another program starts: find -exec sh -c '...', xargs bash -c '...'.
         shells = {w.call for w in own if w.text.rpartition("/")[2] in _SHELLS}
         for word in own:
-            if (word.call in shells and word.slot == "-c" and word.text != command) or (word.program == "eval" and word.slot == "#0"):
+            script = word.slot == "-c" if word.call in shells else word.program == "eval" and word.slot == "#0"
+            if script and word.text != command:
                 _collect(word.text, step, words, statements, depth + 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tempfile
 import threading
 from pathlib import Path
 
@@ -70,8 +71,6 @@ def only_file(cache: VerdictCache) -> Path:
 @given(st.integers(0, 10**6), st.integers(0, 255))
 def test_damage_is_a_miss(position: int, byte: int) -> None:
     """One changed byte anywhere: not believed."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         cache = VerdictCache(Path(folder))
         cache.put(KEY, load("partial"))

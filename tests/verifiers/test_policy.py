@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import tempfile
 from datetime import date
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from verifiers.interface import ConfigError
-from verifiers.policy import Policy, Waiver, load_policy, policy_from_data
+from verifiers.policy import CAPABILITIES, Policy, Waiver, load_policy, policy_from_data
 
 FULL = """\
 required: [mutants-killed]
@@ -122,8 +125,6 @@ def test_any_data_is_read_or_refused(data: object) -> None:
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     """So does any text."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(ConfigError):
         file = Path(folder) / "p.yaml"
         file.write_text(text, encoding="utf-8")
@@ -135,3 +136,13 @@ def test_waivers_hold_through_their_last_day() -> None:
     waiver = Waiver("s", "c", "r", date(2026, 11, 21))
     assert not waiver.expired(date(2026, 11, 21))
     assert waiver.expired(date(2026, 11, 22))
+
+
+def test_the_manual_s_policy_is_one(tmp_path: Path) -> None:
+    """The example of docs/gate.md loads, has every key, and names every capability."""
+    page = (Path(__file__).parent.parent.parent / "docs" / "gate.md").read_text()
+    example = page.partition("```yaml\n")[2].partition("```")[0]
+    policy = load_policy(write(tmp_path, example), {"ASSAY_SALT": "pepper"})
+    assert policy.waivers[0].expires == date(2027, 1, 31)
+    assert set(yaml.safe_load(example)) == {f.name for f in dataclasses.fields(Policy)}
+    assert " ".join(CAPABILITIES) in example

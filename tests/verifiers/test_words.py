@@ -43,8 +43,8 @@ def test_nested_scripts_are_parsed() -> None:
     script = parse_script(("bash -c 'mv old.txt new.txt'",))
     assert "old.txt" in [w.text for w in script.words]
     assert "mv old.txt new.txt" in script.statements
-    for command in ("find . -exec sh -c 'gzip -k big.log' \\;", "ls | xargs /bin/sh -c 'gzip -k big.log'", "eval 'gzip -k big.log'"):
-        assert "gzip -k big.log" in parse_script((command,)).statements
+    for how in ("find . -exec sh -c {} \\;", "ls | xargs /bin/sh -c {}", "eval {}"):
+        assert "gzip -k big.log" in parse_script((how.replace("{}", "'gzip -k big.log'"),)).statements
 
 
 def test_directories_follow_cd() -> None:
