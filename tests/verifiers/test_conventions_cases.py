@@ -20,6 +20,7 @@ def rules(body: str, imports: str = "import subprocess\nfrom pathlib import Path
 
 
 FINE = {
+    "waited for": 'subprocess.run(["bash", "-c", \'sort "$1" > a & sort -r "$1" > b & wait\', "_", file], check=True)' + RETURN,
     "ampersands in quotes": 'subprocess.run(["bash", "-c", "sed -i \'s/a/& b/\' -- \\"$1\\"", "_", file], check=True)' + RETURN,
     "redirections": 'subprocess.run(["sh", "-c", \'test -e "$1" && cat "$1" 2>&1 >&2 &>/dev/null\', "_", file], check=True)'
     + RETURN,

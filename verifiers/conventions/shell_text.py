@@ -162,14 +162,21 @@ class ShellText(Rule):
         if program is None:
             return
         if is_constant(module, program):
-            plain = _QUOTED.sub("", constant_text(module, program) or "")
-            if runner.partition(" ")[0] not in FILTERS | INTERPRETERS | {"Nushell"} and _BACKGROUND.search(plain):
+            if runner.partition(" ")[0] in FILTERS | INTERPRETERS | {"Nushell"}:
+                return
+            if _leaves_background(constant_text(module, program) or ""):
                 yield Violation(at, f"the program for {runner} leaves a process in the background, which outlives the run")
             return
         how = how_built(module, program)
         yield Violation(
             at, f"{how} becomes program text for {runner}: pass values as arguments beside a constant program", severity
         )
+
+
+def _leaves_background(text: str) -> bool:
+    """Whether a shell program starts something that it does not ``wait`` for."""
+    plain = _QUOTED.sub("", text)
+    return _BACKGROUND.search(plain) is not None and re.search(r"\bwait\b", plain) is None
 
 
 def _takes_program(tool: str, option: str) -> bool:
