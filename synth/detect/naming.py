@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from synth.detect.features import Features, singular
 from synth.detect.signature import STOPWORDS
-from synth.redact import redact
 
 MAX_WORDS = 5
 MAX_LENGTH = 48
@@ -32,8 +31,8 @@ _VERBS = frozenset(_VERB_TEXT.split())
 def category(members: Sequence[Features]) -> str:
     """A name for the task of these traces: a verb first where the descriptions have one, then what it is done to.
 
-    Words that most descriptions share come first; one description's own words fill up. Values are not in templates, and what
-    still looks like a secret is left out.
+    Words that most descriptions share come first; one description's own words fill up. Values are not in templates, and
+    only plain lower-case words are used, which no key is.
     """
     templates = [_named(t.template) for t in members if t.template]
     counts = Counter(w for words in templates for w in dict.fromkeys(words))
@@ -50,7 +49,7 @@ def category(members: Sequence[Features]) -> str:
 
 def _named(template: Sequence[str]) -> list[str]:
     kept = [w for w in template if w not in _FILLER and w not in STOPWORDS]
-    return [w for w in kept if re.fullmatch(r"[a-z]{2,20}", w) and redact(w) == w]
+    return [w for w in kept if re.fullmatch(r"[a-z]{2,20}", w)]
 
 
 def _identifier(words: Sequence[str]) -> str:

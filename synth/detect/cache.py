@@ -1,0 +1,265 @@
+"""Detection over a trace directory without reading it all again: an index of features, and ``patterns.json``.
+
+The index (SQLite, beside ``patterns.json``) keeps each file's features under its name, size and time. Only new files are read;
+only the traces of due patterns are loaded. A new trace is compared with those that said or did the same, not with all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from synth.config import Evolution
+from synth.detect.analyzer import Found, find_patterns
+from synth.detect.features import FEATURES_VERSION, Features, features_of
+from synth.detect.split import done_key, said_key
+from synth.interface import ExecutionTrace, TracePattern
+from synth.redact import redact_trace
+from synth.traces import load_traces, trace_from_record, unique_ids
+from verifiers.evidence import iter_records
+from verifiers.interface import EvidenceError
+
+MAX_LOADED = 50
+"""Traces of one pattern that are loaded from disk, the newest."""
+_NEAR = 200
+"""Traces that a new one is compared with at most."""
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS traces (
+  file TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, version INTEGER NOT NULL DEFAULT {FEATURES_VERSION},
+  said TEXT, done TEXT, features TEXT, problem TEXT
+);
+CREATE INDEX IF NOT EXISTS traces_said ON traces (said);
+CREATE INDEX IF NOT EXISTS traces_done ON traces (done);
+"""
+
+
+_FIELDS = tuple(f.name for f in fields(Features))
+_PUT = "INSERT OR REPLACE INTO traces (file, size, mtime_ns, said, done, features, problem) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a look at the directory found."""
+
+    read: int
+    """Files that were new or had changed."""
+    gone: int
+    problems: tuple[str, ...]
+    """Files that hold no trace, with the reason; each is told once, when it is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A due pattern as file names; ``PatternIndex.load`` reads them."""
+
+    found: Found
+    files: tuple[str, ...]
+    """Successes, oldest first."""
+    failed: tuple[str, ...]
+
+    @property
+    def frequency(self) -> int:
+        return len(self.files)
+
+
+class PatternIndex:
+    """Patterns of one trace directory.
+
+    Args:
+        trace_dir: One trace a file, as ``TraceCollector`` writes them.
+        patterns_file: ``patterns.json``; the index is beside it.
+        evolution: Thresholds.
+    """
+
+    def __init__(self, trace_dir: Path | str, patterns_file: Path | str, evolution: Evolution | None = None) -> None:
+        self.trace_dir = Path(trace_dir)
+        self.patterns_file = Path(patterns_file)
+        self.evolution = evolution if evolution is not None else Evolution()
+        self._database = self.patterns_file.with_suffix(".index.sqlite")
+
+    def refresh(self) -> Refreshed:
+        """Brings the index up to date with the directory. A damaged index is made anew."""
+        with closing(self._open()) as db:
+            known = {
+                row[0]: (row[1], row[2])
+                for row in db.execute("SELECT file, size, mtime_ns FROM traces WHERE version = ?", (FEATURES_VERSION,))
+            }
+            present = dict(_files(self.trace_dir))
+            gone = [(f,) for f in known if f not in present]
+            fresh = [f for f, stamp in present.items() if known.get(f) != stamp]
+            problems: list[str] = []
+            with db:
+                db.executemany("DELETE FROM traces WHERE file = ?", gone)
+                db.execute("DELETE FROM traces WHERE version != ?", (FEATURES_VERSION,))
+                db.executemany(
+                    _PUT,
+                    (self._row(f, present[f], problems) for f in fresh),
+                )
+        return Refreshed(len(fresh), len(gone), tuple(problems))
+
+    def patterns(self) -> list[TracePattern]:
+        """The due patterns of the whole directory with their traces, and writes them to ``patterns.json``."""
+        return [p for d in self.due() if (p := self.load(d)) is not None]
+
+    def due(self) -> list[Due]:
+        """The due patterns of the whole directory, and writes them to ``patterns.json``."""
+        self.refresh()
+        with closing(self._open()) as db:
+            rows = db.execute("SELECT file, features FROM traces WHERE features IS NOT NULL ORDER BY file").fetchall()
+        features = [_features(row[1]) for row in rows]
+        found = find_patterns(features, self.evolution)
+        self._write(found, features)
+        return [_due(f, [row[0] for row in rows]) for f in found]
+
+    def add(self, path: Path, trace: ExecutionTrace) -> list[Due]:
+        """Takes one stored trace into the index; the due patterns that it belongs to now.
+
+        Args:
+            path: The file that the collector wrote.
+            trace: What is in it.
+        """
+        features = features_of(trace)
+        info = path.stat()
+        with closing(self._open()) as db:
+            with db:
+                db.execute(_PUT, (path.name, info.st_size, info.st_mtime_ns, *_keys(features), _text(features), None))
+            rows = self._neighbours(db, features)
+        files = [name for name, _ in rows]
+        mine = files.index(path.name)
+        found = find_patterns([_features(text) for _, text in rows], self.evolution)
+        return [_due(f, files) for f in found if mine in (*f.successes, *f.failures)]
+
+    def load(self, due: Due) -> TracePattern | None:
+        """The pattern with its newest traces, secrets taken out; None when its files are gone."""
+        names = (*due.files[-MAX_LOADED:], *due.failed[-MAX_LOADED:])
+        loaded = unique_ids([t for name in names for t in self._load(name)])
+        good = tuple(t for t in loaded if t.success)
+        if not good:
+            return None
+        return TracePattern(
+            due.found.type, tuple(dict.fromkeys(c for t in good for c in t.commands)), due.frequency, due.found.success_rate,
+            due.found.category, due.found.signature, good, tuple(t for t in loaded if not t.success),
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ inside
+
+    def _open(self) -> sqlite3.Connection:
+        self.patterns_file.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(self._database, timeout=30)
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=NORMAL")
+            db.executescript(_SCHEMA)
+        except sqlite3.DatabaseError:
+            db.close()
+            self._database.unlink(missing_ok=True)  # a cache: what it held is in the trace files
+            db = sqlite3.connect(self._database, timeout=30)
+            db.executescript(_SCHEMA)
+        return db
+
+    def _row(self, name: str, stamp: tuple[int, int], problems: list[str]) -> tuple[Any, ...]:
+        try:
+            features = features_of(_light(self.trace_dir / name))
+        except EvidenceError as e:
+            problems.append(e.diagnostics())
+            return (name, *stamp, None, None, None, e.what)
+        return (name, *stamp, *_keys(features), _text(features), None)
+
+    def _neighbours(self, db: sqlite3.Connection, features: Features) -> list[tuple[str, str]]:
+        """Traces that said or did what this one did, and those that said or did what they did; newest first."""
+        said, done = _keys(features)
+        query = "SELECT file, features FROM traces WHERE said = ? OR done = ? ORDER BY file DESC LIMIT ?"
+        near = dict(db.execute(query, (said, done, _NEAR // 2)).fetchall())
+        keys = {_keys(_features(text)) for text in near.values()}
+        for other in sorted(keys, key=str):
+            if len(near) >= _NEAR:
+                break
+            near.update(db.execute(query, (*other, _NEAR - len(near))).fetchall())
+        return sorted(near.items())
+
+    def _load(self, name: str) -> list[ExecutionTrace]:
+        ignored: list[EvidenceError] = []
+        return [redact_trace(t) for t in load_traces(self.trace_dir / name, ignored.append)]
+
+    def _write(self, found: Sequence[Found], features: Sequence[Features]) -> None:
+        document = {
+            "schema": "assay-patterns/1",
+            "written_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "traces": len(features),
+            "thresholds": self.evolution.model_dump(include={"min_frequency", "min_complexity", "trigger", "min_success_rate"}),
+            "patterns": [
+                {
+                    "pattern_type": f.type,
+                    "task_category": f.category,
+                    "signature": f.signature,
+                    "frequency": len(f.successes),
+                    "success_rate": round(f.success_rate, 4),
+                    "task_ids": [features[i].task_id for i in f.successes[-MAX_LOADED:]],
+                    "failed_task_ids": [features[i].task_id for i in f.failures[-MAX_LOADED:]],
+                }
+                for f in found
+            ],
+        }
+        temporary = self.patterns_file.with_name(f".{self.patterns_file.name}.{os.getpid()}.tmp")
+        temporary.write_text(json.dumps(document, ensure_ascii=True, indent=1) + "\n", "utf-8")
+        temporary.replace(self.patterns_file)
+
+
+def _due(found: Found, files: Sequence[str]) -> Due:
+    return Due(found, tuple(files[i] for i in found.successes), tuple(files[i] for i in found.failures))
+
+
+def _text(features: Features) -> str:
+    return json.dumps([getattr(features, name) for name in _FIELDS])
+
+
+def _files(directory: Path) -> Iterator[tuple[str, tuple[int, int]]]:
+    if not directory.is_dir():
+        return
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.endswith(".json") and not entry.name.startswith("."):
+                try:
+                    info = entry.stat()
+                except FileNotFoundError:
+                    continue
+                yield entry.name, (info.st_size, info.st_mtime_ns)
+
+
+def _keys(features: Features) -> tuple[str | None, str]:
+    said = said_key(features)
+    return None if said is None else repr(said), repr(done_key(features))
+
+
+def _features(text: str) -> Features:
+    return Features(*(tuple(value) if isinstance(value, list) else value for value in json.loads(text)))
+
+
+def _light(path: Path) -> ExecutionTrace:
+    """The one trace of a file. Its snapshots are taken as they are: their contents play no part in grouping.
+
+    Raises:
+        EvidenceError: the file holds no trace, or more than one.
+    """
+    records = list(iter_records(path))
+    if len(records) != 1:
+        raise EvidenceError(
+            f"holds {len(records)} records", "A trace directory has one trace a file; import others with 'assay import'", path
+        )
+    where, record = records[0]
+    before, after = record.get("workspace"), record.get("post_workspace")
+    bare = {**record, "workspace": None, "post_workspace": None}
+    trace = trace_from_record(bare, where)
+    if not all(x is None or (isinstance(x, dict) and all(isinstance(v, dict) for v in x.values())) for x in (before, after)):
+        raise EvidenceError("field 'workspace': expected an object of paths", "", where)
+    return ExecutionTrace(
+        trace.task_id, trace.task_description, trace.commands, trace.outputs, trace.success, trace.duration_ms, trace.timestamp,
+        trace.metadata, workspace=before, post_workspace=after,
+    )  # fmt: skip
