@@ -42,24 +42,34 @@ def command(paths: tuple[Path, ...], policy_file: Path | None, since: str | None
 
     Exit code 0: all pass. 1: one fails. 3: one is inconclusive. 4: there is no skill.
     """
+    outputs = plan(rest.pop("formats"), rest.pop("files"))
+    began = time.monotonic()
+    judging = Judging.of(rest, config())
+    result = gate(paths, judging, _policy(policy_file), since=since, registry=registry, public_key=rest.get("public_key"))
+    _show(result, outputs, time.monotonic() - began)
+    return result.exit_code
+
+
+def gate(
+    paths: Sequence[Path],
+    judging: Judging,
+    policy: Policy,
+    *,
+    since: str | None = None,
+    registry: Path | None = None,
+    public_key: Path | None = None,
+) -> GateResult:
+    """The gate's verdict on every skill below ``paths``. Unchanged skills come from the cache."""
     from dataclasses import replace
 
     from verifiers.cache import open_cache
 
-    outputs = plan(rest.pop("formats"), rest.pop("files"))
-    began = time.monotonic()
-    policy = _policy(policy_file)
-    asked = Judging.of(rest, config())
-    # A waived check must not stop the others: what it would have hidden still counts.
-    every = asked.every or bool(policy.waivers)
-    judging = replace(asked, salt=policy.seed_salt or asked.salt, min_usable=policy.min_usable, every=every)
-    targets, facts = _targets(paths, since, judging)
-    with console.talk() as talk, Verifier(judging, open_cache(trusted=policy.cache == "trusted")) as verifier:
+    salted = replace(judging, salt=policy.seed_salt or judging.salt)
+    targets, facts = _targets(paths, since, salted)
+    with console.talk() as talk, Verifier(salted, open_cache(trusted=policy.cache == "trusted")) as verifier:
         reports, failures = _reports(targets, verifier, talk, lambda name: registered(name, registry))
-    facts = _with_signatures(facts, reports, targets, rest.get("public_key"))
-    result = _judged(reports, failures, policy, facts)
-    _show(result, outputs, time.monotonic() - began)
-    return result.exit_code
+    facts = _with_signatures(facts, reports, targets, public_key)
+    return _judged(reports, failures, policy, facts)
 
 
 def _policy(path: Path | None) -> Policy:

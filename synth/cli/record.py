@@ -30,14 +30,14 @@ def command(
     trace is kept all the same, as one that failed).
     """
     from synth.collector import TraceCollector
-    from synth.recording import record
+    from synth.record import record
     from synth.traces import dump_trace
 
     last = (command_line[0] if len(command_line) == 1 else shlex.join(command_line),) if command_line else ()
     commands = (*steps, *last)
     if not commands:
         raise click.UsageError("there is no command: write it after --")
-    trace = record(task, commands, workspace, task_id)
+    trace = record(task, commands, workspace, task_id=task_id, echo=True)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8") as f:

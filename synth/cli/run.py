@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from synth.cli import console
+from synth.cli.exits import FAIL, PASS
 from synth.cli.files import json_object
+from synth.cli.home import config
 from synth.cli.outputs import emit_document, output_options, plan
-from synth.cli.settings import sandbox_options
+from synth.cli.settings import Judging, sandbox_options
 from synth.cli.targets import target_of
 
 if TYPE_CHECKING:
@@ -51,25 +54,40 @@ def command(
 
     Exit code 0: the skill claims success. 1: it reported failure. 3: the sandbox could not run it.
     """
+    outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
+    args = json_object(arguments, "--args")
+    judging = Judging.of(rest, config())
+    document, changes = run_skill(_source(skill, registry), args, workspace, judging, apply_=apply_, timeout_s=timeout_s)
+    emit_document(outputs, document, _plain(document, changes, workspace))
+    if apply_ and document["claims_success"]:
+        console.say(f"applied {len(changes)} effects to {workspace}")
+    return PASS if document["claims_success"] else FAIL
+
+
+def run_skill(
+    source: str, args: Mapping[str, Any], workspace: Path, judging: Judging, *, apply_: bool, timeout_s: float = 60.0
+) -> tuple[dict[str, Any], tuple[Effect, ...]]:
+    """Runs a skill on a copy of a directory; copies the effects back if asked to and if it claims success.
+
+    Returns:
+        The ``assay-run/1`` document and the effects.
+
+    Raises:
+        SandboxError: it cannot be run.
+        WorkspaceError: the directory cannot be read whole, or changed meanwhile (then nothing was applied).
+    """
     from sandbox import open_sandbox
     from sandbox.interface import effects
     from synth.workspace import apply, snapshot_of
 
-    outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
-    args = json_object(arguments, "--args")
-    source = _source(skill, registry)
     base = snapshot_of(workspace)
-    with open_sandbox(image=rest["image"], runtime=rest["runtime"], workers=1, host=rest["host"]) as box:
-        record = _run(box.session(skill.name, workers=1), source, args, base, timeout_s)
+    with open_sandbox(image=judging.image, runtime=judging.runtime, workers=1, host=judging.host) as box:
+        record = _run(box.session("run", workers=1), source, args, base, timeout_s)
     changes = _without_root(effects(base, record.post))
     document = describe(record, changes)
-    emit_document(outputs, document, _plain(document, changes, workspace))
-    if not document["claims_success"]:
-        return 1
-    if apply_:
+    if apply_ and document["claims_success"]:
         apply(changes, workspace)
-        console.say(f"applied {len(changes)} effects to {workspace}")
-    return 0
+    return document, changes
 
 
 def _source(skill: Path, registry: Path | None) -> str:
@@ -78,7 +96,7 @@ def _source(skill: Path, registry: Path | None) -> str:
     return load_subject(target_of(skill, registry=registry, static=True).skill).source
 
 
-def _run(session: Any, source: str, args: dict[str, Any], base: Snapshot, timeout_s: float) -> ReplayRecord:
+def _run(session: Any, source: str, args: Mapping[str, Any], base: Snapshot, timeout_s: float) -> ReplayRecord:
     from sandbox.interface import Limits, RunRequest, SkillJob
 
     with session:
