@@ -197,12 +197,15 @@ def _same_tests(rows: list[tuple[Word, ...]]) -> list[tuple[Word, ...]]:
 
 
 _TOKEN = re.compile(r"%0?|[\w\-]+|\s+|.", re.S)
+_ADDRESS = re.compile(r"\d+(,(\d+|\$))?[dpq]|\d+q;d")
+"""sed scripts about line numbers."""
 _FORMAT = re.compile(r"%0?|\d+|[^\W\d]+|.", re.S)
 
 
 def _affixes(texts: list[str], role: Role | str) -> tuple[int, int]:
     """Lengths of the common head and tail that stay constants, in whole tokens, as the role allows."""
-    pattern = _FORMAT if role == "format" else _TOKEN
+    numbered = role == "script" and all(_ADDRESS.fullmatch(t) for t in texts)
+    pattern = _FORMAT if role == "format" or numbered else _TOKEN
     tokens = [pattern.findall(t) for t in texts]
     left = _common(tokens, role)
     right = _common([t[left:][::-1] for t in tokens], role)

@@ -72,6 +72,8 @@ class Code:
     lines: list[str] = field(default_factory=list)
     imports: set[str] = field(default_factory=set)
     helpers: set[str] = field(default_factory=set)
+    constants: list[str] = field(default_factory=list)
+    """Lines for the module's top."""
     depth: int = 1
     taken: set[str] = field(default_factory=set)
 

@@ -81,6 +81,9 @@ def statement(scope: Scope, node: Command) -> None:
         command(scope, node)
     elif isinstance(node, Test):
         return
+    elif (target := _output(node.redirects)) is not None:
+        plain = replace(node, redirects=tuple(r for r in node.redirects if r is not target))
+        write(scope, target, data(printed(scope, plain)))
     else:
         while_read(scope, node, None)
 
@@ -138,6 +141,30 @@ def run_loop(
     with scope.code.block(f"for {name} in {code}:"):
         block(scope, [body])
     scope.vars = before
+
+
+def printed(scope: Scope, node: Command, given: object = None) -> str:
+    """What a loop prints: a variable that its body adds to."""
+    outer = scope.printing
+    scope.printing = scope.code.assign("printed", 'b""')
+    if isinstance(node, For):
+        loop(scope, node)
+    else:
+        while_read(scope, node, given if isinstance(given, Items | Data) else None)
+    name, scope.printing = scope.printing, outer
+    return name
+
+
+def acts_only(scope: Scope, node: Command) -> bool:
+    """Compiles a command that changes files and prints nothing."""
+    last = node.stages[-1] if isinstance(node, Pipe) else node
+    if not isinstance(last, Simple):
+        return False
+    changing = last is node and node.name in TABLE and (node.name == "cd" or not only_prints(node))
+    if not changing and _output(last.redirects) is None:
+        return False
+    statement(scope, node)
+    return True
 
 
 def _fixed(word: Word) -> tuple[bool, bool]:
@@ -292,7 +319,8 @@ def effect(scope: Scope, node: Simple) -> None:
         scope.flush()
         find(scope, FindReader(scope, node.words[1:]).read())
     elif only_prints(node):
-        return
+        if scope.printing and TABLE[name].kind != "shell":
+            scope.code.line(f"{scope.printing} += {as_bytes(scope, simple(scope, node, None))}")
     elif name == "tee":
         raise ShellError("tee without input is not understood")
     else:
@@ -407,7 +435,13 @@ def pipe(scope: Scope, node: Pipe) -> None:
     last = node.stages[-1]
     head = Pipe(node.stages[:-1])
     if isinstance(last, While):
-        while_read(scope, last, stream(scope, head))
+        given = stream(scope, head)
+        target = _output(last.redirects)
+        if target is not None:
+            plain = replace(last, redirects=tuple(r for r in last.redirects if r is not target))
+            write(scope, target, data(printed(scope, plain, given)))
+        else:
+            while_read(scope, last, given)
         return
     if not isinstance(last, Simple):
         raise ShellError("this pipeline is not understood")
@@ -419,6 +453,9 @@ def pipe(scope: Scope, node: Pipe) -> None:
             return
     if last.name == "tee":
         tee(scope, last, stream(scope, head))
+        return
+    if target is None and scope.printing:
+        scope.code.line(f"{scope.printing} += {as_bytes(scope, stream(scope, node))}")
         return
     if target is None:
         if any(isinstance(n, Simple) and _acts(n) for n in walk(head)):

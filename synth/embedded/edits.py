@@ -42,6 +42,11 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
     edit = _literal_edit(scope, scripts[0], parsed) if len(scripts) == 1 else None
     if edit is not None:
         in_place(scope, files, edit)
+    elif has_parameter and all(p.kind == "int" for w in scripts for p in scope.holes(w)):
+        rest = Parsed(tuple((n, v) for n, v in parsed.options if n not in ("-e", "-s")), ())
+        codes = ", ".join([quote("sed"), *option_codes(scope, rest), *(c for w in scripts for c in (quote("-e"), scope.text(w)))])
+        run = scope.code.helper("_run")
+        in_place(scope, files, lambda old: f"{run}([{codes}], {old})")
     elif has_parameter:
         in_place(scope, files, _line_edit(scope, scripts, parsed))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -9,13 +10,14 @@ from pathlib import Path
 
 from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, escaped, quote
-from synth.embedded.compiler import block, sequence, statement, temporaries
+from synth.embedded.compiler import acts_only, block, printed, sequence, statement, temporaries
 from synth.embedded.finding import UNFINISHED
 from synth.embedded.helpers import HELPERS, closure
 from synth.embedded.scope import Facts, Param, Scope
 from synth.embedded.streams import Data, as_bytes, stream
 from synth.embedded.tree import Seq, ShellError, Simple
 
+_MODULES = ("bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "lzma", "os", "re", "shutil", "subprocess", "tempfile")
 _IMPORTS = {
     "Path": "from pathlib import Path",
     "Iterator": "from collections.abc import Iterator",
@@ -29,7 +31,7 @@ def compile_program(program: Program, params: Sequence[Param], facts: Facts, wri
         ShellError: some command has no meaning in the table.
     """
     code = Code(taken={p.name for p in params} | {"p", "n", "changed", "output"})
-    scope = Scope(code, params, facts, temps=temporaries(program), substitute=_substitution)
+    scope = Scope(code, params, facts, temps=temporaries(program), substitute=_substitution, printed=printed, acts=acts_only)
     if writes:
         for step in program:
             sequence(scope, step)
@@ -45,6 +47,8 @@ def compile_program(program: Program, params: Sequence[Param], facts: Facts, wri
     for step in program[:-1]:
         statement(scope, step)
     got = stream(scope, program[-1])
+    if scope.changes:
+        raise ShellError("a task without effect whose commands change files is not understood")
     text = as_bytes(scope, got)
     if text.startswith("os.fsencode(") and not isinstance(got, Data):
         text = text.removeprefix("os.fsencode(")[:-1]
@@ -72,22 +76,16 @@ def _substitution(scope: Scope, body: Seq) -> str:
 def skill_source(name: str, summary: str, params: Sequence[Param], code: Code, returns: str) -> str:
     """The whole file."""
     helpers = closure(code.helpers)
-    modules = set(code.imports)
-    for h in helpers:
-        modules.update(HELPERS[h].imports)
     body = "\n".join(code.lines)
     if not {"_put", "_set"} & set(helpers):
         body = body.replace(f" and {UNFINISHED}", "").replace(f" if {UNFINISHED}", "")
     text = "".join("\n\n" + HELPERS[h].text.strip() + "\n" for h in helpers)
-    for module in ("os", "glob", "re", "io", "fnmatch", "hashlib", "shutil", "subprocess"):
-        if f"{module}." in body or f"{module}." in text:
-            modules.add(module)
-    if "Path(" in body or "Path" in text:
-        modules.add("Path")
-    plain = sorted(f"import {m}" for m in modules if m not in _IMPORTS)
-    froms = sorted(_IMPORTS[m] for m in modules if m in _IMPORTS)
+    used = {m for m in _MODULES if re.search(rf"(?<![\w.\"]){m}\.\w", body + text)}
+    plain = sorted(f"import {m}" for m in used)
+    froms = sorted(line for m, line in _IMPORTS.items() if re.search(rf"\b{m}\b[\[(\]:, )]", body + text))
     head = [f'"""{_doc(summary)}"""', "", "from __future__ import annotations", "", *plain, *froms]
     head += ["", "from skill_api import Query, skill_command" if params else "from skill_api import skill_command", ""]
+    head += ["", *code.constants, ""] if code.constants else []
     return formatted("\n".join(head) + text + "\n\n" + _function(name, summary, params, body, returns))
 
 

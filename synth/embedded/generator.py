@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sandbox.interface import Session, Snapshot
+from sandbox.interface import Session, Snapshot, effects
 from synth.embedded.align import clusters, matcher, read_values, same_form, template_of, transferred
 from synth.embedded.antiunify import Mismatch, Template, Value
+from synth.embedded.code import Code
 from synth.embedded.emit_python import compile_program, skill_source
+from synth.embedded.emit_shell import read_program, staged_program
 from synth.embedded.naming import skill_name, summary_of
 from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
@@ -54,17 +56,24 @@ class EmbeddedGenerator:
         if not works:
             self._why.append("none of the commands could be read as shell text")
             return
-        made = [c for case in cases(works) if (c := self._candidate(pattern, case, works, writes)) is not None]
+        known = list(cases(works))
+        made = [c for case in known if (c := self._candidate(pattern, case, works, writes)) is not None]
+        made += [c for case in known if (c := self._candidate(pattern, case, works, writes, fallback=True)) is not None]
         seen: set[str] = set()
-        for candidate in sorted(made, key=lambda c: (-len(c.bindings), c.cost)):
+        for candidate in sorted(made, key=lambda c: (-len(c.bindings), c.cost, len(c.source))):
             if candidate.source not in seen:
                 seen.add(candidate.source)
                 yield candidate
 
-    def _candidate(self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool) -> Candidate | None:
+    def _candidate(
+        self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool, fallback: bool = False
+    ) -> Candidate | None:
         params = case.params
         try:
-            code = compile_program(case.template.program, params, facts_of(case), writes)
+            if fallback:
+                code = shell_code(case, writes)
+            else:
+                code = compile_program(case.template.program, params, facts_of(case), writes)
         except ShellError as error:
             self._why.append(str(error))
             return None
@@ -76,7 +85,7 @@ class EmbeddedGenerator:
         bindings = {w.evidence.task_id: args_of(params, k) for k, w in enumerate(case.works)}
         bindings.update(bind_others(case, [w for w in works if w not in case.works]))
         notes = tuple(dict.fromkeys(d for w in case.works for d in w.dropped))
-        return Candidate(name, source, bindings, summary, self.name, notes, float(len(source)))
+        return Candidate(name, source, bindings, summary, self.name, notes, float(fallback))
 
     def rejected(self, candidate: Candidate, report: Report) -> None:
         self._rejected.append(report.why)
@@ -109,6 +118,14 @@ def cases(works: Sequence[Work]) -> Iterator[Case]:
         except Mismatch:
             continue
         yield Case(template, tuple(alike), tuple(make_params(template)))
+
+
+def shell_code(case: Case, writes: bool) -> Code:
+    """The fallback: the pipeline itself."""
+    if not writes:
+        return read_program(case.template.program, case.params)
+    changes = [x for w in case.works if w.evidence.base and w.evidence.post for x in effects(w.evidence.base, w.evidence.post)]
+    return staged_program(case.template.program, case.params, changes)
 
 
 def args_of(params: Sequence[Param], k: int) -> Args:

@@ -268,6 +268,31 @@ def _substituted(data: bytes, old: str, new: str, count: int) -> bytes:
     return b"".join(re.sub(old.encode(), new.encode(), text, count=count) + b"\\n" * ended for text, ended in lines)
 '''
 
+_SHELL = '''
+def _shell(values: list[str]) -> bytes:
+    """Return what the program prints, values handed over as positional parameters; raise where it fails."""
+    done = subprocess.run(["bash", "-c", PROGRAM, "skill", *values], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(os.fsdecode(done.stderr).strip() or f"exit status {done.returncode}")
+    return done.stdout
+'''
+
+_SHELL_IN = '''
+def _shell(values: list[str], folder: Path) -> None:
+    """Run the program in a folder, values handed over as positional parameters; raise where it fails."""
+    done = subprocess.run(
+        ["bash", "-c", PROGRAM, "skill", *values], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=folder
+    )
+    if done.returncode != 0:
+        raise RuntimeError(os.fsdecode(done.stderr).strip() or f"exit status {done.returncode}")
+'''
+
+_BELOW = '''
+def _below(root: Path) -> list[str]:
+    """Return all paths below root, relative to it, parents first."""
+    return sorted(str(Path(folder, name).relative_to(root)) for folder, dirs, files in os.walk(root) for name in dirs + files)
+'''
+
 _PUT_IMPORTS = ("hashlib", "os", "shutil", "Path")
 
 HELPERS: Mapping[str, Helper] = {
@@ -281,6 +306,9 @@ HELPERS: Mapping[str, Helper] = {
     "_set": Helper(_SET, ("hashlib", "os", "Path")),
     "_replaced": Helper(_REPLACED),
     "_substituted": Helper(_SUBSTITUTED, ("io", "re")),
+    "_shell": Helper(_SHELL, ("os", "subprocess")),
+    "_shell:in": Helper(_SHELL_IN, ("os", "subprocess", "Path")),
+    "_below": Helper(_BELOW, ("os", "Path")),
     "_append": Helper(_APPEND, ("Path",), ("_put",)),
     "_prepend": Helper(_PREPEND, ("Path",), ("_put",)),
     "_rename": Helper(_RENAME, ("os", "Path")),

@@ -18,8 +18,10 @@ def skill_name(category: str, summary: str) -> str:
     words = [w for w in name.split("_") if w]
     if not words or len(words) < 2:
         words = [w for w in re.findall(r"[a-z]+", summary.lower()) if w not in _STOP][:5] or ["learned", "skill"]
-    out = "_".join(words)[:60].strip("_")
-    return out if out[0].isalpha() else f"skill_{out}"
+    out = "_".join(dict.fromkeys(words))[:60].strip("_")
+    if "_" not in out:
+        out = f"{out}_task"
+    return out if out[0].isalpha() else f"do_{out}"
 
 
 def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]]) -> str:

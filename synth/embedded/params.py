@@ -152,6 +152,12 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return ("paths", "Paths, relative to the workspace")
     if at.before.endswith(".") and at.role in ("pattern", "glued", "script", "operand") and not at.after[:1].isalnum():
         return ("ext", "File name extension, without the dot")
+    if at.command in ("awk", "gawk") and at.before.endswith("$"):
+        return ("column", "Number of the column, from 1")
+    if at.command == "sed" and at.role == "script" and re.match(r"[dpq,]", at.after) and at.before in ("", "1,"):
+        return ("line_number", "Number of the line, from 1")
+    if at.command in ("sed", "grep") and at.role == "script" and at.before.endswith(("/", "^")) and at.after.startswith("/d"):
+        return ("text", "Text of the lines to delete")
     if at.command in ("sed", "rename", "perl", "prename") and at.role == "script":
         if at.command != "sed" and at.before.endswith("^"):
             return ("prefix", "Beginning of the name")
@@ -185,7 +191,8 @@ def make_params(template: Template) -> list[Param]:
     number: set[int] = set()
     for index, at in contexts(template.program):
         first.setdefault(index, at)
-        if at.role == "number" or (at.role == "format" and at.before.endswith(("%", "%0"))):
+        in_script = at.role == "script" and at.command in ("sed", "awk", "gawk")
+        if at.role == "number" or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
     chosen = _distinct(chosen)

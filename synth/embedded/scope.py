@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from synth.embedded.code import Code, Piece, joined, merge, quote
-from synth.embedded.tree import Glob, Hole, Lit, Many, Seq, ShellError, Var, Word
+from synth.embedded.tree import Command, Glob, Hole, Lit, Many, Seq, ShellError, Var, Word
 
 Kind = str
 """``str``, ``int``, ``list[str]`` or ``Path``."""
@@ -78,6 +78,12 @@ class Scope:
     made_dirs: set[Word] = field(default_factory=set)
     substitute: Callable[[Scope, Seq], str] | None = None
     """Compiles a command substitution to a str expression (set by the compiler)."""
+    printed: Callable[[Scope, Command, object], str] | None = None
+    """Compiles a loop for what it prints (set by the compiler)."""
+    acts: Callable[[Scope, Command], bool] | None = None
+    """Compiles a command that changes files and prints nothing; False for others (set by the compiler)."""
+    printing: str = ""
+    """The variable that gathers what a loop's body prints; "" outside of such loops."""
     changes: bool = False
     """The skill counts its changes."""
 

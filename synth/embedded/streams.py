@@ -11,7 +11,24 @@ from synth.embedded.finding import FindReader, Items, found_items, glob_items
 from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args, xargs_command
 from synth.embedded.regexes import pattern_code
 from synth.embedded.scope import Content, Scope, content
-from synth.embedded.tree import CURSOR, Command, Group, Hole, Lit, Many, Pipe, Redirect, Seq, ShellError, Simple, Sub, Var, Word
+from synth.embedded.tree import (
+    CURSOR,
+    Command,
+    For,
+    Group,
+    Hole,
+    Lit,
+    Many,
+    Pipe,
+    Redirect,
+    Seq,
+    ShellError,
+    Simple,
+    Sub,
+    Var,
+    While,
+    Word,
+)
 from synth.embedded.words import ansi_c
 
 
@@ -76,12 +93,16 @@ def stream(scope: Scope, node: Command, given: Stream | None = None) -> Stream:
         return current if current is not None else data()
     if isinstance(node, Group) and not node.redirects:
         return stream(scope, node.body, given)
+    if isinstance(node, For | While) and scope.printed is not None:
+        return data(scope.printed(scope, node, given))
     if isinstance(node, Seq):
         parts: list[Content] = []
         for item in node.items:
+            if scope.acts is not None and scope.acts(scope, item):
+                continue
             got = stream(scope, item, given)
             parts += got.pieces if isinstance(got, Data) else [Content(as_bytes(scope, got))]
-        return Data(tuple(parts)) if len(node.items) != 1 else stream_of(parts, got)
+        return Data(tuple(parts)) if len(node.items) != 1 or not parts else stream_of(parts, got)
     if isinstance(node, Simple):
         return simple(scope, node, given)
     raise ShellError(f"a {type(node).__name__.lower()} inside a pipeline is not understood")
@@ -103,7 +124,9 @@ def simple(scope: Scope, node: Simple, given: Stream | None) -> Stream:
         if out is not None:
             return out
     spec = TABLE.get(name)
-    if spec is None or spec.kind != "filter":
+    if spec is None or spec.kind == "show":
+        return run_plain(scope, name, spec, node.words[1:], given)
+    if spec.kind != "filter":
         raise ShellError(f"{name} is not understood")
     return run_filter(scope, name, spec, node.words[1:], given)
 
@@ -231,6 +254,31 @@ def run_filter(
     for f in files:
         pieces += read_all(scope, f)
     return data(run_code(scope, spec, argv, content(pieces)))
+
+
+_RUNS_CODE = ("-c", "-e", "--eval", "--command", "-E")
+
+
+def run_plain(scope: Scope, name: str, spec: Spec | None, words: Sequence[Word], given: Stream | None) -> Data:
+    """A command that only prints, run as a program with the words as they are."""
+    argv, before = [quote(name)], ""
+    for word in words:
+        holes = [p for p in word.parts if not isinstance(p, Lit)]
+        if holes and (before in _RUNS_CODE or len(word.parts) > 1) and spec is None and not word.has_glob:
+            raise ShellError(f"a parameter inside a {name} program would run as code")
+        for got in expand(scope, [word]):
+            if isinstance(got, Items):
+                argv.append(f"*({got.show('p')} for p in {got.code})" if got.shown != "str({p})" else f"*map(str, {got.code})")
+            else:
+                argv.append(scope.text(got))
+        before = word.literal or ""
+    scope.flush()
+    folder = ""
+    if scope.cwd is not None:
+        scope.code.helper("_run:in")
+        folder = f", folder={scope.text(scope.cwd)}"
+    source = f", {as_bytes(scope, given)}" if given is not None else ""
+    return data(f"{scope.code.helper('_run')}([{', '.join(argv)}]{source}{folder})")
 
 
 def read_all(scope: Scope, operand: Word | Items) -> list[Content]:
@@ -443,7 +491,7 @@ def _head(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream |
 def _ls(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
     parsed = parse_args(TABLE["ls"], words)
     if parsed.names - {"-1"} or len(parsed.operands) > 1:
-        raise ShellError("ls with these options is not understood")
+        return None
     if parsed.operands and parsed.operands[0].has_glob:
         return glob_items(scope, parsed.operands[0])
     where = scope.path(parsed.operands[0]) if parsed.operands else "Path()"
