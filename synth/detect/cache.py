@@ -239,7 +239,8 @@ def _keys(features: Features) -> tuple[str | None, str]:
 
 
 def _features(text: str) -> Features:
-    return Features(*(tuple(value) if isinstance(value, list) else value for value in json.loads(text)))
+    values: list[Any] = [tuple(value) if isinstance(value, list) else value for value in json.loads(text)]
+    return Features(*values)
 
 
 def _light(path: Path) -> ExecutionTrace:

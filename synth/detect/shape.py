@@ -43,7 +43,8 @@ _TOOLS = """
 _SUBCOMMANDS = frozenset(_TOOLS.split())
 """Tools whose first operand says what they do."""
 _WRAPPERS = frozenset({"sudo", "env", "time", "nice", "nohup", "command", "exec", "xargs", "timeout", "stdbuf", "doas"})
-_PROGRAMMED = CODE | REGEX | SETS
+_INTERPRETERS = frozenset({"python", "python3", "perl", "ruby", "node", "bash", "sh", "zsh", "dash"})
+_PROGRAMMED = CODE | REGEX | SETS | _INTERPRETERS
 _FIND_TESTS = frozenset(
     {"-name", "-iname", "-type", "-path", "-ipath", "-maxdepth", "-mindepth", "-size", "-mtime", "-newer", "-perm"}
 )
@@ -157,13 +158,18 @@ class _Reader:
     nested: bool
     sub_due: bool
     keep_next: bool = False
+    last: str = ""
+    """The word before."""
 
 
 def _arguments(name: str, arguments: list[Node], walk: _Walk) -> list[str]:
     if name not in OBSERVERS and name not in _WRAPPERS and name not in ("cd", "pushd", "popd"):
         walk.writes = walk.writes or not (name == "git" and _git_reads(arguments))
     state = _Reader(name, name, name in _PROGRAMMED, name in _WRAPPERS, name in _SUBCOMMANDS)
-    out = [_argument(argument, state, walk) for argument in arguments]
+    out = []
+    for argument in arguments:
+        out.append(_argument(argument, state, walk))
+        state.last = _unquoted(argument)
     return _sorted_tests(out) if name == "find" else out
 
 
@@ -189,6 +195,9 @@ def _argument(argument: Node, state: _Reader, walk: _Walk) -> str:
     if state.sub_due:
         state.sub_due = False
         return text
+    if state.program_due and state.name in _INTERPRETERS and state.last not in ("-c", "-e", "-n", "-ne", "-pe", "-lane"):
+        state.program_due = False
+        return text  # a script's name says what is done
     if state.program_due and argument.type in ("string", "raw_string", "word", "ansi_c_string", "concatenation"):
         return _program(text, state, walk)
     return _word(argument, walk, state.name)

@@ -16,7 +16,11 @@ from synth.detect.features import Features
 MIN_TEMPLATE_WORDS = 3
 """Shorter templates ("scaffold") say too little to be a key."""
 NEAR_WORDS = 0.5
-"""Jaccard similarity of templates from which near groups (same commands, other flags) are one."""
+"""Jaccard similarity of templates from which groups of the same commands are one, if one template holds the other."""
+CLOSE_WORDS = 0.8
+"""… if neither holds the other."""
+SHARED_WORDS = 0.3
+"""… of groups that share half of their steps."""
 _NEAR_COMPARED = 50
 
 
@@ -90,22 +94,44 @@ def _join_done(union: _Union, traces: Sequence[Features], good: list[int], enoug
 
 
 def _join_near(union: _Union, traces: Sequence[Features], good: list[int], enough: int) -> None:
-    """Joins what is left over where the same commands ran, with the same kinds of effect, for a similar request."""
+    """Joins what is left over: a small group to the group nearest to it that ran the same commands or shares a step with it."""
+    groups = union.groups(good)
     buckets: dict[Hashable, list[list[int]]] = defaultdict(list)
-    for members in union.groups(good):
+    for members in sorted(groups, key=len, reverse=True):
+        for key in _near_keys(traces[members[0]]):
+            if len(buckets[key]) < _NEAR_COMPARED:
+                buckets[key].append(members)
+    for members in groups:
         head = traces[members[0]]
-        buckets[(head.names, head.writes, head.effects)].append(members)
-    for found in buckets.values():
-        reference = sorted(found, key=len, reverse=True)[:_NEAR_COMPARED]
-        for members in found:
-            near = [
-                (similarity(traces[members[0]].template, traces[other[0]].template), -other[0])
-                for other in reference
-                if other is not members and min(len(members), len(other)) < enough
-            ]
-            best, at = max(near, default=(0.0, 0))
-            if best >= NEAR_WORDS:
-                union.join(members[0], -at)
+        near = [
+            (nearness(head, traces[other[0]]), -other[0])
+            for key in _near_keys(head)
+            for other in buckets[key]
+            if other is not members and min(len(members), len(other)) < enough
+        ]
+        best, at = max(near, default=(0.0, 0))
+        if best > 0:
+            union.join(members[0], -at)
+
+
+def _near_keys(t: Features) -> set[Hashable]:
+    return {(t.names, t.writes), *((skeleton, t.writes) for skeleton in t.core)}
+
+
+def nearness(a: Features, b: Features) -> float:
+    """How surely two traces are one task though neither said nor did quite the same; 0 = not.
+
+    With half of the steps in common, some words in common are enough. With merely the same commands, one description must say all
+    that the other says: "remove the prefix" and "remove the suffix" differ in one word.
+    """
+    if a.effects and b.effects and a.effects != b.effects:
+        return 0.0
+    words = similarity(a.template, b.template)
+    if 2 * similarity(a.core, b.core) >= 1 and words >= SHARED_WORDS:
+        return 1 + words
+    left, right = set(a.template), set(b.template)
+    covered = bool(left and right) and (left <= right or right <= left)
+    return words if a.names == b.names and words >= NEAR_WORDS and (covered or words >= CLOSE_WORDS) else 0.0
 
 
 def _attach_failures(union: _Union, traces: Sequence[Features], good: list[int]) -> None:

@@ -82,6 +82,16 @@ def test_tasks_that_share_a_signature_are_split() -> None:
     assert patterns[0].task_category != patterns[1].task_category
 
 
+def test_one_different_word_is_another_task() -> None:
+    """Same command, nearly the same request: prefix and suffix stay apart; an extra step does not."""
+    prefix = [trace(n, f"remove the prefix from all {x} names", f"rename 's/^{x}//' *") for n, x in enumerate(["aa", "bb"])]
+    suffix = [trace(5 + n, f"remove the suffix from all {x} names", f"rename 's/{x}$//' *") for n, x in enumerate(["aa", "bb"])]
+    assert detect(prefix + suffix) == []
+    moves = [trace(n, f"collect the {x} files in {x}s", f"mkdir -p {x}s", f"mv *.{x} {x}s") for n, x in enumerate(["png", "gif"])]
+    late = trace(7, "collect the pdf files in docs", "mv *.pdf docs")
+    assert [len(p.traces) for p in detect([*moves, late])] == [3]
+
+
 def test_failures_are_kept_and_lower_the_rate() -> None:
     """A failed attempt is negative evidence, not a vote."""
     (pattern,) = detect([*RENAMES, rename(3, "log", "old", success=False)])

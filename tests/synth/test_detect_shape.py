@@ -46,6 +46,8 @@ def test_literals_do_not_matter(one: str, other: str) -> None:
         ("git add x", "git rm x"),
         ("tar czf a b", "tar xzf a b"),
         ("a > f", "a >> f"),
+        ("python3 build.py x", "python3 clean.py x"),
+        ("bash deploy.sh", "bash test.sh"),
         ("find . -exec rm {} +", "find . -exec cat {} +"),
     ],
 )
