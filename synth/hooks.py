@@ -86,7 +86,7 @@ def run_hooks(hooks: Iterable[Hook], kind: str, entry: RegistryEntry) -> list[st
     for hook in hooks:
         try:
             hook(kind, entry)
-        except (OSError, ValueError, RuntimeError, subprocess.SubprocessError) as e:
+        except (OSError, ValueError, RuntimeError, LookupError, TypeError, AttributeError, subprocess.SubprocessError) as e:
             failures.append(f"reindex hook failed: {e}")
     for failure in failures:
         warnings.warn(failure, HookFailed, stacklevel=2)

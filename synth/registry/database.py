@@ -96,14 +96,25 @@ class Database:
         try:
             return self._connect(exclusive=False)
         except sqlite3.OperationalError:
-            # A full disk has no room for the shared WAL index; in exclusive mode SQLite keeps it in memory.
-            return self._connect(exclusive=True)
+            return self._open_in_need()
         except sqlite3.DatabaseError as e:
             raise RegistryUnusable(f"the registry's database is damaged ({e})", "Restore it from a backup", self.path) from e
 
-    def _connect(self, *, exclusive: bool) -> sqlite3.Connection:
+    def _open_in_need(self) -> sqlite3.Connection:
+        """Opens where the ordinary way fails: on a full disk (no room for the shared WAL index) or a read-only one."""
         try:
-            connection = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+            return self._connect(exclusive=True)
+        except RegistryUnusable:
+            log = self.path.with_name(f"{FILE}-wal")
+            if not self.path.is_file() or (log.exists() and log.stat().st_size):
+                raise  # there are commits that only a writer could read
+            return self._connect(exclusive=True, uri=f"{self.path.as_uri()}?mode=ro&immutable=1")
+
+    def _connect(self, *, exclusive: bool, uri: str | None = None) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(
+                uri or self.path, uri=uri is not None, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+            )
         except sqlite3.OperationalError as e:
             raise self._unusable(e) from e
         try:

@@ -49,13 +49,13 @@ class Versions:
         """Cleans up after a killed writer, unless one is at work now. What a full disk prevents is left for the next time."""
         if not any((self.root / STAGING).iterdir()) and not self._database.read("SELECT 1 FROM pending_link LIMIT 1"):
             return
-        with (self.root / "lock").open("a") as f:
-            try:
+        try:
+            with (self.root / "lock").open("a") as f:
                 fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._clean()
-            except OSError:
-                # Busy, or no space to tidy up in: nothing of it is visible, and reading must work.
-                return
+        except OSError:
+            # Busy, or no space or no right to tidy up: nothing of it is visible, and reading must work.
+            return
 
     def _clean(self) -> None:
         for left in sorted((self.root / STAGING).iterdir()):

@@ -29,6 +29,7 @@ def write_for_ever(root: Path, start: int, acknowledge: int) -> None:
     """Registers, supersedes, archives and restores without end; each finished registration is said on the pipe."""
     registry = Registry(root)
     number = start
+    os.write(acknowledge, b"ready -\n")
     while True:
         chosen = numbered(number)
         entry = registry.register(chosen, factories.report(chosen))
@@ -48,6 +49,8 @@ def kill(root: Path, times: int, seed: int) -> dict[str, object]:
     chance = random.Random(seed)
     promised: dict[str, str] = {}
     problems: list[str] = []
+    cleaned = 0
+    a_while = cycle_s(root)
     for turn in range(times):
         read_end, write_end = os.pipe()
         child = os.fork()
@@ -55,15 +58,28 @@ def kill(root: Path, times: int, seed: int) -> dict[str, object]:
             os.close(read_end)
             write_for_ever(root, turn * 1000, write_end)
         os.close(write_end)
-        time.sleep(chance.uniform(0.0, 0.06))
+        said = os.read(read_end, 8)
+        time.sleep(chance.uniform(0.0, a_while))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        with os.fdopen(read_end) as f:
-            lines = [line.split() for line in f if line.endswith("\n")]
+        with os.fdopen(read_end, "rb") as f:
+            said += f.read()
+        lines = [line.split() for line in said.decode().splitlines(keepends=True)[1:] if line.endswith("\n")]
+        cleaned += any((root / "staging").iterdir())
         problems += [" ".join(words) for words in lines if words[0] == "wrong"]
         promised.update((words[0], words[1]) for words in lines if words[0] != "wrong")
         problems += look(root, promised, turn)
-    return {"promised": len(promised), "problems": problems[:5]}
+    return {"promised": len(promised), "problems": problems[:5], "cleaned": cleaned}
+
+
+def cycle_s(root: Path) -> float:
+    """How long a writer needs for one round on this machine, now."""
+    began = time.monotonic()
+    with Registry(root) as registry:
+        for number in range(3):
+            chosen = numbered(90_000 + number)
+            registry.register(chosen, factories.report(chosen))
+    return (time.monotonic() - began) / 3 * 4
 
 
 def look(root: Path, promised: dict[str, str], turn: int) -> list[str]:
@@ -150,6 +166,7 @@ def full(root: Path, how: str) -> dict[str, object]:
         after.register(chosen, factories.report(chosen))
         final = {e.name for e in after.list()}
         unnamed = after.versions.unnamed()
+    read_only = look_only(root, home) if how == "tmpfs" else len(final)
     return {
         "done": len(done),
         "refused": refused,
@@ -160,7 +177,21 @@ def full(root: Path, how: str) -> dict[str, object]:
         "routed": routed,
         "final": len(final),
         "unnamed": unnamed,
+        "read_only": read_only,
     }
+
+
+def look_only(root: Path, home: Path) -> int:
+    """How many skills are shown once nothing at all can be written, not even the files that SQLite shares."""
+    subprocess.run(["mount", "-o", "remount,ro", str(root)], check=True)
+    with Registry(home) as registry:
+        shown = len(registry.list())
+        assert RouteIndex(registry).route("rename files")
+        try:
+            registry.archive(registry.list()[0].name)
+        except OSError:
+            return shown
+    return 0
 
 
 def fill(path: Path) -> None:

@@ -203,7 +203,7 @@ NAMES = st.text(st.characters(blacklist_characters="/\0", blacklist_categories=(
 
 @given(st.dictionaries(NAMES, st.binary(max_size=20), max_size=5))
 def test_dir_hash_is_that_of_the_shell_pipeline(tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]) -> None:
-    """coreutils agree, also on names with spaces, backslashes and newlines (but ``-``, which they take for standard input)."""
+    """coreutils agree, also on names with spaces, backslashes and newlines (``-`` is their standard input)."""
     root = tmp_path_factory.mktemp("hash")
     for name, content in files.items():
         if name not in (".", "..", "-") and len(name.encode()) < 250:
@@ -253,7 +253,8 @@ def test_signed_reports_have_a_good_attestation_beside_them(tmp_path: Path, dire
     key.write_bytes(_public_pem(KEY.public_key()))
     told = report(draft())
     assert signed_reports([told], {told.path: directory}, key) == set()
-    assert write_attestation(directory, envelope) == attestation_path(directory) == tmp_path / "batch_rename.attestation.intoto.jsonl"
+    assert write_attestation(directory, envelope) == attestation_path(directory)
+    assert attestation_path(directory) == tmp_path / "batch_rename.attestation.intoto.jsonl"
     (tmp_path / "link").symlink_to("batch_rename")
     signed = {(told.path, told.sha256)}
     assert signed_reports([told], {told.path: tmp_path / "link"}, key) == signed

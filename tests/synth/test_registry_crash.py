@@ -28,7 +28,8 @@ def test_a_killed_writer_leaves_nothing_half_done(tmp_path: Path) -> None:
     """100 kills at random moments; after each one everything promised is there, whole, and nothing else is."""
     found = run("kill", tmp_path / "r", "100")
     assert found["problems"] == []
-    assert found["promised"] > 20
+    assert found["promised"] > 10
+    assert found["cleaned"] > 5, "the kills missed the moments that matter"
 
 
 def test_two_processes_register_at_once(tmp_path: Path) -> None:
@@ -43,10 +44,11 @@ def check_full(found: dict[str, Any]) -> None:
     assert found["shown_while_full"] == found["done"]
     assert (found["lost"], found["extra"], found["intact"], found["routed"]) == ([], [], True, True)
     assert (found["final"], found["unnamed"]) == (found["done"] + 1, [])
+    assert found["read_only"] == found["final"]
 
 
 def test_a_full_disk_refuses_new_skills_and_keeps_the_old_ones(tmp_path: Path) -> None:
-    """A small file system filled to the last byte: reading and routing go on, and so does writing once there is room."""
+    """A small file system filled to the last byte: reading goes on, also read-only, and writing once there is room."""
     check_full(run("full", tmp_path, "tmpfs", "unshare", "-rm"))
 
 
