@@ -31,20 +31,28 @@ def distinct(evidence: Sequence[Evidence]) -> int:
     return len({case_key(e) for e in evidence})
 
 
-def split(evidence: Sequence[Evidence], hold_out: int, seed: int = 0, never: frozenset[str] = frozenset()) -> Split:
+def in_order(evidence: Sequence[Evidence], seed: int = 0) -> list[tuple[Evidence, ...]]:
+    """The cases, each with its copies, in an order that only the seed and their content decide."""
+    keys = sorted({case_key(e) for e in evidence}, key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).digest())
+    return [tuple(e for e in evidence if case_key(e) == key) for key in keys]
+
+
+def enough_left(evidence: Sequence[Evidence], rest: Sequence[Evidence]) -> bool:
+    """Whether there are enough cases to hold any out, and enough left to learn from."""
+    return distinct(evidence) >= LEAST_FOR_HOLD_OUT and distinct(rest) >= LEAST_SEEN
+
+
+def split(evidence: Sequence[Evidence], hold_out: int, seed: int = 0) -> Split:
     """Holds out up to ``hold_out`` cases, with all copies of each; none where fewer than four distinct cases are there.
 
     Args:
         evidence: All traces of the pattern.
         hold_out: How many cases to keep from the generator.
         seed: Chooses which.
-        never: task_ids that must stay seen (they were shown before).
     """
-    if hold_out <= 0 or distinct(evidence) < LEAST_FOR_HOLD_OUT:
-        return Split(tuple(evidence), ())
-    pinned = {case_key(e) for e in evidence if e.task_id in never}
-    free = sorted({case_key(e) for e in evidence} - pinned, key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).digest())
-    room = distinct(evidence) - LEAST_SEEN
-    chosen = frozenset(free[: min(hold_out, room)])
-    held = tuple(e for e in evidence if case_key(e) in chosen)
-    return Split(tuple(e for e in evidence if case_key(e) not in chosen), held)
+    held: tuple[Evidence, ...] = ()
+    for part in in_order(evidence, seed)[: max(0, hold_out)]:
+        if not enough_left(evidence, [e for e in evidence if e not in (*held, *part)]):
+            break
+        held = (*held, *part)
+    return Split(tuple(e for e in evidence if e not in held), held)

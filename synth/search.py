@@ -1,7 +1,8 @@
 """From one pattern to its best verified candidate, or to the reason why there is none. Registers nothing.
 
-Traces are usable or not before anything is generated; some are then kept from the generator (hold-out), or each in turn
-(leave-one-out); candidates are judged in the generator's order, and the first that passes on all traces wins.
+Traces are usable or not before anything is generated. Candidates are judged in the generator's order, and the first that passes
+on all usable traces wins. Some traces must judge it unseen: either they are kept from the generator from the start (a model), or
+the generator is asked again without them and has to make the very same code (the embedded one).
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 
-from synth.holdout import Split, case_key, distinct, split
+from synth.holdout import Split, case_key, distinct, enough_left, in_order, split
 from synth.interface import Candidate, Generator, Template, TracePattern
 from synth.judge import Judge
 from verifiers.interface import Args, Evidence, Report, Verdict
+
+MOST_REFITS = 2
+"""Other skills that are tried where leaving a trace out does not lead to the same code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,39 +79,99 @@ class Search:
     """task_ids shown -> the candidates that they alone lead to."""
 
     def run(self) -> Found | NotFound:
-        """Searches. At most one more split is tried when a candidate holds on the shown traces and not on the held-out ones."""
+        """Searches until a candidate passes on all usable traces."""
         unusable = self.judge.unusable(self.evidence)
         usable = [e for e in self.evidence if e.task_id not in unusable]
         notes = tuple(f"trace {task_id} is not used: {why}" for task_id, why in sorted(unusable.items()))
         if distinct(usable) < self.settings.min_usable:
             return NotFound(_too_few(usable, unusable, self.settings.min_usable), notes=notes, refused_evidence=True)
-        first = self._attempt(usable, split(usable, self.settings.hold_out, self.settings.seed))
-        if isinstance(first, NotFound) and first.held_out and self._overfitted(first):
-            shown = frozenset(first.held_out)
-            self.say("a candidate did not hold on the held-out trace: trying with that trace shown and another held out")
-            again = self._attempt(usable, split(usable, self.settings.hold_out, self.settings.seed, shown), failures=1)
-            first = replace(again, tried=first.tried + again.tried)
-        return replace(first, notes=(*notes, *first.notes))
+        found = self._refitting(usable) if self.settings.refits else self._held_apart(usable)
+        return replace(found, notes=(*notes, *found.notes))
 
-    def _overfitted(self, ended: NotFound) -> bool:
-        """Whether something other than the held-out traces' absence from the template can be learned by showing them."""
-        return ended.tried > 0 and self.settings.refits
+    # -------------------------------------------------------- a generator that is asked once
 
-    def _attempt(self, usable: Sequence[Evidence], parts: Split, failures: int = 0) -> Found | NotFound:
+    def _held_apart(self, usable: Sequence[Evidence]) -> Found | NotFound:
+        """Some cases are kept from the generator from the start."""
+        parts = split(usable, self.settings.hold_out, self.settings.seed)
         held = tuple(e.task_id for e in parts.held_out)
         best: Report | None = None
         tried = 0
         for candidate in self._candidates(parts.seen):
             tried += 1
             self.say(f"judging candidate {tried} ({candidate.name})")
-            judged = self._judge(candidate, parts, failures)
-            if judged.report.verdict is Verdict.PASS:
-                return Found(candidate, judged.report, judged.bindings, held, judged.refits.held, tried, judged.refits.notes)
-            self.generator.rejected(candidate, without(judged.report, frozenset(held)))
-            best = judged.report if best is None else _further(best, judged.report)
+            report, bindings = self._judge(candidate, parts)
+            if report.verdict is Verdict.PASS:
+                return Found(candidate, report, bindings, held, (), tried)
+            self.generator.rejected(candidate, without(report, frozenset(held)))
+            best = report if best is None else _further(best, report)
         if best is None:
             return NotFound(self.generator.why_none(), held_out=held)
         return NotFound(_refusal(best, frozenset(held)), best, held, tried)
+
+    def _judge(self, candidate: Candidate, parts: Split) -> tuple[Report, Mapping[str, Args]]:
+        if self.settings.sealed and parts.held_out:
+            report = self.judge.verify(candidate, parts.seen, candidate.bindings, frozenset(), 0)
+            if report.verdict is not Verdict.PASS:
+                return report, candidate.bindings
+        bindings = {**candidate.bindings, **self.judge.bind(candidate, parts.seen, parts.held_out)}
+        unseen = frozenset(e.task_id for e in parts.held_out)
+        return self.judge.verify(candidate, [*parts.seen, *parts.held_out], bindings, unseen, 0), bindings
+
+    # -------------------------------------------------------- a generator that is asked again and again
+
+    def _refitting(self, usable: Sequence[Evidence]) -> Found | NotFound:
+        """Candidates from all traces; each is then made again without some of them, and what comes out again was made unseen."""
+        best: Report | None = None
+        why = ""
+        tried = 0
+        for candidate in self._made(usable):
+            tried += 1
+            self.say(f"judging candidate {tried} ({candidate.name})")
+            bindings = self._bound(candidate, usable)
+            held = self._held_out(candidate, usable)
+            hidden = frozenset(e.task_id for e in held)
+            refits = self._leave_one_out(candidate, [e for e in usable if e.task_id not in hidden], usable)
+            if refits.wrong and not refits.held and not held:
+                why = "skills made without one of the traces are all wrong on it: the traces do not show one task"
+                continue
+            made = self._made_without(candidate, usable, held)
+            report = self.judge.verify(made, usable, bindings, hidden | set(refits.held), refits.wrong)
+            self._reports[code_of(candidate.source)] = report
+            if report.verdict is Verdict.PASS:
+                return Found(made, report, bindings, tuple(sorted(hidden)), refits.held, tried, refits.notes)
+            self.generator.rejected(candidate, report)
+            best = report if best is None else _further(best, report)
+        if best is None:
+            return NotFound(why or self.generator.why_none(), tried=tried)
+        return NotFound(best.why, best, tried=tried)
+
+    def _bound(self, candidate: Candidate, usable: Sequence[Evidence]) -> Mapping[str, Args]:
+        """The candidate's bindings, with inferred ones for traces that it has none for."""
+        known = [e for e in usable if e.task_id in candidate.bindings]
+        new = [e for e in usable if e.task_id not in candidate.bindings]
+        return {**candidate.bindings, **self.judge.bind(candidate, known, new)} if new else candidate.bindings
+
+    def _held_out(self, candidate: Candidate, usable: Sequence[Evidence]) -> tuple[Evidence, ...]:
+        """Cases without which, all together, the very same code is made: they judge it unseen. None for fewer than four cases."""
+        held: tuple[Evidence, ...] = ()
+        for part in in_order(usable, self.settings.seed):
+            more = (*held, *part)
+            rest = [e for e in usable if e not in more]
+            if distinct(more) > self.settings.hold_out or not enough_left(usable, rest):
+                break
+            if self._same_code(candidate, rest) is not None:
+                held = more
+        return held
+
+    def _made_without(self, candidate: Candidate, usable: Sequence[Evidence], held: Sequence[Evidence]) -> Candidate:
+        """The candidate as it is made without the held-out traces: not a word in it comes from them."""
+        rest = [e for e in usable if e not in held]
+        made = self._same_code(candidate, rest) if held else None
+        return replace(candidate, source=made.source, description=made.description) if made is not None else candidate
+
+    def _same_code(self, candidate: Candidate, evidence: Sequence[Evidence]) -> Candidate | None:
+        code = code_of(candidate.source)
+        return next((c for c in self._made(evidence) if code_of(c.source) == code), None)
 
     def _candidates(self, seen: Sequence[Evidence]) -> Iterator[Candidate]:
         ids = {e.task_id for e in seen}
@@ -115,31 +179,6 @@ class Search:
         commands = tuple(dict.fromkeys(c for t in traces for c in t.commands))
         shown = replace(self.pattern, traces=traces, frequency=len(traces), command_sequence=commands)
         return islice(self.generator.generate(shown, seen, self.settings.template), self.settings.max_candidates)
-
-    def _judge(self, candidate: Candidate, parts: Split, failures: int) -> _Judged:
-        if self.settings.sealed and parts.held_out:
-            report = self.judge.verify(candidate, parts.seen, candidate.bindings, frozenset(), 0)
-            if report.verdict is not Verdict.PASS:
-                return _Judged(report, candidate.bindings)
-        bindings = {**candidate.bindings, **self._bind(candidate, parts.seen, parts.held_out)}
-        refits = self._leave_one_out(candidate, parts.seen) if self.settings.refits else _Refits()
-        unseen = frozenset(e.task_id for e in parts.held_out) | set(refits.held)
-        report = self.judge.verify(candidate, [*parts.seen, *parts.held_out], bindings, unseen, failures + refits.wrong)
-        self._reports[code_of(candidate.source)] = report
-        return _Judged(report, bindings, refits)
-
-    def _bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:
-        """Arguments for traces that the candidate was made without.
-
-        The generator may tell them by making the very same code from all traces; else they are inferred.
-        """
-        known: dict[str, Args] = {}
-        if self.settings.refits and new:
-            # The same code first; else one with the same parameters, whose values for these traces then have to prove themselves.
-            ranked = sorted(self._made((*seen, *new)), key=lambda c: code_of(c.source) != code_of(candidate.source))
-            for told in (c for c in ranked if _names(c) == _names(candidate)):
-                known = {e.task_id: told.bindings[e.task_id] for e in new if e.task_id in told.bindings} | known
-        return {**self.judge.bind(candidate, seen, [e for e in new if e.task_id not in known]), **known}
 
     # -------------------------------------------------------- leave-one-out
 
@@ -150,13 +189,13 @@ class Search:
             self._without[key] = tuple(self._candidates(evidence)) if evidence else ()
         return self._without[key]
 
-    def _leave_one_out(self, winner: Candidate, seen: Sequence[Evidence]) -> _Refits:
-        """Makes the skill again without each trace, and says on which of them it then holds."""
+    def _leave_one_out(self, winner: Candidate, shown: Sequence[Evidence], usable: Sequence[Evidence]) -> _Refits:
+        """Makes the skill again without each shown trace, and says on which of them it then holds."""
         held: list[str] = []
         notes: list[str] = []
         wrong = 0
-        for out in seen:
-            rest = [e for e in seen if case_key(e) != case_key(out)]
+        for out in shown:
+            rest = [e for e in usable if case_key(e) != case_key(out)]
             verdict = self._refit(winner, rest, out)
             if verdict is None:
                 notes.append(f"not refittable without trace {out.task_id}: the others do not vary enough")
@@ -169,15 +208,13 @@ class Search:
 
     def _refit(self, winner: Candidate, rest: Sequence[Evidence], out: Evidence) -> bool | None:
         """Whether what the rest leads to holds on the trace left out; None where it leads to nothing that is as general."""
-        for candidate in self._made(rest):
-            if code_of(candidate.source) == code_of(winner.source):
-                return True
-            if code_of(candidate.source) in self._reports or parameters(candidate) < parameters(winner):
-                continue
-            if not self.judge.holds(candidate, rest, candidate.bindings):
-                continue
-            bindings = self._bind(candidate, rest, [out])
-            return out.task_id in bindings and self.judge.holds(candidate, [out], bindings)
+        if self._same_code(winner, rest) is not None:
+            return True
+        others = [c for c in self._made(rest) if parameters(c) >= parameters(winner) and code_of(c.source) not in self._reports]
+        for candidate in others[:MOST_REFITS]:
+            if self.judge.holds(candidate, rest, candidate.bindings):
+                bindings = self.judge.bind(candidate, rest, [out])
+                return out.task_id in bindings and self.judge.holds(candidate, [out], bindings)
         return None
 
 
@@ -189,13 +226,6 @@ class _Refits:
     """Traces on which the skill made without them holds."""
     wrong: int = 0
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    report: Report
-    bindings: Mapping[str, Args]
-    refits: _Refits = _Refits()
 
 
 @lru_cache(maxsize=512)
@@ -212,10 +242,6 @@ def code_of(source: str) -> str:
         elif isinstance(node, ast.Call):
             node.keywords = [k for k in node.keywords if k.arg != "description"]
     return ast.dump(tree)
-
-
-def _names(candidate: Candidate) -> frozenset[str]:
-    return frozenset(name for args in candidate.bindings.values() for name in args)
 
 
 def parameters(candidate: Candidate) -> int:

@@ -49,11 +49,3 @@ def test_split_does_not_depend_on_order(evidence: list[Evidence], seed: int) -> 
     """The same traces in another order give the same hold-out."""
     turned = list(reversed(evidence))
     assert {e.task_id for e in split(evidence, 2, seed).held_out} == {e.task_id for e in split(turned, 2, seed).held_out}
-
-
-def test_what_was_shown_is_not_held_out_again() -> None:
-    """A second split takes another case."""
-    evidence = [case(n) for n in range(6)]
-    first = split(evidence, 1)
-    shown = frozenset(e.task_id for e in first.held_out)
-    assert not shown & {e.task_id for e in split(evidence, 1, never=shown).held_out}

@@ -143,14 +143,14 @@ def test_wrong_refit_counts_as_a_failure() -> None:
             self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill"
         ) -> Iterator[Candidate]:
             ids = {e.task_id for e in evidence}
-            body = "good" if ids == {"t0", "t1", "t2"} else f"only:{','.join(sorted(ids))}"
+            body = "good" if ids >= {"t1", "t2"} else f"only:{','.join(sorted(ids))}"
             yield candidate(body, evidence)
 
     judge = Judge()
     found = search(3, Changing(()), judge)
     assert isinstance(found, Found)
-    assert found.refitted == ()
-    assert judge.calls[-1][2] == 3
+    assert found.refitted == ("t0",)
+    assert judge.calls[-1][2] == 2
     assert any("was wrong on it" in note for note in found.notes)
 
 
@@ -172,7 +172,7 @@ def test_not_refittable_is_said_and_not_a_failure() -> None:
 
 
 def test_feedback_never_tells_of_the_held_out_trace() -> None:
-    """What the generator hears of a refused candidate does not name the trace that was kept from it."""
+    """What a model hears of a refused candidate does not name the trace that was kept from it."""
 
     class Overfitted(Scripted):
         def generate(
@@ -182,35 +182,63 @@ def test_feedback_never_tells_of_the_held_out_trace() -> None:
             yield candidate(f"only:{','.join(sorted(e.task_id for e in evidence))}", evidence)
 
     generator = Overfitted(())
-    found = search(5, generator, Judge())
+    found = search(5, generator, Judge(), refits=False)
     assert isinstance(found, NotFound)
     assert "left-out trace" in found.why
-    everything = frozenset(f"t{n}" for n in range(5))
-    firsts = [shown for shown in generator.shown if len(shown) == 4][: len(generator.told)]
-    for shown, told in zip(firsts, generator.told, strict=True):
-        for hidden in everything - shown:
-            assert hidden not in repr(told.checks)
+    (hidden,) = found.held_out
+    assert hidden not in generator.shown[0]
+    assert hidden not in repr(generator.told[0].checks)
 
 
-def test_a_second_split_is_tried_and_paid_for() -> None:
-    """A skill that only the held-out trace could teach is found at the second try, with one failure in its score."""
+def test_hold_out_is_a_case_that_the_code_does_not_need() -> None:
+    """A trace that alone shows a value cannot be held out; another is, and the skill is found."""
 
     class Learning(Scripted):
         def generate(
             self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill"
         ) -> Iterator[Candidate]:
             ids = sorted(e.task_id for e in evidence)
-            yield candidate("good" if hidden in ids else f"only:{','.join(ids)}", evidence)
+            made = candidate("good" if "t2" in ids else f"only:{','.join(ids)}", evidence)
+            yield made if "t2" in ids else replace(made, bindings={i: {} for i in ids})
 
-    pattern = traces(5)
-    from synth.holdout import split
-
-    hidden = split([to_evidence(t) for t in pattern.traces], 1).held_out[0].task_id
     judge = Judge()
     found = search(5, Learning(()), judge)
     assert isinstance(found, Found)
-    assert hidden not in found.held_out
-    assert judge.calls[-1][2] >= 1
+    assert len(found.held_out) == 1
+    assert "t2" not in found.held_out
+    assert "t2" not in found.refitted
+    assert judge.calls[-1][1] == frozenset({"t0", "t1", "t3", "t4"})
+    assert judge.calls[-1][2] == 0
+
+
+def test_held_out_words_do_not_reach_the_skill() -> None:
+    """Where the same code comes out without a trace, the text of the skill is the one made without it."""
+    pattern = traces(4)
+    told = replace(pattern, traces=tuple(replace(t, task_description=f"words of {t.task_id}") for t in pattern.traces))
+
+    class Quoting(Scripted):
+        def generate(
+            self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill"
+        ) -> Iterator[Candidate]:
+            yield candidate("good", evidence, " ".join(e.description for e in evidence))
+
+    found = Search(told, [to_evidence(t) for t in told.traces], Quoting(()), Judge(), SearchSettings(refits=True)).run()
+    assert isinstance(found, Found)
+    assert f"words of {found.held_out[0]}" not in found.candidate.source
+
+
+def test_what_is_wrong_whichever_trace_is_left_out_is_refused() -> None:
+    """Without one trace that stands the test nothing is registered, whatever passes on all of them together."""
+
+    class Memorising(Scripted):
+        def generate(
+            self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill"
+        ) -> Iterator[Candidate]:
+            yield candidate(f"only:{','.join(sorted(e.task_id for e in evidence))}", evidence)
+
+    found = search(4, Memorising(()), Judge())
+    assert isinstance(found, NotFound)
+    assert "without one of the traces" in found.why
 
 
 def test_sealed_search_judges_shown_traces_first() -> None:
