@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import socket
 import time
 from collections.abc import Callable
@@ -39,17 +41,43 @@ class Daemon:
 
 
 def pid_of(pid_file: Path, comm: str) -> int | None:
-    """The process that a pid file names, if it is alive and really is a ``comm``; else None."""
+    """The process that a pid file names, if it is alive, no zombie, and really is a ``comm``; else None."""
     try:
         pid = int(pid_file.read_text().strip())
-        alive = Path(f"/proc/{pid}/comm").read_text().strip() == comm[:15]
+        name, _, rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").partition(" (")[2].rpartition(") ")
     except (OSError, ValueError):
         return None
-    return pid if alive else None
+    return pid if name == comm[:15] and rest[:1] not in ("Z", "X") else None
+
+
+def end_orphan(daemon: Daemon, say: Say, patience_s: float = 5.0) -> None:
+    """Ends the containerd of a daemon that is dead: a new daemon would wait for it in vain, as its log pipe is broken."""
+    orphan = pid_of(daemon.exec_root / "containerd" / "containerd.pid", "containerd")
+    if orphan is None or str(daemon.exec_root) not in " ".join(command_of(orphan)):
+        return
+    say(f"ending process {orphan}: the containerd of a Docker daemon that is gone")
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(orphan, number)
+        deadline = time.monotonic() + patience_s
+        while command_of(orphan) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+
+def command_of(pid: int) -> list[str]:
+    """The command line of a process; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")[:-1]
+    except OSError:
+        return []
 
 
 def sweep_stale(daemon: Daemon, say: Say) -> None:
-    """Removes what a dead daemon left behind and a new one would believe: pid files and a containerd socket nobody serves."""
+    """Removes what a dead daemon left behind and a new one would believe: pid files, its containerd, a socket nobody serves.
+
+    Call it only when the daemon itself is known to be dead.
+    """
+    end_orphan(daemon, say)
     for pid_file, comm in (
         (daemon.pid_file, "dockerd"),
         (daemon.exec_root / "containerd" / "containerd.pid", "containerd"),

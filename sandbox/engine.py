@@ -100,6 +100,10 @@ class Engine:
         with translated("closing"):
             self.client.close()
 
+    def _knock(self) -> None:
+        """Raises OSError at once where the engine is gone: the SDK would leave its own socket open behind the error."""
+        _knock(getattr(self.client.api.get_adapter(self.client.api.base_url), "socket_path", None))
+
     def describe(self) -> str:
         """Name and version of the engine."""
         parts = self._version.get("Components") or [{}]
@@ -121,6 +125,7 @@ class Engine:
         options["labels"][LABEL_INSTANCE] = self._instance
         try:
             with translated("starting a sandbox container"):
+                self._knock()
                 container = self.client.containers.create(**options)
         except SandboxError:
             self._unsure = True
@@ -148,6 +153,7 @@ class Engine:
     def remove(self, identity: str) -> None:
         """Kills and removes a container; one that is already gone is fine."""
         with translated("removing a sandbox container"):
+            self._knock()
             try:
                 self.client.api.remove_container(identity, force=True, v=True)
             except docker.errors.NotFound:

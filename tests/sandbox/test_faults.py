@@ -378,9 +378,9 @@ def test_a_full_disk_of_the_engine_is_named(small_engine: Any, quick: RunRequest
     """No container can be made; the sentence says disk. With room again the session goes on."""
     with open_sandbox(workers=1, host=small_engine.host) as sandbox, sandbox.session("x") as session:
         session.run(quick)
+        session.close()
         filler = small_engine.data / "filler"
         fill(filler)
-        session.close()
         with pytest.raises(SandboxError) as caught, sandbox.session("y") as other:
             other.run(quick)
         assert caught.value.cause is Cause.DISK

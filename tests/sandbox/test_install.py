@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -178,6 +179,18 @@ def test_a_pid_file_is_believed_only_if_it_names_the_daemon(tmp_path: Path, cont
     assert daemon.pid_of(path, "dockerd") is None
 
 
+def test_a_zombie_of_that_name_is_not_believed(tmp_path: Path) -> None:
+    """Where nobody reaps orphans, a dead daemon keeps its number: dockerd itself would take it for alive."""
+    path = tmp_path / "x.pid"
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    path.write_text(f"{child}\n")
+    assert daemon.pid_of(path, Path("/proc/self/comm").read_text().strip()) is None
+    os.waitpid(child, 0)
+
+
 def test_a_living_process_of_that_name_is_believed(tmp_path: Path) -> None:
     """The file names a process that is what it should be."""
     path = tmp_path / "x.pid"
@@ -197,6 +210,22 @@ def test_leftovers_of_a_dead_daemon_are_swept(places: Daemon) -> None:
     assert not places.pid_file.exists()
     assert not (places.exec_root / "containerd/containerd.pid").exists()
     assert not places.system_containerd.exists()
+
+
+def test_the_containerd_of_a_dead_daemon_is_ended(places: Daemon, tmp_path: Path) -> None:
+    """It is told from other processes by its name and by the directory that it serves."""
+    named = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'containerd', 0, 0, 0); print(1, flush=True); time.sleep(60)"
+    pid_file = places.exec_root / "containerd/containerd.pid"
+    for serves, ended in ((tmp_path / "elsewhere", False), (places.exec_root / "containerd/containerd.toml", True)):
+        with subprocess.Popen([sys.executable, "-c", named, str(serves)], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            pid_file.write_text(str(process.pid))
+            said: list[str] = []
+            daemon.end_orphan(places, said.append, patience_s=0.5)
+            assert bool(said) is ended
+            assert (process.poll() is not None) is ended
+            process.kill()
 
 
 def test_a_served_containerd_socket_stays(places: Daemon) -> None:
