@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
-import yaml
-
+from synth.export.document import checked, code, front_matter, prose
 from synth.interface import TracePattern
 from synth.search import Found
 from verifiers.interface import Report, Subject
@@ -25,11 +23,11 @@ def skill_md(found: Found, pattern: TracePattern) -> str:
         "metadata": {"source": "crystallized", "category": pattern.task_category},
     }
     lines = [
-        "---", yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=10_000).rstrip(), "---", "",
-        f"# {found.candidate.name}", "", summary, "",
+        front_matter(head),
+        f"# {found.candidate.name}", "", prose(summary), "",
         *_parameters(subject), *_examples(found, pattern), *_limits(found.report),
     ]  # fmt: skip
-    return "\n".join(lines).rstrip() + "\n"
+    return checked("\n".join(lines).rstrip() + "\n", found.candidate.name)
 
 
 def _parameters(subject: Subject) -> Iterator[str]:
@@ -37,8 +35,8 @@ def _parameters(subject: Subject) -> Iterator[str]:
         return
     yield from ("## Parameters", "", "| name | type | required | meaning |", "|---|---|---|---|")
     for p in subject.parameters:
-        required = "yes" if p.required else f"no, default `{json.dumps(p.default)}`"
-        yield f"| `{p.name}` | `{p.annotation}` | {required} | {_cell(p.description)} |"
+        required = "yes" if p.required else f"no, default {code(p.default)}"
+        yield f"| `{p.name}` | `{p.annotation}` | {required} | {prose(p.description)} |"
     yield ""
 
 
@@ -49,8 +47,7 @@ def _examples(found: Found, pattern: TracePattern) -> Iterator[str]:
         return
     yield from ("## Examples", "", "Each was replayed in the sandbox with these arguments, with the recorded effect.", "")
     for trace in shown:
-        args = json.dumps(found.bindings[trace.task_id], ensure_ascii=False, sort_keys=True)
-        yield f"- {_cell(trace.task_description)}: `{args.replace('`', '')}`"
+        yield f"- {prose(trace.task_description)}: {code(found.bindings[trace.task_id])}"
     yield ""
 
 
@@ -63,11 +60,5 @@ def _limits(report: Report) -> Iterator[str]:
         yield f"- Measured: {', '.join(sorted(report.capabilities))}."
     for check in report.checks:
         notes = [f.message for f in check.findings if f.severity != "error"]
-        yield from (f"- {check.id}: {_cell(text)}" for text in notes[:3])
+        yield from (f"- {check.id}: {prose(text)}" for text in notes[:3])
     yield ""
-
-
-def _cell(text: str) -> str:
-    """One line of Markdown text: what a trace said must not become structure."""
-    flat = " ".join(text.split())
-    return "".join("\\" + c if c in "|<>[]`*_#" else c for c in flat)
