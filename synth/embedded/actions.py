@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from synth.embedded.archives import ARCHIVES
 from synth.embedded.code import Piece, joined, merge, quote
 from synth.embedded.edits import EDITS
-from synth.embedded.finding import Items
+from synth.embedded.filters import expand, named, receiver
 from synth.embedded.meanings import TABLE, Parsed, parse_args
+from synth.embedded.names import Items
 from synth.embedded.regexes import delimited, expand_ranges, pattern_code, replacement_code
 from synth.embedded.scope import Scope
-from synth.embedded.streams import expand, named, receiver
 from synth.embedded.tree import Lit, ShellError, Var, Word
 
 

@@ -1,17 +1,21 @@
-"""Statements: sequences, loops, conditions and redirections of the template as lines of Python."""
+"""Statements: sequences, loops, conditions and changing commands of the template as lines of Python."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from synth.embedded.actions import change, one_more
+from synth.embedded.buffers import append, output_of, transient, write
 from synth.embedded.conditions import condition
-from synth.embedded.finding import DOT, Branch, FindReader, Found, Items, found_items, split_path
+from synth.embedded.filters import Data, as_bytes, data, expand, read
+from synth.embedded.finding import Branch, FindReader, Found, found_items
+from synth.embedded.kinds import changes, edits_in_place, only_prints, temporaries, walk
 from synth.embedded.meanings import TABLE, parse_args, xargs_command
-from synth.embedded.scope import Buffer, Content, Scope, content
-from synth.embedded.streams import Data, as_bytes, data, expand, read, simple, stream
+from synth.embedded.names import DOT, Items, split_path
+from synth.embedded.scope import Content, Scope
+from synth.embedded.streams import simple, stream
 from synth.embedded.tree import (
     CURSOR,
     Command,
@@ -81,7 +85,7 @@ def statement(scope: Scope, node: Command) -> None:
         command(scope, node)
     elif isinstance(node, Test):
         return
-    elif (target := _output(node.redirects)) is not None:
+    elif (target := output_of(node.redirects)) is not None:
         plain = replace(node, redirects=tuple(r for r in node.redirects if r is not target))
         write(scope, target, data(printed(scope, plain)))
     else:
@@ -89,7 +93,7 @@ def statement(scope: Scope, node: Command) -> None:
 
 
 def group(scope: Scope, node: Group) -> None:
-    target = _output(node.redirects)
+    target = output_of(node.redirects)
     if target is not None:
         write(scope, target, stream(scope, node.body))
         return
@@ -109,9 +113,6 @@ def branch(scope: Scope, node: If) -> None:
     if node.orelse is not None:
         with scope.code.block("else:"):
             block(scope, [node.orelse])
-
-
-# ---------------------------------------------------------------- loops
 
 
 def loop(scope: Scope, node: For) -> None:
@@ -161,7 +162,7 @@ def acts_only(scope: Scope, node: Command) -> bool:
     if not isinstance(last, Simple):
         return False
     changing = last is node and node.name in TABLE and (node.name == "cd" or not only_prints(node))
-    if not changing and _output(last.redirects) is None:
+    if not changing and output_of(last.redirects) is None:
         return False
     statement(scope, node)
     return True
@@ -218,69 +219,13 @@ def finish_gather(scope: Scope, words: list[Word]) -> None:
         append(scope, word, [Content(name)])
 
 
-def walk(node: object) -> Iterator[Command]:
-    """Every command below a node."""
-    if isinstance(node, Seq):
-        for item in node.items:
-            yield from walk(item)
-    elif isinstance(node, Pipe):
-        for stage in node.stages:
-            yield from walk(stage)
-    elif isinstance(node, For | While | Group | If):
-        yield node
-        yield from walk(node.body)
-        if isinstance(node, If) and node.orelse is not None:
-            yield from walk(node.orelse)
-    elif isinstance(node, Simple):
-        yield node
-
-
-# ---------------------------------------------------------------- redirections
-
-
-def _output(redirects: Sequence[Redirect]) -> Redirect | None:
-    out = [r for r in redirects if r.op in (">", ">>", "&>") and r.fd == 1 and r.target.literal != "/dev/null"]
-    if len(out) > 1:
-        raise ShellError("two outputs of one command are not understood")
-    return out[0] if out else None
-
-
-def write(scope: Scope, redirect: Redirect, got: Items | Data) -> None:
-    pieces = list(got.pieces) if isinstance(got, Data) else [Content(as_bytes(scope, got))]
-    word = redirect.target
-    if redirect.op == ">>":
-        append(scope, word, pieces)
-    else:
-        pieces = [keep(scope, p) for p in pieces]
-        scope.pending[word] = Buffer(word, scope.path(word), pieces)
-
-
-def keep(scope: Scope, piece: Content) -> Content:
-    """A piece that is computed now, as later lines may change what it reads."""
-    if piece.original is not None or piece.code.isidentifier() or piece.code.startswith(("b'", 'b"')):
-        return piece
-    return Content(scope.code.assign("content", piece.code))
-
-
-def append(scope: Scope, word: Word, pieces: list[Content]) -> None:
-    if word in scope.blocks:
-        scope.code.line(f"{scope.blocks[word]} += {content(pieces)}")
-    elif word in scope.pending:
-        scope.pending[word].pieces += [keep(scope, p) for p in pieces]
-    else:
-        scope.pending[word] = Buffer(word, scope.path(word), [keep(scope, p) for p in pieces], append=True)
-
-
-# ---------------------------------------------------------------- commands
-
-
 def command(scope: Scope, node: Simple) -> None:
     for name, value in node.assigns:
         if not node.words:
             got = scope.pieces(value)
             text = scope.text(value)
             scope.vars[name] = (scope.code.assign(name.lower(), text) if len(got) != 1 or got[0][0] else got[0][1], "str")
-    target = _output(node.redirects)
+    target = output_of(node.redirects)
     bare_node = replace(node, redirects=tuple(r for r in node.redirects if r is not target and r.fd != 2 and r.op != "&>"))
     if target is not None:
         if any(w.has_glob for w in node.words) or node.name in ("find", "ls", "du"):
@@ -290,25 +235,6 @@ def command(scope: Scope, node: Simple) -> None:
         scope.writing.pop()
     elif node.words and not transient(scope, node):
         effect(scope, bare_node)
-
-
-def transient(scope: Scope, node: Simple) -> bool:
-    """Commands on files that the program makes and removes again happen in memory."""
-    operands = [w for w in node.words[1:] if not (w.literal or "").startswith("-")]
-    if node.name == "mkfifo" and all(w in scope.temps for w in operands):
-        return True
-    if node.name == "rm" and operands and all(w in scope.pending and w in scope.temps for w in operands):
-        for w in operands:
-            del scope.pending[w]
-        return True
-    if node.name == "cp" and len(operands) == 2 and operands[1] in scope.temps:
-        scope.pending[operands[1]] = Buffer(operands[1], scope.path(operands[1]), read(scope, operands[0]))
-        return True
-    if node.name == "mv" and len(operands) == 2 and operands[0] in scope.pending and operands[0] in scope.temps:
-        buffer = scope.pending.pop(operands[0])
-        scope.pending[operands[1]] = Buffer(operands[1], scope.path(operands[1]), buffer.pieces, swap=True)
-        return True
-    return False
 
 
 def effect(scope: Scope, node: Simple) -> None:
@@ -326,18 +252,6 @@ def effect(scope: Scope, node: Simple) -> None:
     else:
         scope.flush()
         change(scope, name, node.words[1:])
-
-
-def only_prints(node: Simple) -> bool:
-    """The command changes nothing by itself."""
-    if node.name == "sed":
-        return not any("i" in (w.literal or "") for w in node.words[1:] if re.fullmatch(r"-\w+|--in-place.*", w.literal or ""))
-    if node.name == "sort":
-        return not parse_args(TABLE["sort"], node.words[1:]).has("-o")
-    if node.name == "tar" and len(node.words) > 1:
-        mode = node.words[1].literal or ""
-        return "t" in mode.lstrip("-")[:1] or mode == "--list"
-    return node.name in TABLE and TABLE[node.name].kind != "change"
 
 
 def cd(scope: Scope, node: Simple) -> None:
@@ -436,7 +350,7 @@ def pipe(scope: Scope, node: Pipe) -> None:
     head = Pipe(node.stages[:-1])
     if isinstance(last, While):
         given = stream(scope, head)
-        target = _output(last.redirects)
+        target = output_of(last.redirects)
         if target is not None:
             plain = replace(last, redirects=tuple(r for r in last.redirects if r is not target))
             write(scope, target, data(printed(scope, plain, given)))
@@ -445,10 +359,10 @@ def pipe(scope: Scope, node: Pipe) -> None:
         return
     if not isinstance(last, Simple):
         raise ShellError("this pipeline is not understood")
-    target = _output(last.redirects)
+    target = output_of(last.redirects)
     if last.name == "xargs":
         inner = last.words[1 + xargs_command(last.words[1:]) :]
-        if (inner and (inner[0].literal or "") in TABLE and TABLE[inner[0].literal or ""].kind == "change") or _is_sed_i(inner):
+        if changes(Simple(tuple(inner))) or edits_in_place(inner):
             xargs(scope, last, stream(scope, head))
             return
     if last.name == "tee":
@@ -458,7 +372,7 @@ def pipe(scope: Scope, node: Pipe) -> None:
         scope.code.line(f"{scope.printing} += {as_bytes(scope, stream(scope, node))}")
         return
     if target is None:
-        if any(isinstance(n, Simple) and _acts(n) for n in walk(head)):
+        if any(isinstance(n, Simple) and changes(n) for n in walk(head)):
             for stage in node.stages[:1]:
                 statement(scope, stage)
         return
@@ -468,20 +382,6 @@ def pipe(scope: Scope, node: Pipe) -> None:
     scope.writing.append(target.target)
     write(scope, target, stream(scope, Pipe((*node.stages[:-1], bare_last))))
     scope.writing.pop()
-
-
-def _is_sed_i(words: Sequence[Word]) -> bool:
-    return bool(words) and words[0].literal == "sed" and any((w.literal or "").startswith("-i") for w in words)
-
-
-def _acts(node: Simple) -> bool:
-    """A find that changes something, or a changing command at the head of a pipeline."""
-    spec = TABLE.get(node.name)
-    if node.name == "find":
-        texts = [w.literal or "" for w in node.words]
-        after = [texts[k + 1] for k, t in enumerate(texts[:-1]) if t in ("-exec", "-execdir")]
-        return "-delete" in texts or any(a in TABLE and TABLE[a].kind == "change" for a in after)
-    return spec is not None and spec.kind == "change"
 
 
 def xargs(scope: Scope, node: Simple, given: Items | Data) -> None:
@@ -504,25 +404,3 @@ def tee(scope: Scope, node: Simple, got: Items | Data) -> None:
     if len(parsed.operands) != 1:
         raise ShellError("tee with several files is not understood")
     write(scope, Redirect(1, ">>" if parsed.has("-a", "--append") else ">", parsed.operands[0]), got)
-
-
-# ---------------------------------------------------------------- temporary files
-
-
-def temporaries(items: Sequence[Command]) -> frozenset[Word]:
-    """Paths that the commands make (by redirection, cp, mkfifo) and later remove or move away."""
-    made: set[Word] = set()
-    out: set[Word] = set()
-    for node in (n for item in items for n in walk(item)):
-        if not isinstance(node, Simple):
-            continue
-        operands = [w for w in node.words[1:] if not (w.literal or "").startswith("-")]
-        if node.name in ("rm", "mv"):
-            sources = operands if node.name == "rm" else operands[:-1]
-            out.update(w for w in sources if w in made)
-        if node.name == "mkfifo":
-            made.update(operands)
-        if node.name == "cp" and len(operands) == 2:
-            made.add(operands[1])
-        made.update(r.target for r in node.redirects if r.op in (">", ">>"))
-    return frozenset(out)

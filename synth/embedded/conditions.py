@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from synth.embedded.code import quote
+from synth.embedded.filters import option_codes, read, receiver
 from synth.embedded.meanings import TABLE, parse_args
 from synth.embedded.scope import Scope, content
-from synth.embedded.streams import option_codes, read, receiver
 from synth.embedded.tree import Command, Seq, ShellError, Simple, Test, Word
 
 _FILE = {"-e": "exists()", "-f": "is_file()", "-d": "is_dir()", "-L": "is_symlink()", "-h": "is_symlink()"}

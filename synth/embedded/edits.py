@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from synth.embedded.code import Piece, merge, quote
-from synth.embedded.finding import Items
+from synth.embedded.filters import encoded, expand, option_codes, receiver, script_codes
 from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args
+from synth.embedded.names import Items
 from synth.embedded.regexes import delimited, is_plain, pattern_code, replacement_code
 from synth.embedded.scope import Scope
-from synth.embedded.streams import encoded, expand, option_codes, receiver, script_codes
 from synth.embedded.tree import ShellError, Word, literal_word
 
 _SED = Spec("change", {"-e": "script", "-i": "syntax"}, ("script", "operand"), ("-e",))

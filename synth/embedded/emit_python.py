@@ -10,11 +10,13 @@ from pathlib import Path
 
 from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, escaped, quote
-from synth.embedded.compiler import acts_only, block, printed, sequence, statement, temporaries
-from synth.embedded.finding import UNFINISHED
+from synth.embedded.compiler import acts_only, block, printed, sequence, statement
+from synth.embedded.filters import Data, as_bytes
 from synth.embedded.helpers import HELPERS, closure
+from synth.embedded.kinds import temporaries
+from synth.embedded.names import UNFINISHED
 from synth.embedded.scope import Facts, Param, Scope
-from synth.embedded.streams import Data, as_bytes, stream
+from synth.embedded.streams import stream, substituted
 from synth.embedded.tree import Seq, ShellError, Simple
 
 _MODULES = ("bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "lzma", "os", "re", "shutil", "subprocess", "tempfile")
@@ -31,7 +33,8 @@ def compile_program(program: Program, params: Sequence[Param], facts: Facts, wri
         ShellError: some command has no meaning in the table.
     """
     code = Code(taken={p.name for p in params} | {"p", "n", "changed", "output"})
-    scope = Scope(code, params, facts, temps=temporaries(program), substitute=_substitution, printed=printed, acts=acts_only)
+    scope = Scope(code, params, facts, temps=temporaries(program))
+    scope.substitute, scope.printed, scope.acts, scope.listed = _substitution, printed, acts_only, substituted
     if writes:
         for step in program:
             sequence(scope, step)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from sandbox.interface import Effect
 from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, quote
-from synth.embedded.compiler import walk
+from synth.embedded.kinds import walk
 from synth.embedded.meanings import TABLE, roles
 from synth.embedded.scope import Param
 from synth.embedded.tree import Command, For, Group, Hole, If, Pipe, Seq, ShellError, Simple, Test, Var, While, Word, literal_word
@@ -46,42 +46,48 @@ def staged_program(program: Program, params: Sequence[Param], effects: Collectio
     """
     _safe(program)
     kinds: set[tuple[str, str]] = {(e.kind, entry.type) for e in effects if (entry := e.after or e.before) is not None}
-    code = Code(taken={p.name for p in params} | {"changed"})
+    code = Code(taken={p.name for p in params} | {"changed", "p"})
     code.need("tempfile", "shutil", "os")
     code.helper("_shell:in")
     text = "set -e -o pipefail\n" + script(tuple(settled(step) for step in program))
     code.line("changed = 0")
-    with code.block("with tempfile.TemporaryDirectory() as folder:"):
-        code.line('stage = Path(folder) / "stage"')
-        code.line('shutil.copytree(".", stage, symlinks=True)')
+    scratch, stage, name = code.fresh("scratch"), code.fresh("stage"), code.fresh("name")
+    with code.block(f"with tempfile.TemporaryDirectory() as {scratch}:"):
+        code.line(f'{stage} = Path({scratch}) / "stage"')
+        code.line(f'shutil.copytree(".", {stage}, symlinks=True)')
         code.constants.append(f"PROGRAM = {quote(text)}")
-        code.line(f"_shell([{_arguments(params)}], stage)")
-        _apply(code, kinds)
+        code.line(f"_shell([{_arguments(params)}], {stage})")
+        _apply(code, kinds, stage, name)
     code.line('return {"ok": True, "changed": changed}')
     return code
 
 
-def _apply(code: Code, kinds: set[tuple[str, str]]) -> None:
+def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str) -> None:
+    """Lines that make the workspace like the staged copy, for the kinds of change that the recordings have."""
     code.need("Path")
     code.helper("_below")
+
+    def each(test: str, listing: str = f"_below({stage})") -> str:
+        return f"for {name} in [p for p in {listing} if {test}]:"
+
     if ("created", "dir") in kinds:
-        with code.block("for name in [p for p in _below(stage) if (stage / p).is_dir() and not (stage / p).is_symlink()]:"):
-            code.line(f"changed += {code.helper('_mkdir')}(Path(name))")
+        with code.block(each(f"({stage} / p).is_dir() and not ({stage} / p).is_symlink()")):
+            code.line(f"changed += {code.helper('_mkdir')}(Path({name}))")
     if kinds & {("created", "file"), ("content", "file"), ("mode", "file")}:
-        with code.block("for name in [p for p in _below(stage) if (stage / p).is_file() and not (stage / p).is_symlink()]:"):
-            code.line(f"changed += {code.helper('_put')}(Path(name), (stage / name).read_bytes())")
-            code.line(f"changed += {code.helper('_chmod')}(Path(name), (stage / name).stat().st_mode & 0o7777)")
+        with code.block(each(f"({stage} / p).is_file() and not ({stage} / p).is_symlink()")):
+            code.line(f"changed += {code.helper('_put')}(Path({name}), ({stage} / {name}).read_bytes())")
+            code.line(f"changed += {code.helper('_chmod')}(Path({name}), ({stage} / {name}).stat().st_mode & 0o7777)")
     if ("created", "symlink") in kinds:
-        with code.block("for name in [p for p in _below(stage) if (stage / p).is_symlink()]:"):
-            code.line(f"changed += {code.helper('_link')}(os.readlink(stage / name), Path(name))")
+        with code.block(each(f"({stage} / p).is_symlink()")):
+            code.line(f"changed += {code.helper('_link')}(os.readlink({stage} / {name}), Path({name}))")
+    missing = f"not os.path.lexists({stage} / p)"
     if ("removed", "file") in kinds or ("removed", "symlink") in kinds:
-        gone = "[p for p in _below(Path()) if not os.path.lexists(stage / p) and (os.path.islink(p) or not os.path.isdir(p))]"
-        with code.block(f"for name in {gone}:"):
-            code.line("Path(name).unlink()")
+        with code.block(each(f"{missing} and (os.path.islink(p) or not os.path.isdir(p))", "_below(Path())")):
+            code.line(f"Path({name}).unlink()")
             code.line("changed += 1")
     if ("removed", "dir") in kinds:
-        with code.block("for name in [p for p in reversed(_below(Path())) if not os.path.lexists(stage / p)]:"):
-            code.line("Path(name).rmdir()")
+        with code.block(each(missing, "reversed(_below(Path()))")):
+            code.line(f"Path({name}).rmdir()")
             code.line("changed += 1")
     if any(k in ("type", "target") for k, _ in kinds):
         raise ShellError("a path that changes its type cannot be put in place")

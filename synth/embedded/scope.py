@@ -12,6 +12,24 @@ Kind = str
 """``str``, ``int``, ``list[str]`` or ``Path``."""
 
 
+DOT = 'f"./{{p}}"'
+"""How find shows what it found below ``.``"""
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Many paths: a Python ``list[Path]`` expression."""
+
+    code: str
+    shown: str = "str({p})"
+    """How a command prints one of them: a template with ``{p}``."""
+    kind: str = "Path"
+    """``str`` for words that need not be paths."""
+
+    def show(self, var: str) -> str:
+        return self.shown.replace("{p}", var)
+
+
 @dataclass(frozen=True, slots=True)
 class Param:
     name: str
@@ -78,6 +96,8 @@ class Scope:
     made_dirs: set[Word] = field(default_factory=set)
     substitute: Callable[[Scope, Seq], str] | None = None
     """Compiles a command substitution to a str expression (set by the compiler)."""
+    listed: Callable[[Scope, Seq], Items] | None = None
+    """The words of an unquoted command substitution (set by the compiler)."""
     printed: Callable[[Scope, Command, object], str] | None = None
     """Compiles a loop for what it prints (set by the compiler)."""
     acts: Callable[[Scope, Command], bool] | None = None

@@ -1,0 +1,81 @@
+"""What commands do at a glance: which only print, which change something, which files are made and removed again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from synth.embedded.meanings import TABLE, parse_args
+from synth.embedded.tree import (
+    Command,
+    For,
+    Group,
+    If,
+    Pipe,
+    Seq,
+    Simple,
+    While,
+    Word,
+)
+
+
+def walk(node: object) -> Iterator[Command]:
+    """Every command below a node."""
+    if isinstance(node, Seq):
+        for item in node.items:
+            yield from walk(item)
+    elif isinstance(node, Pipe):
+        for stage in node.stages:
+            yield from walk(stage)
+    elif isinstance(node, For | While | Group | If):
+        yield node
+        yield from walk(node.body)
+        if isinstance(node, If) and node.orelse is not None:
+            yield from walk(node.orelse)
+    elif isinstance(node, Simple):
+        yield node
+
+
+def only_prints(node: Simple) -> bool:
+    """The command changes nothing by itself."""
+    if node.name == "sed":
+        return not any("i" in (w.literal or "") for w in node.words[1:] if re.fullmatch(r"-\w+|--in-place.*", w.literal or ""))
+    if node.name == "sort":
+        return not parse_args(TABLE["sort"], node.words[1:]).has("-o")
+    if node.name == "tar" and len(node.words) > 1:
+        mode = node.words[1].literal or ""
+        return "t" in mode.lstrip("-")[:1] or mode == "--list"
+    return node.name in TABLE and TABLE[node.name].kind != "change"
+
+
+def edits_in_place(words: Sequence[Word]) -> bool:
+    return bool(words) and words[0].literal == "sed" and any((w.literal or "").startswith("-i") for w in words)
+
+
+def changes(node: Simple) -> bool:
+    """A find that changes something, or a changing command at the head of a pipeline."""
+    spec = TABLE.get(node.name)
+    if node.name == "find":
+        texts = [w.literal or "" for w in node.words]
+        after = [texts[k + 1] for k, t in enumerate(texts[:-1]) if t in ("-exec", "-execdir")]
+        return "-delete" in texts or any(a in TABLE and TABLE[a].kind == "change" for a in after)
+    return spec is not None and spec.kind == "change"
+
+
+def temporaries(items: Sequence[Command]) -> frozenset[Word]:
+    """Paths that the commands make (by redirection, cp, mkfifo) and later remove or move away."""
+    made: set[Word] = set()
+    out: set[Word] = set()
+    for node in (n for item in items for n in walk(item)):
+        if not isinstance(node, Simple):
+            continue
+        operands = [w for w in node.words[1:] if not (w.literal or "").startswith("-")]
+        if node.name in ("rm", "mv"):
+            sources = operands if node.name == "rm" else operands[:-1]
+            out.update(w for w in sources if w in made)
+        if node.name == "mkfifo":
+            made.update(operands)
+        if node.name == "cp" and len(operands) == 2:
+            made.add(operands[1])
+        made.update(r.target for r in node.redirects if r.op in (">", ">>"))
+    return frozenset(out)

@@ -1,0 +1,215 @@
+"""Commands with a meaning of their own at some place of a pipeline: echo, cat, find, xargs, sort, jq …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from synth.embedded.code import Piece, quote, quote_bytes
+from synth.embedded.filters import (
+    Data,
+    Stream,
+    as_bytes,
+    data,
+    encoded,
+    expand,
+    option_codes,
+    read_all,
+    receiver,
+    run_code,
+    run_filter,
+)
+from synth.embedded.finding import FindReader, found_items
+from synth.embedded.meanings import TABLE, parse_args, xargs_command
+from synth.embedded.names import Items, glob_items
+from synth.embedded.regexes import pattern_code
+from synth.embedded.scope import Content, Scope, content
+from synth.embedded.tree import (
+    CURSOR,
+    Hole,
+    Lit,
+    ShellError,
+    Var,
+    Word,
+)
+from synth.embedded.words import ansi_c
+
+Special = Callable[[Scope, Sequence[Word], "Stream | None"], "Stream | None"]
+
+
+def _echo(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    rest, newline, escapes = list(words), True, False
+    while rest and rest[0].literal is not None and rest[0].literal in ("-n", "-e", "-ne", "-en", "-E"):
+        flag = rest.pop(0).literal or ""
+        newline, escapes = newline and "n" not in flag, escapes or "e" in flag
+    pieces: list[Piece] = []
+    for k, word in enumerate(rest):
+        got = scope.pieces(word)
+        if word.has_glob:
+            raise ShellError("echo of a pattern is not understood")
+        pieces += [(True, " ")] if k else []
+        pieces += [(c, ansi_c(t)) if c and escapes else (c, t) for c, t in got]
+    return data(encoded(scope, [*pieces, (True, "\n" if newline else "")]))
+
+
+def _printf(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    head = words[0].literal if words else None
+    if head is None:
+        raise ShellError("printf with a computed format is not understood")
+    rest = [list(scope.pieces(w)) for w in words[1:]]
+    bits = ansi_c(head).replace("%%", "\0").split("%s")
+    if any("%" in b for b in bits) or any(w.has_glob for w in words):
+        if rest:
+            raise ShellError(f"printf {head!r} is not understood")
+        return data(quote_bytes("".join(bits).replace("\0", "%")))
+    slots = len(bits) - 1
+    rounds = [rest[i : i + slots] for i in range(0, len(rest), slots)] if slots and rest else [[]]
+    pieces: list[Piece] = []
+    for values in rounds:
+        for k, bit in enumerate(bits):
+            pieces.append((True, bit.replace("\0", "%")))
+            pieces += values[k] if k < len(values) else []
+    return data(encoded(scope, pieces))
+
+
+def _cat(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    if not words or words[0].literal == "-":
+        return given if given is not None else data()
+    if any((w.literal or "").startswith("-") for w in words):
+        return None
+    pieces: list[Content] = []
+    for operand in expand(scope, words):
+        pieces += read_all(scope, operand)
+    return Data(tuple(pieces))
+
+
+def _find(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    found = FindReader(scope, words).read()
+    if len(found.branches) != 1:
+        raise ShellError("find with several printing branches is not understood")
+    branch = found.branches[0]
+    items = found_items(scope, found, branch, writes=False)
+    runs = [a for a in branch.actions if a.kind == "exec"]
+    if not runs:
+        return items
+    if len(runs) != 1 or len(branch.actions) != 1:
+        raise ShellError("find with several actions in a pipeline is not understood")
+    return apply(scope, list(runs[0].words), items, one_by_one=not runs[0].batch)
+
+
+def _xargs(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    start = xargs_command(words)
+    if not isinstance(given, Items):
+        raise ShellError("xargs over something else than paths is not understood")
+    inner = [*words[start:]] or [Word(())]
+    options = [w.literal or "" for w in words[:start]]
+    if any(o.startswith(("-n", "-L", "-I")) for o in options):
+        return apply(scope, inner, given, one_by_one=True)
+    return apply(scope, inner, given, one_by_one=False)
+
+
+def apply(scope: Scope, words: list[Word], items: Items, one_by_one: bool) -> Stream:
+    """A command run on a list of paths, for what it prints."""
+    plain = [w for w in words if w.literal != "{}" and not is_cursor(w)]
+    name = plain[0].literal or ""
+    spec = TABLE.get(name)
+    if spec is None or (spec.kind != "filter") or any(isinstance(p, Var) and p.name == CURSOR for w in plain for p in w.parts):
+        raise ShellError(f"{name} on a list of paths is not understood")
+    if name == "cat" and len(plain) == 1:
+        return data(f'b"".join(p.read_bytes() for p in {items.code})')
+    if one_by_one and name not in ("md5sum", "sha256sum", "sha1sum"):
+        raise ShellError(f"{name} on one path after another is not understood")
+    return run_filter(scope, name, spec, plain[1:], None, items)
+
+
+def is_cursor(word: Word) -> bool:
+    return len(word.parts) == 1 and isinstance(part := word.parts[0], Var) and part.name == CURSOR
+
+
+def _sort(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    flags = {w.literal for w in words}
+    if isinstance(given, Items) and flags <= {"-z", "-u", "-r"}:
+        shown = given.show("p")
+        key = "str" if given.shown == "str({p})" else f"lambda p: {shown}"
+        return replace(given, code=f"sorted({given.code}, key={key}{', reverse=True' if '-r' in flags else ''})")
+    return None
+
+
+def _wc(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    if isinstance(given, Items) and [w.literal for w in words] == ["-l"]:
+        return data(f'b"%d\\n" % len({given.code})')
+    return None
+
+
+def _grep(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    spec = TABLE["grep"]
+    parsed = parse_args(spec, words)
+    if not isinstance(given, Items) or parsed.names - {"-v", "-i", "-E"} or len(parsed.operands) != 1:
+        return None
+    scope.code.need("re")
+    dialect = "extended" if parsed.has("-E") else "basic"
+    pattern = pattern_code(scope.pieces(parsed.operands[0]), "extended" if dialect == "extended" else "basic")
+    flags = ", re.IGNORECASE" if parsed.has("-i") else ""
+    test = f"{'not ' if parsed.has('-v') else ''}re.search({pattern}, {given.show('p')}{flags})"
+    return replace(given, code=f"[p for p in {given.code} if {test}]")
+
+
+def _head(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    parsed = parse_args(TABLE["head"], words)
+    value = parsed.value("-n", "--lines")
+    if isinstance(given, Items) and not parsed.operands and (value is None or (value.literal or "x").isdigit()):
+        return replace(given, code=f"{given.code}[:{value.literal if value else 10}]")
+    return None
+
+
+def _ls(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    parsed = parse_args(TABLE["ls"], words)
+    if parsed.names - {"-1"} or len(parsed.operands) > 1:
+        return None
+    if parsed.operands and parsed.operands[0].has_glob:
+        return glob_items(scope, parsed.operands[0])
+    where = scope.path(parsed.operands[0]) if parsed.operands else "Path()"
+    scope.code.need("Path")
+    return Items(f'sorted(p for p in {receiver(where)}.iterdir() if not p.name.startswith("."))', "{p}.name")
+
+
+def _jq(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    """A parameter inside a jq program becomes one of its variables."""
+    spec = TABLE["jq"]
+    parsed = parse_args(spec, words)
+    if not parsed.operands or not scope.holes(parsed.operands[0]):
+        return None
+    program, names = "", []
+    for part in parsed.operands[0].parts:
+        if isinstance(part, Hole):
+            names.append(scope.params[part.index].name)
+            program += f"\0{names[-1]}\0"
+        elif isinstance(part, Lit):
+            program += part.text
+    program = re.sub(r'\."\0(\w+)\0"|\.\0(\w+)\0|\["\0(\w+)\0"\]', lambda m: f".[${m[1] or m[2] or m[3]}]", program)
+    program = re.sub(r'"\0(\w+)\0"', lambda m: f"${m[1]}", program)
+    if "\0" in program:
+        raise ShellError("this jq program with a parameter is not understood")
+    argv = [quote("jq"), *option_codes(scope, parsed)]
+    for name in dict.fromkeys(names):
+        argv += [quote("--arg"), quote(name), name]
+    argv.append(quote(program))
+    pieces = [p for f in expand(scope, parsed.operands[1:]) for p in read_all(scope, f)]
+    return data(run_code(scope, spec, argv, content(pieces) if pieces else as_bytes(scope, given)))
+
+
+def _tr(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    if isinstance(given, Items) and [w.literal for w in words] in (["\\n", "\\0"], ["\\0", "\\n"]):
+        return given
+    return None
+
+
+def _name_of(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    raise ShellError("basename or dirname in a pipeline is not understood")
+
+
+SPECIAL: dict[str, Special] = {
+    "echo": _echo, "printf": _printf, "cat": _cat, "find": _find, "xargs": _xargs, "sort": _sort, "wc": _wc,
+    "grep": _grep, "egrep": _grep, "head": _head, "ls": _ls, "jq": _jq, "tr": _tr, "basename": _name_of, "dirname": _name_of,
+}  # fmt: skip
