@@ -30,7 +30,8 @@ _ROLES: Mapping[str, frozenset[str]] = {
     "prefix": frozenset({"prefix"}),
 }
 _HINT_POINTS: Mapping[str, float] = {
-    "whole": 0.8, "middle": 0.8, "padded": -0.4, "ext": 0.2, "old": 0.5, "new": 0.5, "description": -1.0, "base": -2.0,
+    "whole": 0.8, "middle": 0.8, "padded": -0.4, "ext": 0.2, "old": 0.5, "new": 0.5, "description": -1.0, "described": -2.0,
+    "base": -2.0,
 }  # fmt: skip
 _WHOLE = ("whole", "padded")
 _FIRST = frozenset({"old", "src", "source", "from", "in", "infile", "input", "search", "find", "before", "original", "pattern"})
@@ -91,7 +92,10 @@ def _points(parameter: Parameter, place: Slot, traces: Mapping[str, Evidence]) -
     missing = len(traces) - len(place.values)
     total = max(_literal_points(parameter, literal, place) for literal in place.literals)
     total += 1.5 if place.varies else -1.5 if len(traces) > 2 else 0.0
-    total -= 4.0 * missing / len(traces)
+    total -= 6.0 * missing / len(traces)
+    # Parameters are often called after the value that one of the traces had.
+    named = any(v.strip("./").lower() == parameter.name.lower() for v in place.values.values())
+    total += 2.0 if named and any(g.hint in (*_WHOLE, "path") for g in place.literals) else 0.0
     total += sum(_base_points(parameter, place.values[t], traces[t]) for t in place.values) / len(place.values)
     total += sum(_mention_points(parameter, place.values[t], traces[t]) for t in place.values) / len(place.values)
     return total

@@ -19,6 +19,7 @@ _TOKEN = re.compile(r"[^/'\"*?$(){}\[\];|&<>=,:^%\\\n]+")
 _SMALL_TOKEN = re.compile(r"[^\s/'\"*?$(){}\[\];|&<>=,:^%\\]+")
 _EXTENSION = re.compile(r"\.([^\W_][\w+~-]{0,15})(?![\w.])")
 _SUBSTITUTION = re.compile(r"(?:^|;\s*|\d)s([/|#,@!])((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1[a-zA-Z0-9]*\s*(?:$|;)")
+_DESCRIBED = re.compile(r"\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'|[^\s\"']{1,60}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _FORMAT_WIDTH = re.compile(r"%0?(\d+)[dgsxu]")
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`")
@@ -37,7 +38,7 @@ class Literal:
     after: str = ""
     hint: str = ""
     """What is known from the grammar: ``ext``, ``number``, ``old``, ``new``, ``whole``, ``path``, ``token``, ``width``,
-    ``middle`` (what varies of a word), ``padded`` (a word that has a middle), ``description``, ``base``, ``list``."""
+    ``middle`` (what varies of a word), ``padded`` (a word that has a middle), ``description``, ``described``, ``base``, ``list``."""
     near: str = ""
     """Earlier words of the same command, for ``-type d`` and the like."""
 
@@ -89,14 +90,23 @@ def literals(evidence: Evidence) -> Iterator[Literal]:
             yield replace(literal, near=context)
         seen[place] += 1
         near.setdefault(word.step, []).append(word.text)
-    for n, match in enumerate(_QUOTED.finditer(evidence.description)):
-        text = next(g for g in match.groups() if g)
-        yield Literal(text, ("", "description", n, "quoted"), 1e6 + match.start(), hint="description")
-    for n, match in enumerate(re.finditer(r"\d+", evidence.description)):
-        yield Literal(match.group(), ("", "description", n, "number"), 1e6 + match.start(), hint="number")
+    yield from _described(evidence.description)
     tops = [p for p in evidence.base or () if "/" not in p and p != "."]
     if len(tops) == 1:
         yield Literal(tops[0], ("", "base", 0, "only"), 2e6, hint="base")
+
+
+def _described(text: str) -> Iterator[Literal]:
+    """Quoted text, numbers and words of a description, by their number: descriptions of one task often share a form."""
+    for n, match in _counted(_QUOTED, text):
+        quoted = next(g for g in match.groups() if g)
+        yield Literal(quoted, ("", "description", 0, f"quoted{n}"), 1e6 + match.start(), hint="description")
+    for n, match in _counted(_NUMBER, text):
+        yield Literal(match.group(), ("", "description", 0, f"number{n}"), 1e6 + match.start(), hint="number")
+    for n, match in _counted(_DESCRIBED, text):
+        word = match.group().strip("\"'`").rstrip(".,;:!?").rstrip("/")
+        if word:
+            yield Literal(word, ("", "description", 0, f"word{n}"), 1e6 + match.start(), hint="described")
 
 
 def _lists(words: Sequence[Word]) -> Iterator[Literal]:

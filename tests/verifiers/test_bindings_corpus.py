@@ -69,5 +69,5 @@ def test_most_bindings_are_inferred(evidence: dict[str, Evidence], labelled: dic
             found = [{t: b.args for t, b in g.bindings.items()} for g in guesses]
             ranks.append(found.index(wanted) if wanted in found else None)
     assert len(ranks) == 42
-    assert ranks.count(0) >= 36
-    assert ranks.count(None) <= 3
+    assert ranks.count(0) >= 38
+    assert ranks.count(None) <= 2

@@ -26,7 +26,7 @@ def render(page: Page) -> str:
     if page.gate is not None and page.gate.failures:
         suite = TestSuite("assay gate")
         for failed in page.gate.failures:
-            case = TestCase("verdict", classname=escape(failed.path), time=0.0)
+            case = TestCase("verdict", classname=_class(failed.path), time=0.0)
             kind = Failure if failed.verdict is Verdict.FAIL else Error
             case.result = [kind(message=escape(failed.why), type_=failed.verdict.name)]
             suite.add_testcase(case)
@@ -52,7 +52,7 @@ def _suite(page: Page, report: Report) -> TestSuite:
 def _checks(report: Report, row: Row) -> Iterator[TestCase]:
     waived = {w.check: w for w in row.waived}
     for check in report.checks:
-        case = TestCase(check.id, classname=escape(report.path), time=round(check.seconds, 3))
+        case = TestCase(check.id, classname=_class(report.path), time=round(check.seconds, 3))
         errors = [f for f in check.findings if f.severity == "error"]
         message = clip(escape(errors[0].message if errors else check.why), 500)
         text = clip("\n\n".join(_text(f) for f in errors), _MAX_TEXT)
@@ -78,20 +78,25 @@ def _checks(report: Report, row: Row) -> Iterator[TestCase]:
 
 def _missing(report: Report) -> Iterator[TestCase]:
     for row in report.not_checked:
-        case = TestCase(row.id, classname=escape(report.path), time=0.0)
+        case = TestCase(row.id, classname=_class(report.path), time=0.0)
         case.result = [Skipped(message=f"not checked: {escape(row.why)}", type_="NOT_CHECKED")]
         yield case
 
 
 def _verdict(report: Report, row: Row) -> TestCase:
     """Skipped cases alone look green: the skill's own verdict is a case too."""
-    case = TestCase("verdict", classname=escape(report.path), time=0.0)
+    case = TestCase("verdict", classname=_class(report.path), time=0.0)
     why = escape("; ".join(row.reasons) or report.why)
     if row.verdict is Verdict.FAIL:
         case.result = [Failure(message=why, type_="FAIL")]
     elif row.verdict is Verdict.INCONCLUSIVE:
         case.result = [Error(message=why, type_="INCONCLUSIVE")]
     return case
+
+
+def _class(path: str) -> str:
+    """A path in dots, as pytest writes modules: readers group cases by what stands before the last dot."""
+    return escape(path.removesuffix(".py").replace("/", ".").strip(".")) or "skill"
 
 
 def _text(finding: Finding) -> str:
