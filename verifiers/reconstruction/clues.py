@@ -51,6 +51,11 @@ class Clues:
     """Pieces of words around expansions and ``{}``, and both sides of substitutions: what renames add or take away."""
     searched: tuple[str, ...]
     """Plain words that ``grep`` and ``sed`` look for."""
+    file_mode: int = 0o644
+    """For files whose mode nothing shows: one that no command sets, so that setting it is seen."""
+    dir_mode: int = 0o755
+    set_modes: frozenset[int] = frozenset()
+    """Modes that the commands set: what shows one of them later does not tell what was there before."""
 
 
 def clues(evidence: Evidence) -> Clues:
@@ -62,7 +67,12 @@ def clues(evidence: Evidence) -> Clues:
     globs = [t for t in plain if _GLOB.search(t) and len(t) < 200 and not re.search(r"[\s$`|\\^]", t)]
     fragments = [p for t in plain for p in _fragments(t)]
     searched = list(_searched(every))
-    return Clues(*(tuple(dict.fromkeys(x)) for x in (places, globs, fragments, searched)))
+    unseen = [m for m in (0o644, 0o640, 0o600) if f"{m:o}" not in plain]
+    unseen_dir = [m for m in (0o755, 0o750, 0o700) if f"{m:o}" not in plain]
+    file_mode, dir_mode = unseen[0] if unseen else 0o644, unseen_dir[0] if unseen_dir else 0o755
+    modes = frozenset(int(t, 8) for t in plain if re.fullmatch(r"[0-7]{3,4}", t))
+    lists = [tuple(dict.fromkeys(x)) for x in (places, globs, fragments, searched)]
+    return Clues(lists[0], lists[1], lists[2], lists[3], file_mode, dir_mode, modes)
 
 
 def _is_place(text: str) -> bool:

@@ -84,10 +84,10 @@ def as_bytes(text: str) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def sentinel(path: str) -> Entry:
+def sentinel(path: str, mode: int = 0o644) -> Entry:
     """A file whose content nothing shows: a few lines that name it, so that mixing up files is noticed."""
     stem = posixpath.basename(path)
-    return Entry("file", 0o644, as_bytes(f"{stem} one\nsecond line of {stem}\n3 last\n"))
+    return Entry("file", mode, as_bytes(f"{stem} one\nsecond line of {stem}\n3 last\n"))
 
 
 def _lines(count: int, words: tuple[str, ...] = ()) -> bytes:
@@ -125,10 +125,10 @@ def _absent_operands(evidence: Evidence, known: Clues, base: Snapshot, step: Ste
         names = [matching_name(path, n) for n in (1, 2)] if "*" in path else [path]
         cleaned = [c for n in names if (c := clean(n, step.cwd)) is not None]
         (parents if _NEEDS_PARENT.search(line) else paths).extend(cleaned)
-    above = {d: Entry("dir", 0o755) for p in [*parents, *paths] if (d := posixpath.dirname(p))}
-    files = {p: sentinel(p) for p in paths}
-    dirs = {p: Entry("dir", 0o755) for p in paths}
-    filled = {posixpath.join(p, "file.txt"): sentinel(p + "/file.txt") for p in paths}
+    above = {d: Entry("dir", known.dir_mode) for p in [*parents, *paths] if (d := posixpath.dirname(p))}
+    files = {p: sentinel(p, known.file_mode) for p in paths}
+    dirs = {p: Entry("dir", known.dir_mode) for p in paths}
+    filled = {posixpath.join(p, "file.txt"): sentinel(p + "/file.txt", known.file_mode) for p in paths}
     recursive = any(re.fullmatch(r"-\w*[rRa]\w*|--recursive|--archive", w.text) for w in words_of_step(evidence, step.index))
     into_dir = bool({"find", "cd", "ls", "du", "tar", "tree"} & set(programs(evidence, step.index)))
     forms = [(filled, "directories"), (dirs, "empty directories"), (files, "files")]
@@ -144,7 +144,9 @@ def _flipped_types(evidence: Evidence, known: Clues, base: Snapshot, step: Step)
     """A file where a directory is wanted, or the other way round: paths that both sides mention differently."""
     text = "\n".join((*step.extra, *step.missing))
     leaves = [p for p in base if p != ROOT and posixpath.basename(p) in text and not any(q.startswith(p + "/") for q in base)]
-    flipped = {p: Entry("dir", 0o755) if base[p].type != "dir" else sentinel(p) for p in leaves[:MAX_FILES]}
+    flipped = {
+        p: Entry("dir", known.dir_mode) if base[p].type != "dir" else sentinel(p, known.file_mode) for p in leaves[:MAX_FILES]
+    }
     mentioned = [p for p in flipped if any(p.endswith(line.split()[-1]) for line in step.missing if line.split())]
     for chosen in (mentioned, *([p] for p in list(flipped)[:6])):
         if chosen:
@@ -174,23 +176,24 @@ def _listed(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> Ite
         others = [] if len(chosen) == len(seen) else [s for s in seen if s not in chosen]
         for place in places:
             for more in ([], others) if others else ([],):
-                made = with_paths(base, dict(_entries([*entries, *more], place, step.cwd)))
+                made = with_paths(base, dict(_entries(known, [*entries, *more], place, step.cwd)))
                 if made is not None:
                     yield Guess(made, f"step {step.index + 1} lists {seen[0].path}{how}{' below ' + place if place else ''}")
 
 
-def _entries(seen: list[Sighting], place: str, cwd: str) -> Iterator[tuple[str, Entry]]:
+def _entries(known: Clues, seen: list[Sighting], place: str, cwd: str) -> Iterator[tuple[str, Entry]]:
     inner = {posixpath.dirname(s.path) for s in seen}
     for s in seen:
         path = clean(posixpath.join(place, s.path), cwd)
+        mode = s.mode if s.mode not in known.set_modes else None
         if path is None:
             continue
         if s.target is not None:
             yield path, Entry("symlink", 0o777, target=s.target)
         elif s.directory or s.path in inner:
-            yield path, Entry("dir", s.mode if s.mode is not None else 0o755)
+            yield path, Entry("dir", known.dir_mode if mode is None else mode)
         else:
-            yield path, Entry("file", s.mode if s.mode is not None else 0o644, _content_of(s, path))
+            yield path, Entry("file", known.file_mode if mode is None else mode, _content_of(s, path))
 
 
 def _content_of(s: Sighting, path: str) -> bytes:
@@ -232,6 +235,11 @@ def _contents(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> I
         if (c := clean(p, step.cwd)) is not None and (c not in base or base[c].type == "file")
     ]
     files += [p for p in base if base[p].type == "file" and p not in files][:3]
+    if not recorded.strip() and step.extra:
+        full = [p for p in files if p in base and base[p].content]
+        for chosen in (full, *([p] for p in full[:4])):
+            empty = {p: Entry("file", base[p].mode) for p in chosen}
+            yield Guess(base.replace(empty), f"{', '.join(chosen[:2])} holds nothing")
     if not recorded.strip() or any("No such file" in line for line in step.missing):
         return
     for path in files[:4]:
@@ -252,9 +260,11 @@ def _contents(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> I
 def _content_guesses(evidence: Evidence, known: Clues, step: int, recorded: str) -> Iterator[tuple[str, str]]:
     lines = recorded.splitlines(keepends=True)
     if len(lines) > 1:
-        whole = [line if line.endswith("\n") else line + "\n" for line in lines]
-        yield "".join(reversed(whole)), "the reversed output"
-    yield recorded if recorded.endswith("\n") else recorded + "\n", "the output"
+        ended = [line if line.endswith("\n") else line + "\n" for line in lines]
+        yield "".join(reversed(ended)), "the reversed output"
+    whole = recorded if recorded.endswith("\n") else recorded + "\n"
+    yield whole, "the output"
+    yield whole + "\n", "the output and an empty line"
     for word in words_of_step(evidence, step):
         if word.program in ("jq", "yq") and (document := json_for(word.text, recorded)) is not None:
             yield document, "JSON with the output"
@@ -328,7 +338,7 @@ def _made(evidence: Evidence, known: Clues, base: Snapshot, step: Step, sizes: l
         for pattern in [posixpath.basename(g) for g in known.globs[:3]] or ["item*.txt"]:
             paths = (clean(posixpath.join(place, matching_name(pattern, n)), step.cwd) for n in range(1, 3 * MAX_FILES))
             free = list(dict.fromkeys(p for p in paths if p is not None and p not in base))[: len(sizes)]
-            new = {p: Entry("file", 0o644, _lines(n, known.searched)) for p, n in zip(free, sizes, strict=False)}
+            new = {p: Entry("file", known.file_mode, _lines(n, known.searched)) for p, n in zip(free, sizes, strict=False)}
             made = with_paths(base, new) if len(new) == len(sizes) else None
             if made is not None:
                 yield Guess(made, f"step {step.index + 1} counts {sum(sizes)}: files like {free[0]}")
