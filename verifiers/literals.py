@@ -38,7 +38,8 @@ class Literal:
     after: str = ""
     hint: str = ""
     """What is known from the grammar: ``ext``, ``number``, ``old``, ``new``, ``whole``, ``path``, ``token``, ``width``,
-    ``middle`` (what varies of a word), ``padded`` (a word that has a middle), ``description``, ``described``, ``base``, ``list``."""
+    ``middle`` (what varies of a word), ``padded`` (a word that has a middle), ``description``, ``described``, ``base``,
+    ``list``."""
     near: str = ""
     """Earlier words of the same command, for ``-type d`` and the like."""
 
