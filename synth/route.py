@@ -24,6 +24,8 @@ _CANDIDATES = 40
 _DRAWS = 400
 _CREDITS = (1.0, 0.6, 0.6, 0.3)
 """What a word counts when the skill's texts say it, or a synonym; when only its commands mean it, or a synonym."""
+_FIRST_WORD = 1.5
+"""A request mostly starts with what is to be done; that word weighs so much more."""
 _MIN_COVERAGE = 0.2
 """A skill that shares less than this part of the question's weight is not offered at all."""
 _STOP_WORDS = """
@@ -191,6 +193,7 @@ class RouteIndex:
         total = int(database.read("SELECT count(*) FROM indexed")[0][0])
         hits = {t: self._hits(t, sorted(others[t])) for t in terms}
         weights = {t: _word_weight(len(frozenset().union(*hits[t])), total) for t in terms}
+        weights[terms[0]] *= _FIRST_WORD
         arms = self.arms([str(r["skill"]) for r in rows])
         best = max((float(r["rank"]) for r in rows), default=1.0)
         out: list[_Candidate] = []

@@ -31,6 +31,7 @@ from synth.registry import Registry
 from synth.route import seed_successes
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "wayland"
+GOLDEN = Path(__file__).parents[2] / "fixtures" / "wayland_export"
 NOW = datetime(2026, 8, 21, 3, 16, 32, 123456, tzinfo=UTC)
 
 
@@ -172,6 +173,15 @@ def test_a_verified_skill_is_a_quarantined_draft(registry: Registry, skill: Skil
     assert not done.row_written
     assert "no memory database yet" in done.notes[0]
     assert not (home / "memory").exists()
+
+
+def test_the_exported_files_are_those_of_the_golden_export(registry: Registry, skill: Skill, home: Path) -> None:
+    """A change of a byte is a change of a digest that somebody's promotion is bound to: it must be meant."""
+    done = export_wayland(skill, registry, places=where(home))
+    assert done.directory is not None
+    golden = GOLDEN / "auto-extension-file-rename"
+    for name in ("manifest.json", "SKILL.md"):
+        assert (done.directory / name).read_text("utf-8") == (golden / name).read_text("utf-8")
 
 
 def test_exporting_again_changes_no_byte(registry: Registry, skill: Skill, home: Path) -> None:
