@@ -3,49 +3,15 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
 from pathlib import Path
 
-from synth.draft import SKILL
 from synth.export.document import skill_md
+from synth.export.runnable import scripts, usage
 from synth.export.source import MARK, Skill
 from synth.owned import write_owned
-from verifiers.interface import Parameter
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 COMPATIBILITY = "Needs Python 3.11 or newer. Works on files of the current directory; needs no network."
-
-_RUN = '''\
-"""Runs the skill: python scripts/run.py '{"parameter": "value"}'. Prints its result as JSON; exit code 0 = it claims success."""
-
-import asyncio
-import inspect
-import json
-import sys
-
-import skill
-
-
-def main() -> int:
-    arguments = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
-    value = skill.FUNCTION(**arguments)
-    if inspect.isawaitable(value):
-        value = asyncio.run(_awaited(value))
-    print(json.dumps(value, ensure_ascii=False))
-    failed = isinstance(value, dict) and (
-        value.get("ok") is False or value.get("success") is False or value.get("status") == "error" or bool(value.get("error"))
-    )
-    return 1 if failed else 0
-
-
-async def _awaited(value):
-    return await value
-
-
-if __name__ == "__main__":
-    sys.exit(main())
-'''
-
 
 def kebab(name: str) -> str:
     """A skill's name as agentskills.io spells names: lower-case words with single hyphens, at most 64 characters."""
@@ -80,10 +46,8 @@ def files_of(skill: Skill) -> dict[str, bytes]:
         },
     }
     return {
-        "SKILL.md": skill_md(skill, fields, _usage(skill)).encode(),
-        f"scripts/{SKILL}": skill.draft.source.encode("utf-8", "surrogateescape"),
-        "scripts/skill_api.py": (resources.files("sandbox") / "guest" / "skill_api.py").read_bytes(),
-        "scripts/run.py": _RUN.replace("FUNCTION", skill.subject.name).encode(),
+        "SKILL.md": skill_md(skill, fields, usage(skill)).encode(),
+        **scripts(skill),
     }
 
 
@@ -95,16 +59,3 @@ def description_of(skill: Skill) -> str:
     if asked:
         text += f" Use when asked to do things like {', '.join(asked)}."
     return text if len(text) <= MAX_DESCRIPTION else text[: MAX_DESCRIPTION - 1].rstrip() + "…"
-
-
-def _usage(skill: Skill) -> str:
-    example = ", ".join(f'"{p.name}": {_sample(p)}' for p in skill.subject.parameters if p.required)
-    return (
-        "Run it in the directory that it should work on. It prints its result as JSON; exit code 0: it claims success.\n\n"
-        f"```\npython PATH/OF/THIS/SKILL/scripts/run.py '{{{example}}}'\n```"
-    )
-
-
-def _sample(parameter: Parameter) -> str:
-    kind = parameter.annotation
-    return "1" if "int" in kind or "float" in kind else "true" if "bool" in kind else '["..."]' if "list" in kind else '"..."'

@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 from synth.detect.signature import signature as signature_of
-from synth.draft import SKILL
 from synth.export.document import checked, facts, front_matter, prose
+from synth.export.runnable import scripts, usage
 from synth.export.source import MARK, ExportError, Skill
 from synth.export.wayland_files import (
     Places,
@@ -80,7 +80,7 @@ def export_wayland(
     files = {
         "manifest.json": manifest_bytes(name, signature, skill.usable, skill.entry.registered_at, release),
         "SKILL.md": body.encode(),
-        f"scripts/{SKILL}": skill.draft.source.encode("utf-8", "surrogateescape"),
+        **scripts(skill),
     }
     directory = write_owned(where.skills, name, files, MARK, on_conflict="error")
     digest = content_digest({**files, MARK: (directory / MARK).read_bytes()})
@@ -140,13 +140,7 @@ def released_body(skill: Skill, name: str) -> str:
 
 
 def _approach(skill: Skill) -> str:
-    said = [
-        prose(skill.summary),
-        "",
-        f"Call the function `{skill.subject.name}` of scripts/{SKILL} in the directory to work on.",
-        "",
-    ]
-    return "\n".join([*said, *facts(skill)]).rstrip() + "\n"
+    return "\n".join([prose(skill.summary), "", usage(skill), "", *facts(skill)]).rstrip() + "\n"
 
 
 def _row(
