@@ -21,6 +21,7 @@ from synth.embedded.tree import (
     Seq,
     ShellError,
     Simple,
+    Sub,
     Test,
     While,
     Word,
@@ -150,7 +151,9 @@ class _Reader:
         if not name.isidentifier():
             raise ShellError("array assignment is not understood")
         words = read_words(value) if value else [literal_word("")]
-        return name, words[0]
+        # An assigned value is never split into words.
+        parts = tuple(Sub(p.body, True) if isinstance(p, Sub) else p for p in words[0].parts)
+        return name, Word(parts)
 
     def redirected(self, node: Node) -> Command:
         body: Command | None = None

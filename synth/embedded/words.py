@@ -162,7 +162,8 @@ class _Lexer:
                 self.i = end + 1
             else:
                 self.step(quoted=False)
-        return Word(tuple(self.parts))
+        kept = [p for p in self.parts if p != Lit("")]
+        return Word(tuple(kept or self.parts))
 
     def lit(self, text: str) -> None:
         if self.parts and isinstance(last := self.parts[-1], Lit):

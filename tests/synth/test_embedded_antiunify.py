@@ -1,0 +1,151 @@
+"""Anti-unification: the template regenerates every program, values that follow from others are no parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synth.embedded.align import same_form, tokens, transferred
+from synth.embedded.antiunify import Mismatch, Program, Template, unify
+from synth.embedded.normal import normal
+from synth.embedded.params import make_params
+from synth.embedded.shell import parse
+from synth.embedded.steps import Work
+from synth.embedded.tree import Hole, Lit, Many, Word
+from verifiers.interface import Evidence
+
+NAME = st.text(st.sampled_from("abcdexyz019_-. é"), min_size=1, max_size=12).filter(lambda s: s.strip(" .-") == s)
+
+
+def programs(*lines: str) -> list[Program]:
+    return [normal((parse(line),)) for line in lines]
+
+
+def rebuilt(template: Template, k: int) -> object:
+    """The k-th program again."""
+    return _fill(template.program, template, k)
+
+
+def _fill(node: object, template: Template, k: int) -> object:
+    if isinstance(node, Word):
+        out: list[object] = []
+        for part in node.parts:
+            if isinstance(part, Hole):
+                out.append(Lit(str(template.values[part.index][k])))
+            elif isinstance(part, Many):
+                raise AssertionError("lists are tested apart")
+            else:
+                out.append(_fill(part, template, k))
+        text = [p for p in out if isinstance(p, Lit)]
+        return Word((Lit("".join(p.text for p in text)),)) if len(text) == len(out) else Word(tuple(out))  # type: ignore[arg-type]
+    if isinstance(node, tuple):
+        return tuple(_fill(x, template, k) for x in node)
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        return dataclasses.replace(node, **{f.name: _fill(getattr(node, f.name), template, k) for f in dataclasses.fields(node)})
+    return node
+
+
+@given(st.lists(st.tuples(NAME, NAME), min_size=2, max_size=4, unique=True))
+def test_the_template_regenerates_every_program(pairs: list[tuple[str, str]]) -> None:
+    """Holes filled with the k-th values give the k-th program."""
+    made = programs(*(f"cp {shlex.quote(a)} {shlex.quote(b)}; chmod 644 {shlex.quote(b)}" for a, b in pairs))
+    template = unify(made)
+    for k, program in enumerate(made):
+        assert rebuilt(template, k) == program
+
+
+@given(NAME)
+def test_equal_programs_have_no_holes(name: str) -> None:
+    """Nothing varies, nothing is a parameter."""
+    assert unify(programs(*[f"touch {shlex.quote(name)}"] * 3)).values == ()
+
+
+def values(*lines: str) -> dict[str, tuple[object, ...]]:
+    template = unify(programs(*lines))
+    return {p.name: p.values for p in make_params(template)}
+
+
+def test_extensions_are_found_inside_words() -> None:
+    """One parameter for both places of one value."""
+    got = values(
+        'for f in *.txt; do mv "$f" "${f%.txt}.md"; done',
+        'for file in *.jpeg; do mv "$file" "${file%.jpeg}.jpg"; done',
+    )
+    assert got == {"old_ext": ("txt", "jpeg"), "new_ext": ("md", "jpg")}
+
+
+def test_values_that_follow_are_derived() -> None:
+    """``f.sort`` follows from ``f``, a release directory from name and version."""
+    assert values("sort a > a.sort && mv a.sort a", "sort 'b c' > 'b c.sort' && mv 'b c.sort' 'b c'") == {"file": ("a", "b c")}
+    got = values("cp tool/x dist/tool-1.4; cd tool; echo 1.4", "cp lib/x dist/lib-2.0; cd lib; echo 2.0")
+    assert sorted(got.values()) == [("1.4", "2.0"), ("tool", "lib")]
+
+
+def test_numbers_are_numbers() -> None:
+    """Formats, counts and line numbers."""
+    got = values('mkdir $(seq -f "a/x%03g" 3)', 'mkdir $(seq -f "b/y%02g" 5)')
+    assert got == {"prefix": ("a/x", "b/y"), "width": (3, 2), "count": (3, 5)}
+    assert values("sed -i 3d f", "sed -i 12d f") == {"line_number": (3, 12)}
+
+
+def test_another_number_of_operands_is_a_list() -> None:
+    """``mkdir -p a`` and ``mkdir -p b c``."""
+    assert values("mkdir -p a/b", "mkdir -p c d") == {"paths": (["a/b"], ["c", "d"])}
+
+
+def test_scripts_split_at_their_delimiter() -> None:
+    """Both sides of a substitution."""
+    assert values("sed -i s/foo/bar/g x", "sed -i s/a.org/b.org/g x") == {"old": ("foo", "a.org"), "new": ("bar", "b.org")}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("rm a", "touch a"), ("sort -r a", "sort -u a"), ("ls | wc -l", "ls"), ("echo a > b", "echo a >> b"), ("rm *", "rm ?")],
+)
+def test_other_shapes_do_not_unify(one: str, other: str) -> None:
+    """Commands, options, operators and globs are structure."""
+    with pytest.raises(Mismatch):
+        unify(programs(one, other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("find -name '*.c' -type f", "find . -type f -name '*.c'"),
+        ("find . -name x -print0 | xargs -0 cat", "find . -name x | xargs cat"),
+        ("find . -exec chmod 644 {} \\;", "find . -exec chmod 644 {} +"),
+        ('for a in *; do echo "$a"; done', "for b in *; do echo $b; done"),
+    ],
+)
+def test_equal_meaning_has_one_form(one: str, other: str) -> None:
+    """Spellings that do not matter."""
+    first, second = programs(one, other)
+    assert first == second
+
+
+def work(description: str, line: str) -> Work:
+    e = Evidence(description, description, (line,), ("",), None, (0,), None, None, True)
+    return Work(e, (parse(line),), (0,), ())
+
+
+def test_descriptions_say_what_varies() -> None:
+    """Another pipeline, the same form of description."""
+    works = [
+        work('Count the lines of "a.txt" in docs', "wc -l docs/a.txt"),
+        work('Count the lines of "b c.md" in src', "cat src/'b c.md' | wc -l"),
+    ]
+    alike = same_form(works, works[0])
+    made = transferred(works[0], alike)
+    assert made is not None
+    assert made[1] == normal((parse("wc -l 'src/b c.md'"),))
+
+
+@given(st.text(max_size=80))
+def test_tokens_keep_all_letters(text: str) -> None:
+    """Nothing but quotes and runs of white space is lost."""
+    kept = "".join(tokens(text))
+    assert [c for c in kept if c.isalnum()] == [c for c in text if c.isalnum()]

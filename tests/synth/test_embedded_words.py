@@ -1,0 +1,148 @@
+"""Words and trees: what bash would read, and text that reads back the same."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synth.embedded.normal import normal
+from synth.embedded.shell import parse
+from synth.embedded.tree import For, Glob, Group, If, Lit, Pipe, Seq, ShellError, Simple, Sub, Var, While, Word, literal_word
+from synth.embedded.unparse import command, word
+from synth.embedded.words import ansi_c, expand_braces, read_words
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\n\r"), max_size=30)
+
+
+def only(text: str) -> Simple:
+    node = parse(text).items[0]
+    assert isinstance(node, Simple)
+    return node
+
+
+@given(TEXT)
+def test_a_quoted_text_is_one_constant_word(text: str) -> None:
+    """shlex.quote and back."""
+    words = read_words(shlex.quote(text))
+    assert [w.literal for w in words] == [text]
+
+
+@given(st.lists(TEXT, min_size=1, max_size=5))
+def test_quoted_arguments_come_back(texts: list[str]) -> None:
+    """A whole command line through the parser."""
+    line = "printf " + " ".join(map(shlex.quote, texts))
+    assert [w.literal for w in only(line).words[1:]] == texts
+
+
+@given(TEXT)
+def test_a_word_written_out_reads_back(text: str) -> None:
+    """unparse, then parse."""
+    assert read_words(word(literal_word(text)))[0].literal == text
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_tree_or_a_shell_error(text: str) -> None:
+    """Foreign text never raises anything else."""
+    with contextlib.suppress(ShellError):
+        assert isinstance(parse(text), Seq)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a{b,c}d", ["abd", "acd"]),
+        ("{1..3}", ["1", "2", "3"]),
+        ("{01..03}", ["01", "02", "03"]),
+        ("{3..1}", ["3", "2", "1"]),
+        ("{a..c}x", ["ax", "bx", "cx"]),
+        ("p/{x,y/{1,2}}", ["p/x", "p/y/1", "p/y/2"]),
+        ("'{a,b}'", ["'{a,b}'"]),
+        ("{}", ["{}"]),
+        ("${a,b}", ["${a,b}"]),
+        ("{a,b}{c,d}", ["ac", "ad", "bc", "bd"]),
+    ],
+)
+def test_braces_expand_as_in_bash(text: str, expected: list[str]) -> None:
+    """Nested, quoted and numeric ones."""
+    assert expand_braces(text) == expected
+
+
+def test_globs_are_active_only_outside_quotes() -> None:
+    """``*.txt`` and ``"*.txt"``."""
+    assert read_words("*.txt")[0] == Word((Glob("*"), Lit(".txt")))
+    assert read_words('"*.txt"')[0].literal == "*.txt"
+    assert read_words(r"\*.txt")[0].literal == "*.txt"
+    assert read_words("[!a-c]?")[0] == Word((Glob("[!a-c]"), Glob("?")))
+
+
+def test_expansions_keep_operator_and_pattern() -> None:
+    """``${f%.txt}`` and ``${f/a/b}``."""
+    var = read_words('"${f%.txt}.md"')[0].parts[0]
+    assert isinstance(var, Var)
+    assert (var.name, var.op, var.args[0].literal) == ("f", "%", ".txt")
+    swap = next(p for p in read_words("${f//a/b}")[0].parts if isinstance(p, Var))
+    assert [a.literal for a in swap.args] == ["a", "b"]
+
+
+@pytest.mark.parametrize("text", ["$((1+2))", "~/x", "${a[@]}", "${!a}"])
+def test_what_is_not_understood_says_so(text: str) -> None:
+    """A clear error, no guess."""
+    with pytest.raises(ShellError, match="not understood"):
+        read_words(text)
+
+
+def test_escapes_of_printf() -> None:
+    """Newlines, octal and hexadecimal."""
+    assert ansi_c(r"a\n\t\x41\101\\") == "a\n\tAA\\"
+
+
+def test_structures_are_found() -> None:
+    """One of each."""
+    assert isinstance(parse("a | b | c").items[0], Pipe)
+    assert len(parse("a | b | c > f").items[0].stages) == 3  # type: ignore[union-attr]  # it is a Pipe
+    assert isinstance(parse("for x in a b; do echo $x; done").items[0], For)
+    assert isinstance(parse("while read -r x; do echo $x; done < f").items[0], While)
+    assert isinstance(parse("if [ -f a ]; then rm a; fi").items[0], If)
+    assert isinstance(parse("(cd x; ls)").items[0], Group)
+    assert parse("a && b || c; d").joins == ("&&", "||", ";")
+
+
+def test_redirections_and_here_documents() -> None:
+    """Targets, descriptors, texts."""
+    first, second = only("cmd > out 2>> err").redirects
+    assert (first.fd, first.op, first.target.literal) == (1, ">", "out")
+    assert (second.fd, second.op) == (2, ">>")
+    doc = only("cat <<'EOF'\n$x y\nEOF").redirects[0]
+    assert doc.target.literal == "$x y\n"
+    assert only('cat <<< "hi"').redirects[0].target.literal == "hi\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for f in *.txt; do mv \"$f\" \"${f%.txt}.md\"; done",
+        "find . -name '*.c' -exec chmod 644 {} ';'",
+        "sort a > b && mv b a",
+        "grep -v '^#' f | sort -u > g",
+        "if [ -f a ]; then rm a; else touch a; fi",
+        "x=$(basename 'a b'); echo \"$x\"",
+        "while read -r l; do echo \"$l\"; done < f",
+        "( cd d; ls ) > out",
+    ],
+)
+def test_a_program_written_out_reads_back(text: str) -> None:
+    """unparse is the inverse of parse."""
+    tree = parse(text)
+    assert normal((parse(command(tree)),)) == normal((tree,))
+
+
+def test_a_substitution_holds_a_tree() -> None:
+    """Backticks are the same as ``$(…)``."""
+    a = read_words("$(ls d)")[0].parts[0]
+    b = read_words("`ls d`")[0].parts[0]
+    assert isinstance(a, Sub)
+    assert a == b
