@@ -60,7 +60,7 @@ def trace_from_record(record: ev.Record, where: str) -> ExecutionTrace:
     Raises:
         EvidenceError: a field is missing or of the wrong type, or lists differ in length.
     """
-    checked = ev.evidence_from_record(record, where)
+    checked = ev.parse_record(record, where)
     family, labels = record.get("task_family"), record.get("labels")
     if family is not None and not isinstance(family, str):
         raise ev.wrong("task_family", "a string", family, where)

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from sandbox.interface import Snapshot
 from verifiers.interface import Evidence, EvidenceError
+from verifiers.rooting import rooted
 
 Record = Mapping[str, Any]
 
@@ -49,6 +50,11 @@ def evidence_from_record(record: Record, where: str) -> Evidence:
     Raises:
         EvidenceError: names the field and what was expected.
     """
+    return rooted(parse_record(record, where))
+
+
+def parse_record(record: Record, where: str) -> Evidence:
+    """Like ``evidence_from_record``, with absolute paths as recorded."""
     commands = strings(record, "commands", where)
     metadata = mapping(record, "metadata", where)
     check_times(record, where)
