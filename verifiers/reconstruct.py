@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,8 @@ from verifiers.reconstruction.repairs import Guess, clean, guesses, sentinel
 
 BUDGET = 120
 """Replays that the search for one trace may take; minimising comes on top (one for each path)."""
+_STALE = 60
+"""Replays without coming nearer after which the search gives up."""
 _IDLE = "its outputs do not tell what was there: on every base that they suggest, its commands change nothing"
 _WIDTH = 24
 """Guesses tried for one base."""
@@ -119,6 +122,7 @@ def _search(evidence: Evidence, session: Session, budget: int) -> tuple[list[Hyp
     seen: set[str] = set()
     matches: list[tuple[int, int, Hypothesis]] = []
     nearest = "nothing was tried"
+    best, best_at = math.inf, 0
 
     def run(found: Sequence[Guess], notes: tuple[str, ...]) -> None:
         fresh = [g for g in found if g.base.digest not in seen][: max(0, budget - len(seen))]
@@ -136,7 +140,9 @@ def _search(evidence: Evidence, session: Session, budget: int) -> tuple[list[Hyp
         lines, _, _, _, node = heapq.heappop(queue)
         if matches and lines:
             break
-        if lines == 0 and matches:
+        if lines < best:
+            best, best_at = lines, len(seen)
+        if (lines == 0 and matches) or len(seen) - best_at > _STALE:
             break
         if lines == 0:
             nearest = _IDLE

@@ -1,0 +1,62 @@
+"""How much evidence survives without its workspaces: the corpus with ``workspace``, ``post_workspace`` and ``exit_codes`` taken out.
+
+    python tests/study/reconstruct_study.py [PART_OF_TASK_ID …]
+
+Prints one line a trace and the shares. A kind of task counts when most of its successful traces are reconstructed. Exits 1 below the bar.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+from sandbox import open_sandbox
+from synth.traces import load_traces, to_evidence
+from verifiers.reconstruct import rebuild
+
+TRACES = Path(__file__).parents[2] / "fixtures" / "traces"
+BAR = 0.60
+
+
+def main(wanted: list[str]) -> int:
+    labels = {r["task_id"]: r for r in map(json.loads, (TRACES / "labels.jsonl").read_text("utf-8").splitlines())}
+    done: dict[str, list[bool]] = defaultdict(list)
+    with open_sandbox() as sandbox, sandbox.session("reconstruct") as session:
+        for trace in load_traces(TRACES / "traces.jsonl"):
+            label = labels[trace.task_id]
+            skipped = wanted and not any(w in trace.task_id for w in wanted)
+            if skipped or not trace.success or label["labels"]["is_noise"]:
+                continue
+            bare = to_evidence(replace(trace, workspace=None, post_workspace=None, exit_codes=None))
+            began, runs = time.monotonic(), session.runs
+            found = rebuild(bare, session)
+            ok = not isinstance(found, str)
+            done[label["task_family"]].append(ok)
+            what = found if isinstance(found, str) else "; ".join(found.metadata["reconstruction"])
+            say(
+                f"{'yes' if ok else 'no ':3} {trace.task_id:32} {time.monotonic() - began:5.1f} s {session.runs - runs:4} runs  {what[:110]}"
+            )
+    return report(done)
+
+
+def report(done: dict[str, list[bool]]) -> int:
+    traces, kept = sum(map(len, done.values())), sum(map(sum, done.values()))
+    families = sum(2 * sum(v) > len(v) for v in done.values())
+    due = sum(sum(v) >= 3 for v in done.values())
+    say(f"traces reconstructed: {kept} of {traces} ({kept / max(traces, 1):.0%})")
+    say(f"kinds of task with most of their traces reconstructed: {families} of {len(done)} ({families / max(len(done), 1):.0%})")
+    say(f"kinds of task with three or more reconstructed: {due}")
+    return 0 if done and families >= BAR * len(done) else 1
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
