@@ -49,6 +49,13 @@ def test_workflow_scripts_hold_no_expressions() -> None:
     assert not [s["run"] for s in steps() if "${{" in s.get("run", "")]
 
 
+def test_workflow_actions_are_pinned() -> None:
+    """Other people's actions by commit, never by a tag that can move."""
+    used = [s["uses"] for s in steps() if "uses" in s]
+    assert used
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", u) for u in used)
+
+
 def test_workflow_inputs_exist() -> None:
     """Every input that is used is declared, and every declared one is used."""
     text = WORKFLOW.read_text()
