@@ -31,12 +31,10 @@ def main() -> int:
     held = [Counter(family[t.task_id] for t in p.traces) for p in patterns]
     whole = [f for f in frequent if sum(c[f] >= 3 for c in held) == 1]
     mixed = [dict(c) for c in held if len(c) > 1]
-    say(
-        f"patterns: {len(patterns)}; kinds of task with three successes or more: {len(frequent)}, as one pattern each: {len(whole)}"
-    )
-    say(
-        f"pairs in patterns: precision {len(together & alike) / len(together):.3f}, recall {len(together & alike) / len(alike):.3f}"
-    )
+    both = len(together & alike)
+    say(f"patterns: {len(patterns)}")
+    say(f"kinds of task with three successes or more: {len(frequent)}, as one pattern each: {len(whole)}")
+    say(f"pairs in patterns: precision {both / len(together):.3f}, recall {both / len(alike):.3f}")
     for c in mixed:
         say(f"mixed: {c}")
     for f in sorted(frequent - set(whole)):

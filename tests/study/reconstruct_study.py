@@ -1,8 +1,9 @@
-"""How much evidence survives without its workspaces: the corpus with ``workspace``, ``post_workspace`` and ``exit_codes`` taken out.
+"""How much evidence survives without ``workspace``, ``post_workspace`` and ``exit_codes``, on the corpus.
 
     python tests/study/reconstruct_study.py [PART_OF_TASK_ID …]
 
-Prints one line a trace and the shares. A kind of task counts when most of its successful traces are reconstructed. Exits 1 below the bar.
+Prints one line a trace and the shares. A kind of task counts when most of its successful traces are reconstructed. Exits 1
+below the bar.
 """
 
 from __future__ import annotations
@@ -37,9 +38,8 @@ def main(wanted: list[str]) -> int:
             ok = not isinstance(found, str)
             done[label["task_family"]].append(ok)
             what = found if isinstance(found, str) else "; ".join(found.metadata["reconstruction"])
-            say(
-                f"{'yes' if ok else 'no ':3} {trace.task_id:32} {time.monotonic() - began:5.1f} s {session.runs - runs:4} runs  {what[:110]}"
-            )
+            cost = f"{time.monotonic() - began:5.1f} s {session.runs - runs:4} runs"
+            say(f"{'yes' if ok else 'no ':3} {trace.task_id:32} {cost}  {what[:110]}")
     return report(done)
 
 
