@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from verifiers.checks.ruff_clean import diagnostics
-from verifiers.conventions import Rule, findings, read, rules_for
+from verifiers.conventions import Rule, SkillModule, findings, read, rules_for
 from verifiers.interface import Finding, Profile
 from verifiers.samecode import same_code
 from verifiers.subject import ParseProblem, parse_module, parse_subject
@@ -55,27 +55,32 @@ def fix_source(source: str, profile: Profile = "seed", *, path: str = "skill.py"
 
 
 def _conventions(text: str, profile: Profile, applied: list[str]) -> str:
+    module = read(parse_subject(text, "skill.py", profile))
     for rule in rules_for(profile):
-        changed = _by_rule(rule, text, profile)
+        if module is None:
+            break
+        changed = _by_rule(rule, module)
         if changed != text:
             applied.append(f"{rule.id}: {rule.fix_title}")
             text = changed
+            module = read(parse_subject(text, "skill.py", profile))
     return text
 
 
-def _by_rule(rule: Rule, text: str, profile: Profile) -> str:
-    module = read(parse_subject(text, "skill.py", profile)) if rule.fix_title else None
+def _by_rule(rule: Rule, module: SkillModule) -> str:
+    """The text after a rule's fix; as it was where there is none, or one that would touch what runs."""
+    text = module.subject.source
+    if not rule.fix_title:
+        return text
     try:
-        if module is None or not any(v.fixable for v in rule.violations(module)):
-            return text
-        tree = rule.fix(module)
+        tree = rule.fix(module) if any(v.fixable for v in rule.violations(module)) else None
     except RecursionError:  # an expression nested hundreds of levels deep
         return text
     return tree.code if tree is not None and same_code(text, tree.code) else text
 
 
 def _ruff(text: str, applied: list[str]) -> str:
-    """ruff's safe fixes: all at once, else rule by rule those that leave the functions' code alone."""
+    """ruff's safe fixes, rule by rule, as far as they leave the functions' code alone."""
     if isinstance(parse_module(text), ParseProblem):
         return text
     found, _ = diagnostics({"skill": text})
