@@ -59,10 +59,23 @@ def joined(pieces: list[Piece], is_text: bool = False) -> str:
     if len(parts) == 1:
         const, text = parts[0]
         return quote(text) if const else (text if is_text else f"str({text})")
-    if any('"' in text or "\\" in text or "{" in text for const, text in parts if not const):
-        return " + ".join(quote(t) if const else f"str({t})" for const, t in parts)
-    inner = "".join(escaped(t).replace("{", "{{").replace("}", "}}") if const else f"{{{t}}}" for const, t in parts)
-    return f'f"{inner}"'
+    runs: list[str] = []
+    for const, text in parts:
+        if not const and not text.isidentifier():
+            runs.append(text)
+            continue
+        inner = escaped(text).replace("{", "{{").replace("}", "}}") if const else f"{{{text}}}"
+        if runs and runs[-1].startswith('f"'):
+            runs[-1] = runs[-1][:-1] + inner + '"'
+        else:
+            runs.append(f'f"{inner}"')
+    return " + ".join(_plain(r) for r in runs)
+
+
+def _plain(run: str) -> str:
+    """An f-string without expressions as a plain literal."""
+    inner = run[2:-1].replace("{{", "").replace("}}", "")
+    return run[1:].replace("{{", "{").replace("}}", "}") if run.startswith('f"') and "{" not in inner else run
 
 
 @dataclass

@@ -223,7 +223,8 @@ def run_operands(scope: Scope, spec: Spec, argv: list[str], files: Sequence[Word
             words.append(quote("-" if len(inputs) == 1 else "/dev/fd/3"))
         else:
             words.append(scope.text(f) if scope.cwd is None else f"str({scope.path(f)})")
-    full = f"[{', '.join([*argv, quote('--'), *words])}]"
+    end = [] if quote("--") in argv else [quote("--")]
+    full = f"[{', '.join([*argv, *end, *words])}]"
     accepted = f", accepted={spec.no_match}" if spec.no_match else ""
     if scope.cwd is not None and any("p.name" in w for w in words):
         accepted += f", folder={scope.text(scope.cwd)}"

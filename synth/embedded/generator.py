@@ -51,8 +51,8 @@ class EmbeddedGenerator:
         """Yields candidates, those for most traces first. ``template`` is the same for every form: a skill file."""
         self._why, self._rejected = [], []
         usable = [e for e in evidence if e.success]
-        writes = sum(changes_something(e) for e in usable) * 2 > len(usable)
-        works = [w for e in usable if (not writes or changes_something(e)) and (w := work(e, writes)) is not None]
+        writes = sum(changes_something(e) for e in usable) * 3 > len(usable)
+        works = [w for e in usable if (w := work(e, writes)) is not None]
         if not works:
             self._why.append("none of the commands could be read as shell text")
             return

@@ -1,6 +1,6 @@
 """What the embedded generator makes of a corpus: family -> outcome -> why -> seconds.
 
-    python tests/bench/bench_generator.py TRACES LABELS [--full] [FAMILY…]
+    python tests/bench/bench_generator.py TRACES LABELS [--full [--fast]] [FAMILY…]
 
 Labels only sort traces into families (evaluation); the generator never sees them. Without ``--full`` a candidate counts when it
 has the effect or answer of every trace and a second run changes nothing; with it, when the whole verification passes.
@@ -22,10 +22,13 @@ from synth.embedded.steps import changes_something
 from synth.embedded.trial import trial
 from synth.interface import Candidate, TracePattern
 from synth.traces import load_traces, to_evidence
-from verifiers.interface import Binding, Evidence, Verdict
+from verifiers.interface import Binding, Budget, Evidence, Verdict
 from verifiers.static import run_static
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
+
+
+BUDGET: Budget = "fast" if "--fast" in sys.argv else "standard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ def quick(sandbox: Sandbox, candidate: Candidate, evidence: Sequence[Evidence]) 
     for result in run_static([parse_subject(candidate.source, "skill.py")])[0]:
         if result.verdict is not Verdict.PASS:
             return f"{result.id}: {result.findings[0].message if result.findings else result.why}"
-    writes = sum(changes_something(e) for e in evidence) * 2 > len(evidence)
+    writes = sum(changes_something(e) for e in evidence) * 3 > len(evidence)
     with sandbox.session("bench", 1) as session:
         wrong = trial(session, candidate, evidence, writes)
     return "; ".join([*(f"{k}: {v}" for k, v in wrong.items()), *(f"{t}: no binding" for t in unbound)])
@@ -65,7 +68,7 @@ def quick(sandbox: Sandbox, candidate: Candidate, evidence: Sequence[Evidence]) 
 def full(sandbox: Sandbox, candidate: Candidate, evidence: Sequence[Evidence]) -> str:
     subject = parse_subject(candidate.source, "skill.py")
     bindings = {k: Binding(k, v) for k, v in candidate.bindings.items()}
-    report = verify(subject, evidence, bindings, sandbox=sandbox, options=Options())
+    report = verify(subject, evidence, bindings, sandbox=sandbox, options=Options(budget=BUDGET))
     return report.why if report.verdict is not Verdict.PASS else ""
 
 

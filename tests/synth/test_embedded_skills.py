@@ -1,0 +1,196 @@
+"""Generated skills against bash: the same tree, nothing left to do for a second run, hostile names unharmed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sandbox.interface import Entry, Snapshot
+from synth.embedded import EmbeddedGenerator
+from synth.interface import Candidate, TracePattern
+from verifiers.interface import Evidence
+
+Tree = Mapping[str, str]
+"""Relative path -> content; a path ending in / is a folder."""
+
+
+def write(root: Path, tree: Tree) -> None:
+    for path, text in tree.items():
+        target = root / path
+        if path.endswith("/"):
+            target.mkdir(parents=True, exist_ok=True)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+
+
+def picture(root: Path) -> Snapshot:
+    entries: dict[str, Entry] = {}
+    for path in sorted(root.rglob("*")):
+        name, mode = str(path.relative_to(root)), path.lstat().st_mode & 0o7777
+        if path.is_symlink():
+            entries[name] = Entry("symlink", 0o777, target=str(path.readlink()))
+        else:
+            entries[name] = Entry("dir", mode) if path.is_dir() else Entry("file", mode, path.read_bytes())
+    return Snapshot(entries)
+
+
+def record(root: Path, task: str, description: str, commands: Sequence[str], tree: Tree) -> Evidence:
+    """Runs the commands with bash in a fresh folder."""
+    root.mkdir()
+    write(root, tree)
+    base = picture(root)
+    done = [subprocess.run(["bash", "-c", c], cwd=root, capture_output=True, check=False) for c in commands]
+    outputs = tuple((d.stdout + d.stderr).decode() for d in done)
+    codes = tuple(d.returncode for d in done)
+    return Evidence(task, description, tuple(commands), outputs, None, codes, base, picture(root), True)
+
+
+def generated(evidence: Sequence[Evidence]) -> list[Candidate]:
+    pattern = TracePattern("repetitive", evidence[0].commands, len(evidence), 1.0, "some_task", "s", ())
+    return list(EmbeddedGenerator().generate(pattern, evidence))
+
+
+def run(candidate: Candidate, root: Path, args: Mapping[str, object]) -> object:
+    """Calls the skill in a folder; skill_api is the real one."""
+    space: dict[str, Any] = {"__name__": "skill"}
+    exec(compile(candidate.source, "skill.py", "exec"), space)  # our own generated text, in a temporary folder
+    before = Path.cwd()
+    os.chdir(root)
+    try:
+        return asyncio.run(space[candidate.name](**args))
+    finally:
+        os.chdir(before)
+
+
+def materialised(root: Path, snapshot: Snapshot) -> Path:
+    root.mkdir()
+    for path, entry in snapshot.items():
+        target = root / path
+        if entry.type == "dir":
+            target.mkdir(exist_ok=True)
+        elif entry.type == "symlink":
+            target.symlink_to(entry.target)
+        else:
+            target.write_bytes(entry.content)
+    for path, entry in snapshot.items():
+        if entry.type != "symlink":
+            (root / path).chmod(entry.mode)
+    return root
+
+
+def check(tmp: Path, commands: Sequence[str], cases: Sequence[tuple[Mapping[str, str], Tree]]) -> Candidate:
+    """The first candidate has every trace's effect or answer, and again none."""
+    evidence = [
+        record(tmp / f"r{k}", f"t{k}", " ".join(v.values()), [c.format(**v) for c in commands], tree)
+        for k, (v, tree) in enumerate(cases)
+    ]
+    candidate = generated(evidence)[0]
+    for k, e in enumerate(evidence):
+        assert e.base is not None
+        root = materialised(tmp / f"s{k}", e.base)
+        value = run(candidate, root, candidate.bindings[e.task_id])
+        assert picture(root) == e.post
+        again = run(candidate, root, candidate.bindings[e.task_id])
+        assert picture(root) == e.post
+        if e.base == e.post and isinstance(value, dict):
+            assert str(value["output"]).strip() == e.outputs[-1].strip()
+            assert again == value
+    return candidate
+
+
+TREE_A: Tree = {"a.txt": "b\na\nfoo 1\n", "x y.txt": "foo\n", "d/c.txt": "", "d/e/f.txt": "foo\nq\n", "d/z.log": "l\n"}
+TREE_B: Tree = {"p.log": "z\ny\n", "q.log": "bar\n", "s/r.log": "n\n", "s/t/u.log": "bar bar\n", "a.txt": "t\n", "s/v.txt": "\n"}
+CASES = [({"e": "txt", "d": "d", "f": "a.txt", "w": "foo"}, TREE_A), ({"e": "log", "d": "s", "f": "p.log", "w": "bar"}, TREE_B)]
+
+WRITES = [
+    ["for i in *.{e}; do mv \"$i\" \"${{i%.{e}}}.bak\"; done"],
+    ["find {d} -name '*.{e}' -exec chmod 600 {{}} +"],
+    ["find . -name '*.{e}' -delete"],
+    ["mkdir -p out/{d}", "cp {f} out/{d}/"],
+    ["cp -r {d} {d}.copy"],
+    ["sort {f} > {f}.tmp && mv {f}.tmp {f}"],
+    ["echo {w} >> {f}"],
+    ["sed -i 's/{w}/new/g' {f}"],
+    ["sed -i '/{w}/d' {f}"],
+    ["mv {f} {d}/"],
+    ["rm {f}"],
+    ["rm -rf {d}"],
+    ["ln -s {f} current"],
+    ["touch {d}/.keep", "chmod 700 {d}"],
+    ["grep -r {w} {d} | sort > found.txt"],
+    ["find {d} -type f | sort | while read -r p; do wc -c < \"$p\"; done > sizes"],
+    ["for n in $(seq 1 3); do mkdir {d}/$n; done"],
+    ["echo one > out; cat {f} >> out; echo two >> out"],
+    ["find . -name '*.{e}' -exec cp {{}} {{}}.orig \\;"],
+    ["cd {d} && mkdir sub && touch sub/x"],
+    ["test -d {d}/new || mkdir {d}/new"],
+    ["grep -q '^k=' {f} || echo k={w} >> {f}"],
+    ["gzip -n {f} && gunzip {f}.gz", "touch done"],
+    ["split -d -l 1 {f} part."],
+    ["cat > conf <<EOF\nname={w}\nEOF"],
+]
+READS = [
+    ["wc -l {f}"],
+    ["find {d} -name '*.{e}' | wc -l"],
+    ["grep -c {w} {f}"],
+    ["sort {f} | uniq -c | sort -rn | head -n 1"],
+    ["ls {d}"],
+    ["find . -type f -name '*.{e}' -exec cat {{}} + | wc -l"],
+    ["awk 'NR==1' {f}"],
+    ["cat {f} | tr a-z A-Z | tac"],
+    ["find . -type f -name '*.{e}' -print0 | sort -z | xargs -0 md5sum"],
+]
+
+
+@pytest.mark.parametrize("commands", WRITES + READS, ids=lambda c: " ; ".join(c)[:50])
+def test_the_skill_does_what_bash_does(commands: list[str], tmp_path: Path) -> None:
+    """Effect, answer, second run."""
+    check(tmp_path, commands, CASES)
+
+
+@pytest.mark.parametrize("commands", [["make -s -f {f}"], ["git init -q {d}"]])
+def test_unknown_commands_become_a_constant_program(commands: list[str], tmp_path: Path) -> None:
+    """The values are positional parameters."""
+    tree = {"a.txt": "all:\n\ttouch made\n", "d/": "", "s/": "", "p.log": "all:\n\ttouch made\n"}
+    evidence = [
+        record(tmp_path / f"r{k}", f"t{k}", "x", [c.format(**v) for c in commands], tree) for k, (v, _) in enumerate(CASES)
+    ]
+    for candidate in generated(evidence):
+        assert "PROGRAM = " in candidate.source
+        assert "${1}" in candidate.source
+
+
+NAME = st.text(st.sampled_from("ab '\"$`*?[]\\\n;&|-é()"), min_size=1, max_size=8).filter(lambda s: s not in (".", ".."))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=NAME)
+def test_hostile_names_are_names(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Spaces, quotes, newlines, globs and leading dashes in names that the skill lists."""
+    tmp = tmp_path_factory.mktemp("names")
+    candidate = check(tmp, ["for i in *.{e}; do mv \"$i\" \"${{i%.{e}}}.bak\"; done"], CASES)
+    root = tmp / "hostile"
+    root.mkdir()
+    (root / f"{name}.txt").write_text("1")
+    run(candidate, root, {"old_ext": "txt", "ext": "txt"} if "old_ext" in candidate.source else {"ext": "txt"})
+    left = [p.name for p in root.iterdir()]
+    assert left == ([f"{name}.txt"] if name.startswith(".") else [f"{name}.bak"])
+
+
+def test_a_task_without_shape_says_why() -> None:
+    """No candidate, one sentence."""
+    generator = EmbeddedGenerator()
+    post = Snapshot({"f": Entry("file")})
+    evidence = [Evidence("t", "x", ("case $x in a) ls;; esac > f",), ("",), None, (0,), Snapshot(), post, True)]
+    pattern = TracePattern("repetitive", (), 1, 1.0, "x", "s", ())
+    assert list(generator.generate(pattern, evidence)) == []
+    assert generator.why_none()
