@@ -18,6 +18,7 @@ import urllib3.exceptions
 from sandbox import owner
 from sandbox.channel import Channel, plain
 from sandbox.container import LABEL, LABEL_INSTANCE, ContainerSpec, create_options, deviations
+from sandbox.dialect import as_docker, for_podman
 from sandbox.interface import Cause, SandboxError
 
 T = TypeVar("T")
@@ -109,6 +110,11 @@ class Engine:
         parts = self._version.get("Components") or [{}]
         return f"{parts[0].get('Name') or 'Docker Engine'} {self._version.get('Version', '?')}"
 
+    @property
+    def is_podman(self) -> bool:
+        """Whether this is Podman's Docker-compatible service."""
+        return "podman" in self.describe().lower()
+
     def version(self) -> dict[str, Any]:
         """What the engine says of its version, as it says it."""
         return self._version
@@ -123,6 +129,8 @@ class Engine:
         """Creates, attaches, starts, checks by inspection, and sends the runner. Leaves no container behind on failure."""
         options = create_options(spec)
         options["labels"][LABEL_INSTANCE] = self._instance
+        if self.is_podman:
+            options = for_podman(options)
         try:
             with translated("starting a sandbox container"):
                 self._knock()
@@ -137,7 +145,7 @@ class Engine:
                 sock = undo.enter_context(contextlib.closing(plain(self.client.api.attach_socket(identity, _ATTACH))))
                 container.start()
                 inspected = self.client.api.inspect_container(identity)
-            wrong = deviations(spec, inspected)
+            wrong = deviations(spec, as_docker(inspected) if self.is_podman else inspected)
             if wrong:
                 what = f"the engine did not honour the sandbox's options: {'; '.join(wrong)}"
                 raise SandboxError(Cause.OPTION_IGNORED, what, "Nothing was run")

@@ -202,6 +202,9 @@ def _own_state() -> tuple[Any, ...]:
 
 def _ownership(place: str) -> tuple[int, int, int]:
     info = os.stat(place)
+    if not info.st_mode & 0o002 and info.st_uid != procs.JOB_ID:
+        os.chown(place, procs.JOB_ID, procs.JOB_ID)  # an engine that cannot mount it as the job's
+        info = os.stat(place)
     return info.st_uid, info.st_gid, info.st_mode & 0o7777
 
 
