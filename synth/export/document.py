@@ -18,7 +18,8 @@ from synth.export.source import ExportError, Skill
 from verifiers.interface import Subject
 
 MAX_EXAMPLES = 3
-_ESCAPED = frozenset("\\*_{}[]()#+|~")
+_ESCAPED = re.compile(r"[\\*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[#+=-]")
+"""What Markdown would take for structure: underscores only at a word's edge, list and heading signs only at the start."""
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "`": "&#96;", "$": "&#36;", "!": "&#33;"}
 _HARMLESS = str.maketrans({"`": "'", "<": None, ">": None})
 """For front matter, where nothing can be escaped for every reader at once."""
@@ -33,7 +34,7 @@ _UNSAFE = {
 def prose(text: str) -> str:
     """Foreign words as one line of Markdown text that reads the same and does nothing."""
     flat = " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in text).split())
-    return "".join("\\" + c if c in _ESCAPED else _ENTITIES.get(c, c) for c in flat)
+    return "".join(_ENTITIES.get(c, c) for c in _ESCAPED.sub(r"\\\g<0>", flat))
 
 
 def code(value: object) -> str:

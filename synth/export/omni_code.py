@@ -70,9 +70,10 @@ def _bullet(parameter: Parameter) -> str:
 
 def _decorator(subject: Subject, hints: Annotations, name: str) -> cst.Decorator:
     category = "read" if hints.read_only else "write"
-    flags = ", ".join(f"{key}={getattr(hints, key)}" for key in ("read_only", "destructive", "idempotent", "open_world"))
+    flags = [f"{key}={getattr(hints, key)}" for key in ("read_only", "destructive", "idempotent", "open_world")]
     text = _literal(description(subject))
-    call = f"skill_command(name={json.dumps(name)}, description={text}, category={json.dumps(category)}, {flags})"
+    keywords = [f"name={json.dumps(name)}", f"description={text}", f"category={json.dumps(category)}", *flags]
+    call = "skill_command(\n" + "".join(f"    {keyword},\n" for keyword in keywords) + ")"
     return cst.Decorator(cst.parse_expression(call))
 
 
@@ -128,7 +129,8 @@ class _Rewrite(cst.CSTTransformer):
         ordered = [p for p in plain if p.default is None] + [p for p in plain if p.default is not None]
         params = [p.with_changes(comma=cst.MaybeSentinel.DEFAULT) for p in ordered]
         changed = given.with_changes(params=params, kwonly_params=[], star_arg=cst.MaybeSentinel.DEFAULT)
-        return updated_node.with_changes(decorators=[self._decorator], params=changed)
+        here = cst.SimpleWhitespace("")
+        return updated_node.with_changes(decorators=[self._decorator], params=changed, whitespace_before_params=here)
 
     def _plain(self, param: cst.Param) -> cst.Param:
         """Without ``Query``: required ones without a default, the others with a literal one. (Omni calls by keyword.)"""

@@ -22,7 +22,8 @@ from synth.export.omni_code import description, omni_source
 from synth.interface import Draft
 from synth.owned import Conflict
 from synth.registry import Registry
-from verifiers.subject import parse_subject
+from verifiers.static import run_static
+from verifiers.subject import load_subject, parse_subject
 
 HINTS = Annotations(read_only=False, destructive=True, idempotent=True, open_world=False)
 BULLET = re.compile(r"^\s*- (?P<name>\w+):(?P<rest>[^-]*)-(?P<text>.*)$")
@@ -206,3 +207,12 @@ def test_edits_are_kept(tmp_path: Path) -> None:
         export_omni(skill, tmp_path / "skills")
     changed = replace(draft(), skill_md="# other\n")
     assert changed != draft()
+
+
+def test_our_own_checks_of_the_omni_profile_pass(tmp_path: Path) -> None:
+    """The conventions of real Omni skills, ruff, mypy strict: what is exported would pass as a candidate."""
+    done = export_omni(exported(tmp_path / "r", draft()), tmp_path / "skills")
+    subject = load_subject(done.directory / "scripts" / "commands.py", "omni")
+    results = run_static([subject])[0]
+    assert {r.id for r in results} >= {"parses", "conventions", "ruff-clean", "mypy-strict"}
+    assert [(r.id, f.message) for r in results for f in r.findings if f.severity == "error"] == []
