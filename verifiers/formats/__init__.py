@@ -91,4 +91,4 @@ def _read(reports: Sequence[Report]) -> dict[str, str]:
 def _titles() -> dict[str, str]:
     from verifiers.catalog import CATALOG  # late: checks import much, and JSON needs none of it
 
-    return {check.id: check.title for check in CATALOG}
+    return {"bindings": "Do the arguments come from the evidence?", **{check.id: check.title for check in CATALOG}}
