@@ -64,11 +64,16 @@ def gate(
 
     from verifiers.cache import open_cache
 
-    salted = replace(judging, salt=policy.seed_salt or judging.salt)
+    # A waived check must not stop the others: what it would have hidden still counts.
+    every = judging.every or bool(policy.waivers)
+    salted = replace(judging, salt=policy.seed_salt or judging.salt, min_usable=policy.min_usable, every=every)
     targets, facts = _targets(paths, since, salted)
     with console.talk() as talk, Verifier(salted, open_cache(trusted=policy.cache == "trusted")) as verifier:
         reports, failures = _reports(targets, verifier, talk, lambda name: registered(name, registry))
     facts = _with_signatures(facts, reports, targets, public_key)
+    if policy.approval:
+        approved = _approved(registry)
+        facts = replace(facts, approved=lambda report: (report.sha256, report.evidence.sha256) in approved)
     return _judged(reports, failures, policy, facts)
 
 
@@ -115,6 +120,19 @@ def _reports(
         except AssayError as e:
             failures.append(failure(target.path, e))
     return reports, failures
+
+
+def _approved(registry: Path | None) -> frozenset[tuple[str, str]]:
+    """Digests of code and evidence of the versions that a person has approved."""
+    from synth.cli.home import registry_dir
+    from synth.registry import Registry
+
+    directory = registry_dir(registry)
+    if not (directory / "registry.db").is_file():
+        return frozenset()
+    with Registry(directory) as opened:
+        entries = [e for e in opened.list(None) if e.metadata["approved_by"] and e.status != "revoked"]
+    return frozenset((str(e.metadata["code_sha256"]), str(e.metadata["evidence_sha256"])) for e in entries)
 
 
 def _with_signatures(facts: Facts, reports: Sequence[Report], targets: Sequence[Target], public_key: Path | None) -> Facts:
