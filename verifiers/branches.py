@@ -48,10 +48,10 @@ def watched(source: str) -> Watched:
     text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
     if text.count("\n") != copy.source.count("\n"):
         raise ValueError("a copy with marks must keep its lines")
-    first = text.count("\n") + 1
-    marks = [f"def _seen_{i}(): return None" for i in range(len(marker.found))]
+    first = text.count("\n") + 2  # the body's line: the ``def`` itself runs when the file is loaded
+    marks = [f"def _seen_{i}():\n    return None" for i in range(len(marker.found))]
     hidden = [
-        Statement(first + i, first + i, f"{ast.unparse(node)[:100]} (a branch of an expression)", line=origin.get(node.lineno, node.lineno))
+        Statement(first + 2 * i, first + 2 * i, f"{ast.unparse(node)[:100]} (a branch of an expression)", line=origin.get(node.lineno, node.lineno))
         for i, node in enumerate(marker.found)
     ]
     return Watched(text + "\n".join(marks) + "\n", (*copy.statements, *hidden))

@@ -1,0 +1,73 @@
+"""Branches hidden in expressions show as lines of their own."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verifiers.branches import watched
+
+
+def run(source: str, *args: object) -> tuple[object, set[int]]:
+    """The function's value and the lines that ran."""
+    lines: set[int] = set()
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        if frame.f_code.co_filename == "copy":
+            lines.add(frame.f_lineno)
+            return trace
+        return None
+
+    space: dict[str, Any] = {}
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        exec(compile(source, "copy", "exec"), space)
+        value = space["f"](*args)
+    finally:
+        sys.settrace(before)
+    return value, lines
+
+
+HIDDEN = [
+    ("def f(x):\n    return x and act(x)\ndef act(x):\n    return x + 1\n", 0, 5),
+    ("def f(x):\n    return act(x) if x else 0\ndef act(x):\n    return x + 1\n", 0, 5),
+    ("def f(x):\n    g = lambda y: act(y)\n    return g(x) if x else 0\ndef act(x):\n    return x + 1\n", 0, 5),
+]
+
+
+@pytest.mark.parametrize(("source", "quiet", "loud"), HIDDEN)
+def test_a_hidden_branch_shows_whether_it_ran(source: str, quiet: int, loud: int) -> None:
+    """The copy behaves as the skill does, and misses a line exactly when a branch did not run."""
+    copy = watched(source)
+    own: dict[str, Any] = {}
+    exec(source, own)
+    for argument, complete in ((quiet, False), (loud, True)):
+        value, lines = run(copy.source, argument)
+        assert value == own["f"](argument)
+        assert all(s.ran(frozenset(lines)) for s in copy.statements if "branch of an expression" in s.text) is complete
+
+
+def test_harmless_branches_are_not_watched() -> None:
+    """Reading and computing in a branch is no place for a backdoor."""
+    copy = watched("def f(p, x):\n    text = p.read_text() if p.exists() else ''\n    return str(x) if x else text.strip()\n")
+    assert not any("branch of an expression" in s.text for s in copy.statements)
+
+
+def test_own_functions_with_harmless_names_are_watched() -> None:
+    """A skill that calls its own function ``sorted`` does not get away with the name."""
+    copy = watched("def sorted(x):\n    return x\ndef f(x):\n    return x and sorted(x)\n")
+    assert any("branch of an expression" in s.text for s in copy.statements)
+
+
+@given(st.sampled_from([s for s, _, _ in HIDDEN]), st.integers(-2, 2))
+def test_the_copy_behaves_the_same(source: str, argument: int) -> None:
+    """Marks change nothing that the skill returns."""
+    own: dict[str, Any] = {}
+    exec(source, own)
+    assert run(watched(source).source, argument)[0] == own["f"](argument)
