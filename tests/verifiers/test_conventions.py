@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from verifiers.checks.conventions import CHECK
-from verifiers.conventions import RULES, Rule, findings
+from verifiers.conventions import ORDER, RULES, Rule, findings
 from verifiers.interface import Example, Finding, Profile, Verdict
 from verifiers.samecode import same_code
 from verifiers.subject import parse_subject
@@ -95,3 +95,8 @@ def test_configured_imports_are_allowed() -> None:
     subject = parse_subject(source, "s.py")
     assert [f.rule for f in findings(subject)] == ["conventions-imports"]
     assert findings(subject, frozenset({"requests"})) == ()
+
+
+def test_every_rule_file_is_found_and_placed() -> None:
+    """A rule is found by its file alone, and the written order names each."""
+    assert [r.id.removeprefix("conventions-") for r in RULES] == list(ORDER)

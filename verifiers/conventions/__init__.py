@@ -1,55 +1,38 @@
-"""The conventions of a skill, one rule a class. ``RULES`` is in the order in which findings are shown."""
+"""The conventions of a skill: one rule a file, found by its module-level ``RULE``."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Iterator
 
 from verifiers.conventions.allowed_imports import AllowedImports
-from verifiers.conventions.decorator import DecoratorForm
-from verifiers.conventions.described import Described
-from verifiers.conventions.docstring_sections import DocstringSections
-from verifiers.conventions.embedded_data import EmbeddedData
-from verifiers.conventions.escapes import Escapes, Patching
-from verifiers.conventions.import_effects import ImportEffects
-from verifiers.conventions.import_source import ImportSource
-from verifiers.conventions.json_return import JsonReturn
 from verifiers.conventions.model import SkillModule, read
-from verifiers.conventions.omni_forms import DescriptionStyle, QueryDefault, Spacing
-from verifiers.conventions.one_command import OneCommand
 from verifiers.conventions.rule import Rule, Violation
-from verifiers.conventions.shell_text import ShellText
-from verifiers.conventions.signature import Signature, SnakeCase
-from verifiers.conventions.suppressions import Suppressions
-from verifiers.conventions.swallowed import SwallowedErrors
-from verifiers.conventions.typed import ReturnType, Typed
 from verifiers.interface import Finding, Fix, Profile, Severity, Subject
 from verifiers.samecode import same_code
 
-RULES: tuple[Rule, ...] = (
-    OneCommand(),
-    ImportSource(),
-    DecoratorForm(),
-    SnakeCase(),
-    Signature(),
-    Typed(),
-    QueryDefault(),
-    Spacing(),
-    Described(),
-    ReturnType(),
-    DocstringSections(),
-    DescriptionStyle(),
-    AllowedImports(),
-    ImportEffects(),
-    ShellText(),
-    SwallowedErrors(),
-    JsonReturn(),
-    Escapes(),
-    Patching(),
-    EmbeddedData(),
-    Suppressions(),
-)
-
 __all__ = ["RULES", "Rule", "SkillModule", "Violation", "findings", "read", "rules_for"]
+
+ORDER = (
+    "one-command", "import-source", "decorator", "snake-case", "signature", "typed", "query-default", "spacing", "described",
+    "return-type", "docstring", "description-style", "imports", "import-effects", "shell-text", "swallowed-errors", "json-return",
+    "escapes", "patching", "embedded-data", "suppressions",
+)  # fmt: skip
+"""The order of findings and fixes: what a later rule builds on comes first. A rule that is not named here comes last."""
+
+
+def _discovered() -> tuple[Rule, ...]:
+    found = []
+    for module in pkgutil.iter_modules(__path__):
+        rule = getattr(importlib.import_module(f"{__name__}.{module.name}"), "RULE", None)
+        if isinstance(rule, Rule):
+            found.append(rule)
+    rank = {f"conventions-{name}": n for n, name in enumerate(ORDER)}
+    return tuple(sorted(found, key=lambda r: (rank.get(r.id, len(ORDER)), r.id)))
+
+
+RULES: tuple[Rule, ...] = _discovered()
 
 
 def rules_for(profile: Profile) -> tuple[Rule, ...]:

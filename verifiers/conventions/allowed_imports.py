@@ -10,11 +10,10 @@ import libcst as cst
 
 from verifiers.conventions.allow_list import ALLOWED, HARMLESS_PARTS, REFUSED
 from verifiers.conventions.model import SkillModule, dotted_text, imported_module
-from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Example, Profile
 
 PROJECT = {"seed": ("skill_api",), "omni": ("skill_api", "omni")}
-_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 
 
 def refusal(name: str, profile: Profile = "seed", extra: frozenset[str] = frozenset()) -> str:
@@ -36,21 +35,22 @@ class AllowedImports(Rule):
     title = "Are all imports on the allow-list?"
     why = (
         "Allowed is the standard library without what reaches the network, works around the interpreter (ctypes, mmap, "
-        "multiprocessing), runs code while reading data (pickle, marshal, shelve), loads other code (importlib, runpy) or looks "
-        "at frames; plus `skill_api`. A skill that needs another package cannot run where it is registered. `extra_imports` in "
-        "the configuration adds modules. In the `omni` profile, whose real skills use the host's packages, this only warns."
+        "multiprocessing), runs code while reading data (pickle, marshal, shelve), loads other code (importlib, runpy) or "
+        "looks at frames; plus `skill_api`. A skill that needs another package cannot run where it is registered. "
+        "`extra_imports` in the configuration adds modules. In the `omni` profile, whose real skills use the host's "
+        "packages, this only warns."
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     good = (
-        skill("standard library", _BODY),
-        skill("parsing a URL is no network", _BODY, imports="from pathlib import Path\nfrom urllib.parse import quote\n\n"),
+        skill("standard library", TOUCH),
+        skill("parsing a URL is no network", TOUCH, imports="from pathlib import Path\nfrom urllib.parse import quote\n\n"),
     )
     bad = (
-        skill("network", _BODY, imports="import socket\nfrom pathlib import Path\n\n"),
-        skill("network, inside the function", "import urllib.request\n" + _BODY),
-        skill("native code", _BODY, imports="from ctypes import CDLL\nfrom pathlib import Path\n\n"),
-        skill("another package", _BODY, imports="from pathlib import Path\n\nimport requests\n\n"),
-        skill("import by a call", '__import__("socket")\n' + _BODY),
+        skill("network", TOUCH, imports="import socket\nfrom pathlib import Path\n\n"),
+        skill("network, inside the function", "import urllib.request\n" + TOUCH),
+        skill("native code", TOUCH, imports="from ctypes import CDLL\nfrom pathlib import Path\n\n"),
+        skill("another package", TOUCH, imports="from pathlib import Path\n\nimport requests\n\n"),
+        skill("import by a call", '__import__("socket")\n' + TOUCH),
         Example("a relative import", "from . import other\n"),
     )
 
@@ -79,3 +79,6 @@ class AllowedImports(Rule):
                     )
             elif isinstance(node, cst.Call) and module.dotted(node.func) in ("__import__", "builtins.__import__"):
                 yield node, "whatever __import__ is given" if not node.args else f"importlib.{module.code(node.args[0].value)}"
+
+
+RULE = AllowedImports()

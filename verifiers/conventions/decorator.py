@@ -8,7 +8,7 @@ from typing import ClassVar
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal, literal_text
-from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Example, Profile
 from verifiers.subject import HINTS
 
@@ -22,8 +22,7 @@ OMNI_KEYWORDS: dict[str, type] = {
 }  # fmt: skip
 """Source: signature of omni.foundation.api.decorators.skill_command. Anything else raises TypeError at import."""
 
-_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
-_GOOD = skill("the form", _BODY)
+_GOOD = skill("the form", TOUCH)
 
 
 def _with(decorator: str, title: str) -> Example:
@@ -40,9 +39,10 @@ class DecoratorForm(Rule):
     title = "Is the decorator called with known keyword arguments, spelled out as literals?"
     why = (
         "Indexes read the decorator without running it: an argument that is computed is invisible to them, an unknown one "
-        "raises at import and the skill silently vanishes. The form is `@skill_command(autowire=True)`; name, description, "
-        "category, title and the hints read_only, destructive, idempotent, open_world may follow. In the `omni` profile the "
-        "real decorator's other keywords are known too. A skill cannot be read-only and destructive at once."
+        "raises at import and the skill silently vanishes. The form is `@skill_command(autowire=True)`; name, "
+        "description, category, title and the hints read_only, destructive, idempotent, open_world may follow. In the "
+        "`omni` profile the real decorator's other keywords are known too. A skill cannot be read-only and destructive at "
+        "once."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     fix_title = "give the decorator its form and drop what it does not know"
@@ -145,3 +145,6 @@ def _replace(module: SkillModule, old: cst.CSTNode, new: cst.CSTNode) -> cst.Mod
     tree = module.tree.deep_replace(old, new)
     assert isinstance(tree, cst.Module)
     return tree
+
+
+RULE = DecoratorForm()

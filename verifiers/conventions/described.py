@@ -8,12 +8,11 @@ from typing import ClassVar
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal_text, parameters, with_parameters
-from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.docstring import parse_docstring
 from verifiers.interface import Example, Profile
 from verifiers.subject import HINTS
 
-_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 _OMNI = '''from omni.foundation.api.decorators import skill_command
 
 
@@ -38,20 +37,20 @@ class Described(Rule):
     id = "conventions-described"
     title = "Is every parameter described?"
     why = (
-        "Whoever calls the skill, model or person, sees names, types and descriptions, nothing else. In the `seed` profile the "
-        'description stands in `Query(..., description="…")`, as one plain string. A description that stands only in the '
-        "docstring is moved there by the fix; none can be invented. In the `omni` profile it is a bullet "
-        "`- name: type = default - text` of the decorator's description, and its absence only warns: a third of the real "
+        "Whoever calls the skill, model or person, sees names, types and descriptions, nothing else. In the `seed` "
+        'profile the description stands in `Query(..., description="…")`, as one plain string. A description that stands '
+        "only in the docstring is moved there by the fix; none can be invented. In the `omni` profile it is a bullet `- "
+        "name: type = default - text` of the decorator's description, and its absence only warns: a third of the real "
         "skills lack some."
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     fix_title = "describe parameters in Query with the docstring's words"
-    good = (skill("described", _BODY, params='file: str = Query(..., description="Path of the file.")'),)
+    good = (skill("described", TOUCH, params='file: str = Query(..., description="Path of the file.")'),)
     bad = (
-        skill("described in the docstring only", _BODY, params="file: str", notes="file: Path of the file."),
-        skill("an empty description", _BODY, params='file: str = Query(..., description="")'),
-        skill("no description", _BODY, params="file: str = Query(...)", notes="none"),
-        skill("a computed description", _BODY, params='file: str = Query(..., description="a" + str(1))', notes="none"),
+        skill("described in the docstring only", TOUCH, params="file: str", notes="file: Path of the file."),
+        skill("an empty description", TOUCH, params='file: str = Query(..., description="")'),
+        skill("no description", TOUCH, params="file: str = Query(...)", notes="none"),
+        skill("a computed description", TOUCH, params='file: str = Query(..., description="a" + str(1))', notes="none"),
     )
     omni_good = (Example("bullets", _OMNI.format(default="")), Example("bullets, with a default", _OMNI.format(default=' = "a"')))
     omni_bad = (Example("no bullet", _OMNI.replace("- file: str - Path of the file", "none").format(default="")),)
@@ -131,3 +130,6 @@ def _scaffold(module: SkillModule, param: cst.Param) -> str:
     function = module.function
     tree = with_parameters(module, function, {param: described(module, param, words)}) if function is not None else None
     return tree.code if tree is not None else ""
+
+
+RULE = Described()

@@ -9,12 +9,11 @@ from typing import ClassVar
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal_text, parameters
-from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.docstring import Docstring, parse_docstring
 from verifiers.interface import Example, Profile
 
-_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
-_GOOD = skill("all three parts", _BODY)
+_GOOD = skill("all three parts", TOUCH)
 _ARGS = "\n    Args:\n        file: Path of the file.\n"
 _RETURNS = "\n    Returns:\n        Whether it went well and what changed.\n"
 
@@ -30,10 +29,11 @@ class DocstringSections(Rule):
     id = "conventions-docstring"
     title = "Does the docstring have a summary, Args and Returns?"
     why = (
-        "The summary is what a router matches a request against; Args and Returns are what a caller goes by. Every parameter is "
-        "listed under Args, and nothing that is no parameter. The fix writes missing sections from the parameters' descriptions "
-        "and from the keys that the returned dicts visibly have; a summary is nobody's to invent. In the `omni` profile the "
-        "decorator's description may stand for the docstring, and what is missing only warns."
+        "The summary is what a router matches a request against; Args and Returns are what a caller goes by. Every "
+        "parameter is listed under Args, and nothing that is no parameter. The fix writes missing sections from the "
+        "parameters' descriptions and from the keys that the returned dicts visibly have; a summary is nobody's to "
+        "invent. In the `omni` profile the decorator's description may stand for the docstring, and what is missing only "
+        "warns."
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     fix_title = "write the docstring's Args and Returns from what is known"
@@ -164,3 +164,6 @@ def _sentence(text: str) -> str:
 def _escaped(text: str) -> str:
     text = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return text[:-1] + '\\"' if text.endswith('"') else text
+
+
+RULE = DocstringSections()

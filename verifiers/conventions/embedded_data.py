@@ -9,14 +9,13 @@ from typing import ClassVar
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal
-from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Profile
 
 LONGEST_WORD = 200
 """Characters without white space: more than any digest, path or pattern that a person would write."""
 _DIGEST = re.compile(r"^[0-9a-fA-F]+$")
 _DIGEST_LENGTHS = (32, 40, 56, 64, 96, 128)
-_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 
 
 class EmbeddedData(Rule):
@@ -49,7 +48,7 @@ class EmbeddedData(Rule):
         ),
         skill(
             "a digest",
-            f'known = "{"0123456789abcdef" * 4}"\n{_BODY.replace("1}", "1, " + chr(34) + "known" + chr(34) + ": known}")}',
+            f'known = "{"0123456789abcdef" * 4}"\n{TOUCH.replace("1}", "1, " + chr(34) + "known" + chr(34) + ": known}")}',
         ),
     )
 
@@ -72,3 +71,6 @@ class EmbeddedData(Rule):
     def _inner(module: SkillModule, node: cst.CSTNode) -> bool:
         """Part of a concatenation, which is judged as a whole."""
         return isinstance(module.parents.get(node), cst.ConcatenatedString)
+
+
+RULE = EmbeddedData()

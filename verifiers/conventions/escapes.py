@@ -8,7 +8,7 @@ from typing import ClassVar
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal_text
-from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Profile
 
 DUNDERS = frozenset({
@@ -28,21 +28,19 @@ WATCHING = frozenset({
     "sys.getprofile", "sys.excepthook", "sys.unraisablehook", "atexit.register", "signal.signal", "os.register_at_fork",
     "sys.setrecursionlimit",
 })  # fmt: skip
-_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
-_IMPORTS = "from pathlib import Path\n\n"
 
 
 class Escapes(Rule):
     id = "conventions-escapes"
     title = "Does the skill stay within its own function?"
     why = (
-        "What is judged is the text; code made from text (`eval`, `exec`), reached through dunder attributes, or found in other "
-        "frames cannot be. Tracing and profiling hooks, `sys.modules`, `atexit` and signal handlers change how the host itself "
-        "runs. `sys.exit` and `os._exit` end the process without the one frame that carries the value. A process that forks "
-        "away from its parent outlives the run."
+        "What is judged is the text; code made from text (`eval`, `exec`), reached through dunder attributes, or found in "
+        "other frames cannot be. Tracing and profiling hooks, `sys.modules`, `atexit` and signal handlers change how the "
+        "host itself runs. `sys.exit` and `os._exit` end the process without the one frame that carries the value. A "
+        "process that forks away from its parent outlives the run."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
-    good = (skill("plain code", _BODY), skill("its own name", 'Path(file).write_text(__name__)\nreturn {"ok": True}'))
+    good = (skill("plain code", TOUCH), skill("its own name", 'Path(file).write_text(__name__)\nreturn {"ok": True}'))
     bad = (
         skill("eval", 'eval(file)\nreturn {"ok": True}'),
         skill("a dunder hatch", 'Path.__subclasses__()\nreturn {"ok": True, "file": file}'),
@@ -112,51 +110,4 @@ class Escapes(Rule):
                     yield Violation(call, f"Popen({key}=…) starts what may outlive the run")
 
 
-class Patching(Rule):
-    id = "conventions-patching"
-    title = "Are modules and classes of others left alone?"
-    why = (
-        "Assigning to an attribute of an imported module or class (`skill_api.Query = …`, `Path.write_text = …`) changes it for "
-        "everything that runs later in the same process, including what judges this skill."
-    )
-    profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
-    good = (
-        skill(
-            "its own object",
-            'class Box:\n    n = 0\n\n\nbox = Box()\nbox.n = 1\nPath(file).touch()\nreturn {"ok": True, "n": box.n}',
-        ),
-    )
-    bad = (
-        skill(
-            "the decorator's module", 'skill_api.Query = None\nreturn {"ok": True, "file": file}', imports="import skill_api\n\n"
-        ),
-        skill("a class of the standard library", 'Path.write_text = print\nreturn {"ok": True, "file": file}'),
-        skill("with setattr", 'setattr(Path, "touch", print)\nreturn {"ok": True, "file": file}'),
-        skill("deleting", 'del os.sep\nreturn {"ok": True, "file": file}', imports="import os\n\n"),
-        skill("in a loop target", 'for os.sep in file:\n    pass\nreturn {"ok": True}', imports="import os\n\n"),
-    )
-
-    def violations(self, module: SkillModule) -> Iterator[Violation]:
-        for node in module.nodes:
-            for target in self._targets(node):
-                head = target.value if isinstance(target, cst.Attribute) else None
-                origin = self._origin(module, head)
-                if origin:
-                    yield Violation(node, f"patches {origin}")
-            sets = isinstance(node, cst.Call) and module.dotted(node.func) in ("setattr", "delattr")
-            if isinstance(node, cst.Call) and sets and node.args and (origin := self._origin(module, node.args[0].value)):
-                yield Violation(node, f"patches {origin}")
-
-    @staticmethod
-    def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        if isinstance(node, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.For | cst.Del):
-            yield node.target
-
-    @staticmethod
-    def _origin(module: SkillModule, head: cst.CSTNode | None) -> str:
-        """What an expression that names something imported stands for; "" for local objects."""
-        while isinstance(head, cst.Attribute):
-            head = head.value
-        if not isinstance(head, cst.Name) or head.value not in module.imports:
-            return ""
-        return module.imports[head.value]
+RULE = Escapes()

@@ -8,7 +8,7 @@ from typing import ClassVar
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule
-from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Profile
 
 PURE_CALLS = frozenset({
@@ -33,43 +33,42 @@ PURE_METHODS = frozenset({
     "join", "split", "strip", "splitlines", "format", "replace", "lower", "upper", "encode", "decode", "items", "keys", "values",
     "with_suffix", "union", "joinpath", "maketrans", "register",
 })  # fmt: skip
-_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 
 
 class ImportEffects(Rule):
     id = "conventions-import-effects"
     title = "Does importing the file do nothing but define things?"
     why = (
-        "Hosts import every skill file when they start, and the sandbox before it looks. What runs at import runs unasked, "
-        "outside every replay, with nobody's arguments. Allowed at module level: docstring, imports, functions, classes, "
-        "constants made of literals and of calls that only compute (`re.compile`, `frozenset`, `Path`, a logger). "
-        "A main guard does not run on import and only gets a warning."
+        "Hosts import every skill file when they start, and the sandbox before it looks. What runs at import runs "
+        "unasked, outside every replay, with nobody's arguments. Allowed at module level: docstring, imports, functions, "
+        "classes, constants made of literals and of calls that only compute (`re.compile`, `frozenset`, `Path`, a "
+        "logger). A main guard does not run on import and only gets a warning."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
         skill(
             "constants",
-            _BODY,
+            TOUCH,
             head='PATTERN = re.compile(r"a+")\nNAMES = ("a", "b")',
             imports="import re\nfrom pathlib import Path\n\n",
         ),
-        skill("a helper", _BODY, head="\ndef helper(n: int = 3) -> int:\n    return n\n"),
+        skill("a helper", TOUCH, head="\ndef helper(n: int = 3) -> int:\n    return n\n"),
         skill(
             "a class",
-            _BODY,
+            TOUCH,
             head="\nclass Odd(ValueError):\n    code = 3\n\n    def text(self) -> str:\n        return str(self)\n",
         ),
     )
     bad = (
-        skill("a call", _BODY, head='Path("marker").touch()'),
-        skill("a constant made by reading", _BODY, head='TEXT = Path("a").read_text()'),
-        skill("a loop", _BODY, head="for name in NAMES:\n    name.strip()", imports="from pathlib import Path\n\nNAMES = []\n"),
-        skill("a default that is computed", _BODY, head="\ndef helper(n: int = len(input())) -> int:\n    return n\n"),
+        skill("a call", TOUCH, head='Path("marker").touch()'),
+        skill("a constant made by reading", TOUCH, head='TEXT = Path("a").read_text()'),
+        skill("a loop", TOUCH, head="for name in NAMES:\n    name.strip()", imports="from pathlib import Path\n\nNAMES = []\n"),
+        skill("a default that is computed", TOUCH, head="\ndef helper(n: int = len(input())) -> int:\n    return n\n"),
         skill(
-            "a decorator that runs", _BODY, head="import atexit\n\n\n@atexit.register\ndef helper() -> None:\n    return None\n"
+            "a decorator that runs", TOUCH, head="import atexit\n\n\n@atexit.register\ndef helper() -> None:\n    return None\n"
         ),
-        skill("a class body that runs", _BODY, head='\nclass Odd:\n    code = open("a")\n'),
-        skill("an annotation that runs", _BODY, head='\ndef helper(n: print("x")) -> int:\n    return n\n'),
+        skill("a class body that runs", TOUCH, head='\nclass Odd:\n    code = open("a")\n'),
+        skill("an annotation that runs", TOUCH, head='\ndef helper(n: print("x")) -> int:\n    return n\n'),
     )
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
@@ -159,3 +158,6 @@ class ImportEffects(Rule):
         local = {s.name.value for s in module.tree.body if isinstance(s, cst.ClassDef)}
         method = isinstance(call.func, cst.Attribute) and call.func.attr.value in PURE_METHODS and name != "atexit.register"
         return method or name in local
+
+
+RULE = ImportEffects()

@@ -37,8 +37,8 @@ class ImportSource(Rule):
     id = "conventions-import-source"
     title = "Is the decorator imported from where it lives?"
     why = (
-        "A skill whose decorator cannot be imported is not an error anyone sees: the host's loader logs it at debug level and "
-        "the skill vanishes. Seed skills import from `skill_api`; skills of the `omni` profile from "
+        "A skill whose decorator cannot be imported is not an error anyone sees: the host's loader logs it at debug level "
+        "and the skill vanishes. Seed skills import from `skill_api`; skills of the `omni` profile from "
         "`omni.foundation.api.decorators`. Several dead paths are still in circulation; the fix names the living one."
     )
     fix_title = "import skill_command from where it lives"
@@ -102,3 +102,6 @@ def _brings_decorator(node: cst.ImportFrom) -> bool:
     if isinstance(node.names, cst.ImportStar):
         return True
     return any(isinstance(item.name, cst.Name) and item.name.value == "skill_command" for item in node.names)
+
+
+RULE = ImportSource()

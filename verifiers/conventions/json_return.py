@@ -28,9 +28,9 @@ class JsonReturn(Rule):
     id = "conventions-json-return"
     title = "Can the returned value be sent as JSON?"
     why = (
-        "A `Path`, a set, bytes, a date or an iterator in the returned value raises when it is encoded, which is after the "
-        "work was done: the caller sees a failure and the files are changed. Only what is visible in the text is judged here; "
-        "the sandbox sees the rest."
+        "A `Path`, a set, bytes, a date or an iterator in the returned value raises when it is encoded, which is after "
+        "the work was done: the caller sees a failure and the files are changed. Only what is visible in the text is "
+        "judged here; the sandbox sees the rest."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
@@ -120,3 +120,6 @@ def _call_kind(module: SkillModule, call: cst.Call, depth: int) -> str:
         if call.func.attr.value in ("read_bytes", "encode"):
             return "bytes"
     return ""
+
+
+RULE = JsonReturn()

@@ -15,8 +15,8 @@ class OneCommand(Rule):
     id = "conventions-one-command"
     title = "Is there exactly one public @skill_command function, at module level?"
     why = (
-        "A file is a skill: the verdict, the score and the digest belong to one function. With two of them nobody could say "
-        "which one was replayed. Helpers are fine; they carry no decorator."
+        "A file is a skill: the verdict, the score and the digest belong to one function. With two of them nobody could "
+        "say which one was replayed. Helpers are fine; they carry no decorator."
     )
     good = (skill("one function", 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'),)
     bad = (
@@ -54,3 +54,6 @@ class OneCommand(Rule):
         for function in found:
             if len(function.decorators) > 1:
                 yield Violation(function, f"{function.name.value} has another decorator besides @skill_command", severity)
+
+
+RULE = OneCommand()

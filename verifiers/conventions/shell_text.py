@@ -36,13 +36,11 @@ class ShellText(Rule):
     id = "conventions-shell-text"
     title = "Is every shell program a constant?"
     why = (
-        "A value that is put into the text of a program is run as part of it: `a; rm -rf ~` is a legal file name. No f-string, "
-        "`%`, "
-        "`+`, `.format`, `.join` or `.replace` may build what a shell, Nushell or another interpreter is told to run. Values go "
-        'beside the program, as arguments: `["bash", "-c", \'touch -- "$1"\', "_", name]`, `nu.run(\'touch $values.file\', '
-        "file=name)`, or "
-        'without any shell: `["touch", "--", name]`. Quoting by hand (`shlex.quote`) is still interpolation. For `sed` and '
-        "`awk` programs this is a warning."
+        "A value that is put into the text of a program is run as part of it: `a; rm -rf ~` is a legal file name. No "
+        "f-string, `%`, `+`, `.format`, `.join` or `.replace` may build what a shell, Nushell or another interpreter is "
+        'told to run. Values go beside the program, as arguments: `["bash", "-c", \'touch -- "$1"\', "_", name]`, '
+        '`nu.run(\'touch $values.file\', file=name)`, or without any shell: `["touch", "--", name]`. Quoting by hand '
+        "(`shlex.quote`) is still interpolation. For `sed` and `awk` programs this is a warning."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
@@ -188,3 +186,6 @@ def _takes_program(tool: str, option: str) -> bool:
 
 def _base(text: str | None) -> str:
     return (text or "").rpartition("/")[2]
+
+
+RULE = ShellText()

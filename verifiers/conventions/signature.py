@@ -8,11 +8,8 @@ from typing import ClassVar
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal, parameters
-from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Profile
-from verifiers.subject import HINTS
-
-_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 
 
 class Signature(Rule):
@@ -25,16 +22,16 @@ class Signature(Rule):
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
-        skill("named parameters", _BODY),
-        skill("a plain default", _BODY, params='file: str = Query("a.txt", description="Path of the file")'),
+        skill("named parameters", TOUCH),
+        skill("a plain default", TOUCH, params='file: str = Query("a.txt", description="Path of the file")'),
     )
     bad = (
-        skill("star arguments", _BODY, params='file: str = Query(..., description="Path"),\n    *args: str'),
-        skill("keyword arguments", _BODY, params='file: str = Query(..., description="Path"),\n    **kwargs: str'),
-        skill("positional only", _BODY, params='file: str = Query(..., description="Path"),\n    /'),
-        skill("a mutable default", _BODY, params='file: str = Query(..., description="Path"),\n    seen: list[str] = []'),
-        skill("a mutable default in Query", _BODY, params='file: list[str] = Query([], description="Paths")'),
-        skill("a computed default", _BODY, params='file: str = Query(Path.home(), description="Path")'),
+        skill("star arguments", TOUCH, params='file: str = Query(..., description="Path"),\n    *args: str'),
+        skill("keyword arguments", TOUCH, params='file: str = Query(..., description="Path"),\n    **kwargs: str'),
+        skill("positional only", TOUCH, params='file: str = Query(..., description="Path"),\n    /'),
+        skill("a mutable default", TOUCH, params='file: str = Query(..., description="Path"),\n    seen: list[str] = []'),
+        skill("a mutable default in Query", TOUCH, params='file: list[str] = Query([], description="Paths")'),
+        skill("a computed default", TOUCH, params='file: str = Query(Path.home(), description="Path")'),
     )
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
@@ -68,33 +65,4 @@ class Signature(Rule):
                 yield Violation(param, f"the default of {param.name.value} is computed at import")
 
 
-class SnakeCase(Rule):
-    id = "conventions-snake-case"
-    title = "Are function and parameters named in snake_case?"
-    why = (
-        "Names go into indexes, prompts and command lines, where one spelling is expected. Parameter names must not be those of "
-        f"the decorator's hints ({', '.join(HINTS)}) either. There is no automatic fix: a name is an interface."
-    )
-    soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
-    good = (skill("snake_case", _BODY),)
-    bad = (
-        skill("camelCase function", _BODY, name="touchFile"),
-        skill(
-            "camelCase parameter",
-            _BODY.replace("file", "fileName"),
-            params='fileName: str = Query(..., description="Path")',
-            notes="fileName: Path.",
-        ),
-    )
-
-    def violations(self, module: SkillModule) -> Iterator[Violation]:
-        if module.function is None:
-            return
-        names = [(module.function, module.function.name.value), *((p, p.name.value) for p in parameters(module.function))]
-        for node, name in names:
-            if not _is_snake(name):
-                yield Violation(node, f"{name} is not snake_case")
-
-
-def _is_snake(name: str) -> bool:
-    return name == name.lower() and name.isascii() and not name.startswith("__") and "__" not in name.strip("_")
+RULE = Signature()

@@ -9,26 +9,26 @@ from typing import ClassVar
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule
-from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Profile
 
 _SWITCH = re.compile(
     r"#\s*(noqa\b|ruff\s*:\s*noqa|flake8\s*:\s*noqa|type\s*:\s*ignore|mypy\s*:|pyright\s*:|nosec\b|pragma\s*:\s*no\s*cover)",
     re.IGNORECASE,
 )
-_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 
 
 class Suppressions(Rule):
     id = "conventions-suppressions"
     title = "Does no comment switch a check off?"
     why = (
-        "`# noqa`, `# type: ignore` and their like are a promise by the author of the code that is being judged. The static "
-        "checks do not honour them, so they only mislead a reader. A waiver belongs into the policy, with a reason and a date."
+        "`# noqa`, `# type: ignore` and their like are a promise by the author of the code that is being judged. The "
+        "static checks do not honour them, so they only mislead a reader. A waiver belongs into the policy, with a reason "
+        "and a date."
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     fix_title = "remove comments that switch checks off"
-    good = (skill("no such comment", _BODY),)
+    good = (skill("no such comment", TOUCH),)
     bad = (
         skill("noqa", 'Path(file).touch()  # noqa: S108\nreturn {"ok": True, "changed": 1}'),
         skill("type: ignore", 'Path(file).touch()  # type: ignore\nreturn {"ok": True}'),
@@ -57,3 +57,6 @@ class Suppressions(Rule):
 
         tree = module.tree.visit(Remove())
         return None if tree.code == module.tree.code else tree
+
+
+RULE = Suppressions()

@@ -8,7 +8,7 @@ from typing import ClassVar
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal_text
-from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Profile
 
 BROAD = frozenset(
@@ -24,24 +24,22 @@ BROAD = frozenset(
 )
 RUNNERS = frozenset({"subprocess.run", "subprocess.call"})
 FAILURE_KEYS = frozenset({"error", "errors", "failed", "failures", "ok", "success", "status"})
-_BODY = 'Path(file).touch()\nreturn {"ok": True, "changed": 1}'
 
 
 class SwallowedErrors(Rule):
     id = "conventions-swallowed-errors"
     title = "Does every failure reach the caller?"
     why = (
-        'A skill reports failure by raising, or by returning `ok: false`, `success: false`, `status: "error"` or a non-empty '
-        "`error`. Letting an exception through is error handling; catching everything and going on is not. Flagged: a bare or "
-        "broad `except` (Exception, OSError, CalledProcessError and their like, also as `contextlib.suppress`) that neither "
-        "raises nor reports, "
-        "`return`, `break` or `continue` in `finally`, `shutil.rmtree(ignore_errors=True)`, and `subprocess.run` whose exit "
-        "status nobody looks "
-        "at. Catching what is expected by its own name (`except FileNotFoundError`) is fine."
+        'A skill reports failure by raising, or by returning `ok: false`, `success: false`, `status: "error"` or a '
+        "non-empty `error`. Letting an exception through is error handling; catching everything and going on is not. "
+        "Flagged: a bare or broad `except` (Exception, OSError, CalledProcessError and their like, also as "
+        "`contextlib.suppress`) that neither raises nor reports, `return`, `break` or `continue` in `finally`, "
+        "`shutil.rmtree(ignore_errors=True)`, and `subprocess.run` whose exit status nobody looks at. Catching what is "
+        "expected by its own name (`except FileNotFoundError`) is fine."
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     good = (
-        skill("errors pass through", _BODY),
+        skill("errors pass through", TOUCH),
         skill(
             "the expected one by name",
             'try:\n    Path(file).unlink()\nexcept FileNotFoundError:\n    return {"ok": True, "changed": 0}\n'
@@ -317,3 +315,6 @@ def _until(module: SkillModule, node: cst.CSTNode, end: cst.CSTNode) -> Iterator
         if above is end:
             return
         yield above
+
+
+RULE = SwallowedErrors()

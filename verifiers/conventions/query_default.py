@@ -1,4 +1,4 @@
-"""Rules that only the upstream (``omni``) profile has: plain defaults, parsable spacing, the description's style."""
+"""Plain defaults instead of Query(...) in the omni profile."""
 
 from __future__ import annotations
 
@@ -8,41 +8,13 @@ from typing import ClassVar
 
 import libcst as cst
 
-from verifiers.conventions.model import SkillModule, literal, literal_text, parameters
+from verifiers.conventions.model import SkillModule, literal_text, parameters
+from verifiers.conventions.omni_example import PLAIN, RENAME
 from verifiers.conventions.rule import Rule, Violation
 from verifiers.docstring import parse_docstring
 from verifiers.interface import Example, Profile
 
-VERBS = frozenset({
-    "Create", "Get", "Search", "Update", "Delete", "Execute", "Run", "Load", "Save", "List", "Show", "Check", "Build",
-    "Parse", "Format",
-    "Validate", "Generate", "Apply", "Process", "Clear", "Index", "Ingest", "Consult", "Bridge", "Refine", "Summarize",
-    "Commit", "Amend",
-    "Revert", "Retrieve", "Analyze", "Suggest", "Write", "Read", "Extract", "Query", "Filter", "Detect", "Navigate", "Refactor",
-    "Rename", "Move", "Copy", "Remove", "Add", "Set", "Make", "Count", "Find", "Replace", "Convert", "Compress", "Split", "Join",
-})  # fmt: skip
-
-OMNI_TEMPLATE = '''from omni.foundation.api.decorators import skill_command
-
-
-@skill_command(
-    name="rename",
-    description="""
-    Rename files.
-
-    Args:
-        - old_ext: str - Extension to replace
-        - new_ext: str = "md" - New extension
-
-    Returns:
-        A JSON text.
-    """,
-)
-def rename({params}) -> str:
-    return old_ext + new_ext
-'''
-_PLAIN = 'old_ext: str, new_ext: str = "md"'
-_UNDESCRIBED = OMNI_TEMPLATE.replace("        - old_ext: str - Extension to replace\n", "").replace(
+_UNDESCRIBED = RENAME.replace("        - old_ext: str - Extension to replace\n", "").replace(
     '        - new_ext: str = "md" - New extension\n', ""
 )
 
@@ -51,23 +23,22 @@ class QueryDefault(Rule):
     id = "conventions-query-default"
     title = "Are defaults plain values instead of Query(...)?"
     why = (
-        "The upstream decorator knows no `Query`: the object itself becomes the default, the parameter turns optional, and the "
-        "body "
-        "receives an object where it expects text. Parameters have a type and a plain default; descriptions are bullets in the "
-        "decorator's "
-        "description. The fix rewrites both, and makes parameters keyword-only where the order of the defaults demands it."
+        "The upstream decorator knows no `Query`: the object itself becomes the default, the parameter turns optional, "
+        "and the body receives an object where it expects text. Parameters have a type and a plain default; descriptions "
+        "are bullets in the decorator's description. The fix rewrites both, and makes parameters keyword-only where the "
+        "order of the defaults demands it."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("omni",)
     fix_title = "replace Query(...) by a plain default and a bullet in the description"
     good = ()
     bad = ()
-    omni_good = (Example("plain defaults", OMNI_TEMPLATE.format(params=_PLAIN)),)
+    omni_good = (Example("plain defaults", RENAME.format(params=PLAIN)),)
     omni_bad = (
         Example("Query as a default", _UNDESCRIBED.format(
             params='old_ext: str = Query(..., description="Extension to replace"), new_ext: str = Query("md", description="New '
             'extension")'
         )),
-        Example("a required one after a default", OMNI_TEMPLATE.format(params='new_ext: str = "md", old_ext: str = Query(...)')),
+        Example("a required one after a default", RENAME.format(params='new_ext: str = "md", old_ext: str = Query(...)')),
     )  # fmt: skip
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
@@ -203,69 +174,4 @@ def _outside_imports(tree: cst.Module) -> Iterator[cst.CSTNode]:
             todo.extend(node.children)
 
 
-class Spacing(Rule):
-    id = "conventions-spacing"
-    title = "Is there a space around the equals sign of a typed default?"
-    why = 'The upstream index splits parameters at `= `: `x: str="a"` is read as a required parameter of type `str="a"`.'
-    profiles: ClassVar[tuple[Profile, ...]] = ("omni",)
-    fix_title = "put spaces around the equals signs of typed defaults"
-    good = ()
-    bad = ()
-    omni_good = (Example("spaced", OMNI_TEMPLATE.format(params=_PLAIN)),)
-    omni_bad = (Example("not spaced", OMNI_TEMPLATE.format(params='old_ext: str, new_ext: str="md"')),)
-
-    def violations(self, module: SkillModule) -> Iterator[Violation]:
-        for param in parameters(module.function) if module.function is not None else ():
-            if _tight(param):
-                yield Violation(param, f"{param.name.value}: the index needs `: type = default`, with spaces", fixable=True)
-
-    def fix(self, module: SkillModule) -> cst.Module | None:
-        tree = module.tree
-        for param in parameters(module.function) if module.function is not None else ():
-            if _tight(param):
-                tree = cst.ensure_type(tree.deep_replace(param, param.with_changes(equal=cst.AssignEqual())), cst.Module)
-        return None if tree is module.tree else tree
-
-
-def _tight(param: cst.Param) -> bool:
-    equal = param.equal
-    if param.annotation is None or param.default is None or not isinstance(equal, cst.AssignEqual):
-        return False
-    spaces = (equal.whitespace_before, equal.whitespace_after)
-    return not all(isinstance(s, cst.SimpleWhitespace) and s.value == " " for s in spaces)
-
-
-class DescriptionStyle(Rule):
-    id = "conventions-description-style"
-    title = "Does the description start with an action verb, and is the default JSON?"
-    why = (
-        "The upstream rules for descriptions ask for an action verb first (a third of the real skills do otherwise, so this only "
-        "warns): the first line is what the router's index ranks by."
-    )
-    profiles: ClassVar[tuple[Profile, ...]] = ("omni",)
-    soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
-    good = ()
-    bad = ()
-    omni_good = (Example("a verb", OMNI_TEMPLATE.format(params=_PLAIN)),)
-    omni_bad = (Example("no verb", OMNI_TEMPLATE.format(params=_PLAIN).replace("Rename files.", "This renames files.")),)
-
-    def violations(self, module: SkillModule) -> Iterator[Violation]:
-        call = module.decorator_call
-        text = literal_text(module.keyword(call, "description")) if call is not None else None
-        summary = parse_docstring(text or "").summary or module.subject.description
-        first = summary.split()[0].rstrip(".,:") if summary.split() else ""
-        if first and first not in VERBS:
-            yield Violation(module.decorator, f"the description starts with {first!r}, not with an action verb")
-        if call is not None and text is None and not module.subject.description:
-            yield Violation(module.decorator, "neither description= nor a docstring: the index has nothing to rank by")
-        for param in parameters(module.function) if module.function is not None else ():
-            if param.default is not None and not _is_literal(param.default):
-                yield Violation(param, f"the default of {param.name.value} is no literal: the index cannot show it")
-
-
-def _is_literal(node: cst.BaseExpression) -> bool:
-    try:
-        literal(node)
-    except ValueError:
-        return isinstance(node, cst.Call)  # Query(...) has a rule of its own
-    return True
+RULE = QueryDefault()
