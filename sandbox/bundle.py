@@ -24,7 +24,7 @@ BOOT = (
 
 _START = """
 install(SOURCES)
-if sys.argv[1:] == ["warm"]:
+if sys.argv[1:]:
     from sandbox.guest.warm import main
     main()
 from sandbox.guest.runner import main

@@ -6,15 +6,16 @@ The order matters: what needs privilege comes first, and after ``become_job`` no
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import locale
 import os
-import random
 import resource
 import signal
 import time
+import zlib
 from typing import Any
 
-from sandbox.guest import seccomp
+from sandbox.guest import seccomp, syscalls
 from sandbox.guest.procs import JOB_ID
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -22,6 +23,9 @@ PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
 CLONE_FS = 0x200
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 OPEN_FILES = 1024
+LOWEST_HIDDEN = 100
+"""A waiting process has far fewer descriptors than this, so all of them lie below."""
+
 CONTROL_FD = 1000
 """Where a supervised job's process keeps its line to the runner until its own code starts."""
 
@@ -44,21 +48,28 @@ def take_descriptors(null: int, out: int, err: int, private: int, control: int |
 
     Returns where ``private`` is now (a number that nobody is told, closed on exec) and ``control``.
     """
-    import fcntl
-
     for fd, number in ((null, 0), (out, 1), (err, 2)):
         os.dup2(fd, number)
-    moved: int = fcntl.fcntl(private, fcntl.F_DUPFD_CLOEXEC, random.SystemRandom().randrange(100, 900))
-    keep = [moved]
+    number = LOWEST_HIDDEN + int.from_bytes(os.urandom(2), "big") % 800
+    moved: int = fcntl.fcntl(private, fcntl.F_DUPFD_CLOEXEC, number)
     if control is not None:
         control = fcntl.fcntl(control, fcntl.F_DUPFD_CLOEXEC, CONTROL_FD)
-        keep.append(control)
-    at = 3
-    for fd in sorted(keep):
-        os.closerange(at, fd)
-        at = fd + 1
-    os.closerange(at, OPEN_FILES * 4)
+    os.closerange(3, LOWEST_HIDDEN)
     return moved, control
+
+
+def prepare() -> None:
+    """What a warm parent can do once for all its children."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _known_collations[os.environ.get("LC_ALL", "")] = _collation()
+    machine = os.uname().machine
+    if machine in syscalls.NUMBERS:
+        for classes in ((), ("read",), ("write",)):
+            seccomp.machine_code(machine, classes, CONTROL_FD)
+
+
+_known_collations: dict[str, str] = {}
 
 
 def become_job(spec: dict[str, Any]) -> None:
@@ -67,8 +78,6 @@ def become_job(spec: dict[str, Any]) -> None:
     _write("/proc/self/oom_score_adj", b"1000")
     size = int(spec["file_bytes"])
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if spec["cpus"] is not None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: spec["cpus"]])
     os.chdir(spec["workdir"])
@@ -104,7 +113,7 @@ def probe() -> dict[str, str]:
     return {
         "hash_seed": f"{hash('probe') & 0xFFFFFFFF:08x}",
         "tz": "/".join(time.tzname) + f" {time.localtime(1_700_000_000).tm_hour}",
-        "locale": _collation(),
+        "locale": _known_collations.get(os.environ.get("LC_ALL", "")) or _collation(),
         "home": os.environ.get("HOME", ""),
         "umask": f"{_umask():04o}",
         "cwd": os.getcwd(),
@@ -135,17 +144,18 @@ def _collation() -> str:
 def _order() -> str:
     """The names that directory listings gave, in their order (the first 256), as a hash."""
     names: list[str] = []
-    for _, directories, files in os.walk("."):
-        names += [*directories, *files]
-        if len(names) > 256:
-            break
-    return f"{_checksum(chr(0).join(names[:256])):08x}"
-
-
-def _checksum(text: str) -> int:
-    import zlib
-
-    return zlib.crc32(text.encode("utf-8", "surrogateescape"))
+    pending = ["."]
+    while pending and len(names) < 256:
+        at = pending.pop(0)
+        try:
+            with os.scandir(at) as found:
+                for item in found:
+                    names.append(item.name)
+                    if item.is_dir(follow_symlinks=False):
+                        pending.append(item.path)
+        except OSError:
+            continue  # a directory that the job may not read
+    return f"{zlib.crc32(chr(0).join(names[:256]).encode('utf-8', 'surrogateescape')):08x}"
 
 
 def await_go(line: int, watch: dict[str, Any] | None) -> None:

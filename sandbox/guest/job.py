@@ -7,20 +7,18 @@ import atexit
 import inspect
 import json
 import linecache
-import os
-import struct
 import sys
 import threading
 import types
 from typing import Any
+
+from sandbox.guest import private
 
 FILE = "skill.py"
 """The file name that the skill's code, its tracebacks and its line numbers carry."""
 
 MARK = "__skill_command__"
 MAX_VALUE_BYTES = 8 << 20
-NONCE_BYTES = 16
-_LENGTH = struct.Struct(">I")
 
 
 class NoSuchSkill(LookupError):
@@ -149,35 +147,44 @@ def perform(source: str, args: dict[str, Any], function: str | None, trace: bool
     return outcome
 
 
-def frame(nonce: bytes, message: dict[str, Any]) -> bytes:
-    text = json.dumps(message).encode("ascii")
-    return nonce + _LENGTH.pack(len(text)) + text
-
-
-def parse_frames(nonce: bytes, data: bytes) -> tuple[list[bytes], list[str]]:
-    """The messages in what came over the job's private pipe, and what else was there, described."""
-    found: list[bytes] = []
-    while data:
-        body = data[NONCE_BYTES + _LENGTH.size :]
-        if not data.startswith(nonce) or len(data) < NONCE_BYTES + _LENGTH.size:
-            return found, [f"{len(data)} bytes that are no frame came over the job's private pipe"]
-        (size,) = _LENGTH.unpack(data[NONCE_BYTES : NONCE_BYTES + _LENGTH.size])
-        if len(body) < size:
-            return found, ["the job's frame is cut short"]
-        found.append(body[:size])
-        data = body[size:]
-    return found, []
-
-
-def write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-
-
 def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError, AttributeError):
             continue  # the skill closed or replaced it
+
+
+def serve(spec: dict[str, Any], parts: list[bytes], hidden: int, nonce: bytes, seen: dict[str, str]) -> int:
+    """Performs the job that the runner sent and says what came of it; the exit status."""
+    source, args = parts[0].decode("utf-8", "surrogateescape"), json.loads(parts[1])
+    for name in [n for n in sys.modules if n == "sandbox" or n.startswith("sandbox.")]:
+        del sys.modules[name]
+    try:
+        message = perform(source, args, spec["function"], spec["trace"])
+    except SystemExit as leave:
+        flush()
+        return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
+    flush()
+    private.write_all(hidden, private.frame(nonce, {**message, "probe": seen}))
+    return 0
+
+
+_REHEARSAL = """
+import asyncio
+from pathlib import Path
+from skill_api import Query, skill_command
+
+
+@skill_command(autowire=True)
+async def rehearsal(a: str = Query(..., description="")) -> dict[str, object]:
+    names = sorted(p.name for p in Path("/ws").glob("*"))
+    return {"ok": True, "names": names, "a": a}
+"""
+
+
+def rehearse() -> None:
+    """Performs a small skill in this process and forgets it."""
+    encoded(call(_REHEARSAL, {"a": "b"}, None))
+    del sys.modules["skill"]
+    linecache.cache.pop(FILE, None)

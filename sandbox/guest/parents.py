@@ -1,74 +1,113 @@
-"""The runner's side of the warm parents: starting one per hash seed and locale, asking it for processes. Guest side."""
+"""The runner's side of the warm parents: starting one per kind, hash seed and locale, asking it for processes. Guest side."""
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import socket
 import sys
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 from sandbox.guest import wire
 
 NORMAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+MESSAGE = 1 << 16
 
 
 @dataclass(frozen=True)
 class Key:
+    kind: str
+    """``skill`` or ``shell``."""
     hash_seed: int = 0
     locale: str = "C.UTF-8"
     lane: int = 0
     """Shell jobs that run at once need a parent each: they share its working directory."""
 
 
+class Refused(OSError):
+    """There is no process to be had: the run has used them all up."""
+
+
 class Parent:
-    """One warm parent process and the socket to it."""
+    """One warm parent process, the line to it, and the processes that wait for a job."""
 
     def __init__(self, key: Key, boot: str, payload: bytes) -> None:
-        ours, theirs = socket.socketpair()
-        environment = {
-            "PATH": NORMAL_PATH,
-            "PYTHONHASHSEED": str(key.hash_seed),
-            "LANG": key.locale,
-            "LC_ALL": key.locale,
-            "TZ": "UTC",
-            "HOME": "/",
-        }
-        argv = [sys.executable, "-s", "-B", "-c", boot % 3, "warm"]
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        code_in, code_out = os.pipe()
         null = os.open("/dev/null", os.O_RDWR)
-        actions = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, theirs.fileno(), 3)]
-        self.pid = os.posix_spawn(sys.executable, argv, environment, file_actions=actions)
-        os.close(null)
+        moves = ((null, 0), (null, 1), (theirs.fileno(), 3), (code_in, 4))
+        # Out of the way first, so that no number is overwritten before it has been used.
+        high = [(os.dup(fd) if fd < 10 else fd, number) for fd, number in moves]
+        actions = [(os.POSIX_SPAWN_DUP2, fd, number) for fd, number in high]
+        argv = [sys.executable, "-s", "-B", "-c", boot % 4, key.kind]
+        self.pid = os.posix_spawn(sys.executable, argv, _environment(key), file_actions=actions)
+        for fd in {null, code_in, *(fd for fd, _ in high)} - {theirs.fileno()}:
+            os.close(fd)
         theirs.close()
         self.line = ours
-        ours.sendall(len(payload).to_bytes(4, "big") + payload)
-        self.hello = self.receive()
+        self._standby: deque[tuple[int, socket.socket]] = deque()
+        self._refused = ""
+        with open(code_out, "wb") as code:
+            code.write(len(payload).to_bytes(4, "big") + payload)
+        self.hello = self._message()
 
-    def receive(self) -> dict[str, Any]:
-        return wire.read_frame(self._exactly)[0]
+    def exits(self) -> list[dict[str, Any]]:
+        """Takes the next message; ended children, if it is about one. Call when ``line`` is ready."""
+        message = self._message()
+        return [message] if "exit" in message else []
 
-    def _exactly(self, count: int) -> bytes:
-        chunks = []
-        while count:
-            chunk = self.line.recv(count)
-            if not chunk:
-                raise ConnectionError("a warm parent is gone")
-            chunks.append(chunk)
-            count -= len(chunk)
-        return b"".join(chunks)
+    def spawn(self, spec: dict[str, Any], parts: list[bytes], fds: list[int]) -> tuple[int, list[dict[str, Any]]]:
+        """Gives a waiting process its job; its pid, and exit messages of others that came first.
 
-    def spawn(
-        self, spec: dict[str, Any], parts: list[bytes], fds: list[int]
-    ) -> tuple[int, str, list[dict[str, Any]]]:
-        """Asks for one process; its pid (0 = refused), why it was refused, and exit frames of others that came first."""
-        data = wire.encode(spec, parts)
-        sent = socket.send_fds(self.line, [data], fds)
-        self.line.sendall(data[sent:])
-        early = []
-        while "pid" not in (frame := self.receive()):
-            early.append(frame)
-        return int(frame["pid"]), str(frame["refused"]), early
+        Raises:
+            Refused: there is none and none can be made.
+        """
+        early: list[dict[str, Any]] = []
+        if not self._standby and self._refused:
+            self._refused = ""
+            self.line.send(b"fork")
+        while not self._standby:
+            early += self.exits()
+            if self._refused:
+                raise Refused(self._refused)
+        pid, line = self._standby.popleft()
+        with line:
+            data = wire.encode(spec, parts)
+            sent = socket.send_fds(line, [data], fds)
+            if sent < len(data):  # even an empty send fails once the job has closed its end
+                line.sendall(data[sent:])
+        return pid, early
+
+    def need(self, count: int) -> None:
+        """Asks for so many waiting processes in all."""
+        for _ in range(count - max(1, len(self._standby))):
+            self.line.send(b"fork")
+
+    def _message(self) -> dict[str, Any]:
+        data, fds, _, _ = socket.recv_fds(self.line, MESSAGE, 1)
+        if not data:
+            raise ConnectionError("a warm parent is gone")
+        message: dict[str, Any] = json.loads(data)
+        if "standby" in message:
+            self._standby.append((message["standby"], socket.socket(fileno=fds[0])))
+            self._refused = ""
+        elif "refused" in message:
+            self._refused = message["refused"]
+        return message
+
+
+def _environment(key: Key) -> dict[str, str]:
+    return {
+        "PATH": NORMAL_PATH,
+        "PYTHONHASHSEED": str(key.hash_seed),
+        "LANG": key.locale,
+        "LC_ALL": key.locale,
+        "TZ": "UTC",
+        "HOME": "/",
+    }
 
 
 class Parents:
@@ -84,6 +123,7 @@ class Parents:
         return self._all[key]
 
     def pids(self) -> set[int]:
+        """The runner and its parents. Their waiting children are uid 0, which no job can be."""
         return {os.getpid(), *(p.pid for p in self._all.values())}
 
 

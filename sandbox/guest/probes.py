@@ -62,7 +62,7 @@ def other_locale() -> str:
 
 
 def _hash_seed(parents: Parents) -> str:
-    hashes = {parents.get(Key(hash_seed=seed)).hello["hash"] for seed in (0, 1)}
+    hashes = {parents.get(Key("shell", hash_seed=seed)).hello["hash"] for seed in (0, 1)}
     return "" if len(hashes) == 2 else "PYTHONHASHSEED does not change the interpreter's hashes here"
 
 

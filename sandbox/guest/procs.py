@@ -37,8 +37,14 @@ def _lives(pid: int) -> bool:
 
 
 def strangers(keep: Collection[int]) -> list[int]:
-    """Live processes that are not the runner's own."""
-    return [pid for pid in pids() if pid not in keep and _lives(pid)]
+    """Live processes that are not the runner's own: neither in ``keep`` nor of uid 0, which no job can be."""
+    return [pid for pid in pids() if pid not in keep and _uid(pid) != 0 and _lives(pid)]
+
+
+def _uid(pid: int) -> int:
+    """Real uid of a process; that of a job for one that is gone."""
+    _, _, rest = read_text(f"/proc/{pid}/status").partition("\nUid:")
+    return int(rest.split(maxsplit=1)[0]) if rest else JOB_ID
 
 
 def describe(pid: int) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from sandbox.guest import job, memory, procs
-from sandbox.guest.parents import Key, Parent, Parents, nonce
+from sandbox.guest import memory, private, procs
+from sandbox.guest.parents import Key, Parent, Parents, Refused, nonce
 from sandbox.guest.reads import Reads
 from sandbox.guest.supervisor import Supervisor, prefer_same_cpu
 
@@ -110,6 +110,8 @@ class Run:
 
     def _job(self, lanes: int) -> None:
         if self.spec["kind"] == "skill":
+            if lanes > 1:
+                self.parents.get(Key("skill", self.spec["hash_seed"], self.spec["locale"])).need(lanes)
             self._wait([self._start(lane, None, ".") for lane in range(lanes)])
         else:
             self._shell(lanes)
@@ -153,9 +155,8 @@ class Run:
 
     def _start(self, lane: int, command: str | None, cwd: str) -> Process:
         spec = self.spec
-        parent = self.parents.get(
-            Key(spec["hash_seed"], spec["locale"]) if command is None else Key(lane=lane)
-        )
+        skill = Key("skill", spec["hash_seed"], spec["locale"])
+        parent = self.parents.get(skill if command is None else Key("shell", lane=lane))
         self._serve(parent.line.fileno(), partial(self._parent_says, parent))
         secret = nonce()
         order = {
@@ -172,7 +173,11 @@ class Run:
                 os.fchmod(fd, 0o622)  # for /dev/stdout and /dev/stderr by name, to write only
         writers = [w for _, w in pipes]
         control = self._control()
-        pid, refused, early = parent.spawn(order, self.parts, [*writers, *([control.fileno()] if control else [])])
+        try:
+            pid, early = parent.spawn(order, self.parts, [*writers, *([control.fileno()] if control else [])])
+        except Refused as error:
+            pid, early = 0, []
+            os.write(writers[1], f"/bin/bash: fork: {error}\n".encode())
         for fd in writers:
             os.close(fd)
         if control is not None:
@@ -183,11 +188,10 @@ class Run:
         for sink in sinks:
             self._serve(sink.fd, partial(self._drain, sink))
         self._sinks += sinks
-        if refused:
-            process.err.kept += f"/bin/bash: fork: {refused}\n".encode()
-            process.status = NO_PROCESS
-        else:
+        if pid:
             self._live[pid] = process
+        else:
+            process.status = NO_PROCESS
         self.done.append(process)
         for frame in early:
             self._exited(frame)
@@ -252,7 +256,8 @@ class Run:
             self._unserve(sink.fd)
 
     def _parent_says(self, parent: Parent, _: int) -> None:
-        self._exited(parent.receive())
+        for message in parent.exits():
+            self._exited(message)
 
     def _exited(self, frame: dict[str, Any]) -> None:
         process = self._live.pop(frame["exit"], None)
@@ -326,7 +331,7 @@ class Run:
         """Per process, what it said over its private pipe, and findings about that."""
         out = []
         for process in self.done:
-            found, notes = job.parse_frames(process.nonce, bytes(process.private.kept))
+            found, notes = private.parse_frames(process.nonce, bytes(process.private.kept))
             if process.private.total > len(process.private.kept):
                 notes.append("a flood of bytes came over the job's private pipe")
             out.append((found, notes))

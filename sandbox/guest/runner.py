@@ -13,7 +13,7 @@ import time
 from typing import Any, NoReturn
 
 from sandbox.guest import probes, procs, tree, wire
-from sandbox.guest.parents import Key, Parents
+from sandbox.guest.parents import Parents
 from sandbox.guest.reads import Reads
 from sandbox.guest.run import ClientGone, Run
 from sandbox.guest.store import Store, digest, manifest
@@ -53,7 +53,6 @@ class Runner:
     def _hello(self, header: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         self.scratch = header["scratch"]
         self.places = {p: _ownership(p) for p in (*header["workdirs"], *header["scratch"])}
-        self.parents.get(Key())
         found = probes.facts(self.parents, self.reads, header["workdirs"]) if header["probe"] else {}
         return {"type": "hello", **found}, []
 
@@ -231,8 +230,11 @@ def _stdin(count: int) -> bytes:
 
 def _stdout(data: bytes) -> None:
     view = memoryview(data)
-    while view:
-        view = view[os.write(1, view) :]
+    try:
+        while view:
+            view = view[os.write(1, view) :]
+    except BrokenPipeError:
+        raise ClientGone from None
 
 
 def main(boot: str, payload: bytes) -> NoReturn:
@@ -248,5 +250,5 @@ def main(boot: str, payload: bytes) -> NoReturn:
             _stdout(wire.encode(reply, reply_parts))
             if reply["type"] == "result":
                 runner.clean(header["workdir"])
-    except (ClientGone, BrokenPipeError):
+    except ClientGone:
         sys.exit(0)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.guest import job
+from sandbox.guest import job, private
 
 HEAD = "from skill_api import Query, skill_command\n"
 
@@ -114,17 +114,17 @@ def test_a_circle_is_not_json() -> None:
 @given(st.lists(st.binary(max_size=30), max_size=3), st.binary(max_size=30))
 def test_frames_and_what_is_none(messages: list[bytes], tail: bytes) -> None:
     """Frames are found one after another; what follows and is none is a finding."""
-    nonce = b"n" * job.NONCE_BYTES
-    data = b"".join(job.frame(nonce, {"m": m.hex()}) for m in messages)
-    found, notes = job.parse_frames(nonce, data)
+    nonce = b"n" * private.NONCE_BYTES
+    data = b"".join(private.frame(nonce, {"m": m.hex()}) for m in messages)
+    found, notes = private.parse_frames(nonce, data)
     assert [json.loads(f) for f in found] == [{"m": m.hex()} for m in messages]
     assert notes == []
-    found, notes = job.parse_frames(nonce, data + b"x" + tail)
+    found, notes = private.parse_frames(nonce, data + b"x" + tail)
     assert len(found) == len(messages)
     assert len(notes) == 1
 
 
 def test_a_cut_frame() -> None:
     """A frame whose writer was killed is no frame."""
-    nonce = b"n" * job.NONCE_BYTES
-    assert job.parse_frames(nonce, job.frame(nonce, {"a": 1})[:-1]) == ([], ["the job's frame is cut short"])
+    nonce = b"n" * private.NONCE_BYTES
+    assert private.parse_frames(nonce, private.frame(nonce, {"a": 1})[:-1]) == ([], ["the job's frame is cut short"])
