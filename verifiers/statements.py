@@ -79,10 +79,10 @@ def spread(source: str) -> Spread:
         return Spread(source, ())
     try:
         copy = ast.unparse(tree) + "\n"
-    except RecursionError:
+    except (RecursionError, ValueError):  # ValueError: f-strings that this Python's grammar has no spelling for
         copy = ""
     again = parse_module(copy)
-    if isinstance(again, ParseProblem) or not copy:  # a few texts do not survive unparsing
+    if isinstance(again, ParseProblem) or not copy or ast.dump(again) != ast.dump(tree):  # unparsing did not keep it
         return Spread(source, statements(source))
     # Unparsing keeps the order of the statements, so both trees are walked side by side.
     origin = {

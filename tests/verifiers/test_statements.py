@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import textwrap
 from collections.abc import Callable
@@ -195,6 +196,17 @@ def test_broken_text_has_no_statements(source: str) -> None:
     """A text that does not parse has none, and its spread copy is itself."""
     assert statements(source) == ()
     assert spread(source).source == source or not source
+
+
+@pytest.mark.parametrize(
+    "line", ["a = f'{a!r:>{10}}'", "a = f\"{a['x']}\"", "a = 'é\\ud83d'", "a = 1e400", "a = b'\\xff' * 0o7", "a = (yield)"]
+)
+def test_spread_copies_have_the_same_tree(line: str) -> None:
+    """A copy that would not be the same program is not made."""
+    source = f"def f(a):\n    {line}; a = 2\n"
+    copy = spread(source)
+    assert ast.dump(ast.parse(copy.source)) == ast.dump(ast.parse(source))
+    assert len(copy.statements) == 2
 
 
 names = st.sampled_from(["a", "b", "c"])
