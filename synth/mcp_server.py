@@ -18,6 +18,7 @@ import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
+from sandbox.interface import SandboxError
 from synth.annotations import Annotations, measured
 from synth.interface import RegistryEntry
 from synth.registry import Registry
@@ -139,12 +140,11 @@ def _skills(services: Services) -> list[_Offer]:
     if services.run is None:
         return []
     with Registry(services.registry) as registry:
-        return [_skill(services.run, e, measured(registry.report(e.name, e.version))) for e in registry.list()]
+        return [_skill(services, e, measured(registry.report(e.name, e.version))) for e in registry.list()]
 
 
-def _skill(
-    run: Callable[[RegistryEntry, Mapping[str, Any], Path, bool], Document], entry: RegistryEntry, hints: Annotations
-) -> _Offer:
+def _skill(services: Services, entry: RegistryEntry, hints: Annotations) -> _Offer:
+    run = services.run
     parameters = [p for p in entry.metadata.get("parameters", ()) if isinstance(p, Mapping)]
     directory = _WORKSPACE if all(p["name"] != _WORKSPACE for p in parameters) else f"assay_{_WORKSPACE}"
     required = {directory: _text("Directory that it works on")}
@@ -152,7 +152,10 @@ def _skill(
     optional = {str(p["name"]): _parameter(p) for p in parameters if not p.get("required")}
 
     def call(arguments: Mapping[str, Any]) -> Document:
+        assert run is not None  # else no skill is offered
         given = {key: value for key, value in arguments.items() if key != directory}
+        with Registry(services.registry) as registry:
+            registry.check_intact(entry)
         return run(entry, given, Path(str(arguments[directory])), not hints.read_only)
 
     annotations = types.ToolAnnotations(
@@ -216,7 +219,7 @@ def _answer(offers: Callable[[], Mapping[str, _Offer]], name: str, arguments: Ma
         if problem:
             return _failed(problem)
         document = offer.call(arguments)
-    except AssayError as e:
+    except (AssayError, SandboxError) as e:
         return _failed(e.diagnostics())
     except OSError as e:
         return _failed(str(e))

@@ -15,6 +15,7 @@ import pytest
 from factories import draft, report
 from mcp import Client, StdioServerParameters
 
+from sandbox.interface import SandboxError
 from synth.interface import RegistryEntry
 from synth.mcp_server import Services, build
 from synth.registry import Registry
@@ -33,6 +34,8 @@ class Fake:
         self.asked.append(("verify", path))
         if path.name == "missing":
             raise SkillFileError("no such file", "Name a skill file", path)
+        if path.name == "no-engine":
+            raise SandboxError(, "no engine answers", "Run 'assay engine up'")
         return {"schema": "assay-report/1", "verdict": "INCONCLUSIVE"}
 
     def gate(self, paths: Sequence[Path]) -> dict[str, Any]:
@@ -115,6 +118,7 @@ def test_a_registered_skill_is_a_tool(services: Services, fake: Fake) -> None:
         ("assay_verify", {"path": 3}, "'path' is of the wrong type"),
         ("assay_verify", {"path": "x", "more": 1}, "no argument 'more'"),
         ("assay_verify", {"path": "missing"}, "no such file"),
+        ("assay_verify", {"path": "no-engine"}, "assay engine up"),
         ("assay_show", {"name": "nobody"}, "no skill 'nobody'"),
         ("skill_batch_rename", {"workspace": "/w"}, "'old_ext' is missing"),
         ("skill_nobody", {}, "no tool 'skill_nobody'"),
@@ -139,6 +143,16 @@ def test_the_list_follows_the_registry(services: Services) -> None:
     before, after = ask(services, questions)
     assert before - after == {"skill_batch_rename"}
     assert call(services, "skill_batch_rename", {"workspace": "/w", "old_ext": "a"}).is_error
+
+
+def test_a_changed_skill_does_not_run(services: Services, fake: Fake) -> None:
+    """What runs is what was verified."""
+    with Registry(services.registry) as registry:
+        (Path(registry.show("batch_rename").path) / "skill.py").write_text("import os\n")
+    done = call(services, "skill_batch_rename", {"workspace": "/w", "old_ext": "a"})
+    assert done.is_error
+    assert "not those that were verified" in done.content[0].text
+    assert fake.asked == []
 
 
 def test_without_a_runner_no_skill_is_offered(services: Services) -> None:
