@@ -15,7 +15,7 @@ import pytest
 from factories import draft, report
 from mcp import Client, StdioServerParameters
 
-from sandbox.interface import SandboxError
+from sandbox.interface import Cause, SandboxError
 from synth.interface import RegistryEntry
 from synth.mcp_server import Services, build
 from synth.registry import Registry
@@ -35,7 +35,7 @@ class Fake:
         if path.name == "missing":
             raise SkillFileError("no such file", "Name a skill file", path)
         if path.name == "no-engine":
-            raise SandboxError(, "no engine answers", "Run 'assay engine up'")
+            raise SandboxError(Cause.ENGINE_MISSING, "no engine answers", "Run 'assay engine up'")
         return {"schema": "assay-report/1", "verdict": "INCONCLUSIVE"}
 
     def gate(self, paths: Sequence[Path]) -> dict[str, Any]:
