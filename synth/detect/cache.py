@@ -35,8 +35,8 @@ CREATE TABLE IF NOT EXISTS traces (
   file TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, version INTEGER NOT NULL DEFAULT {FEATURES_VERSION},
   said TEXT, done TEXT, features TEXT, problem TEXT
 );
-CREATE INDEX IF NOT EXISTS traces_said ON traces (said);
-CREATE INDEX IF NOT EXISTS traces_done ON traces (done);
+CREATE INDEX IF NOT EXISTS traces_by_said ON traces (said, file);
+CREATE INDEX IF NOT EXISTS traces_by_done ON traces (done, file);
 """
 
 
@@ -173,15 +173,17 @@ class PatternIndex:
         return (name, *stamp, *_keys(features), _text(features), None)
 
     def _neighbours(self, db: sqlite3.Connection, features: Features) -> list[tuple[str, str]]:
-        """Traces that said or did what this one did, and those that said or did what they did; newest first."""
-        said, done = _keys(features)
-        query = "SELECT file, features FROM traces WHERE said = ? OR done = ? ORDER BY file DESC LIMIT ?"
-        near = dict(db.execute(query, (said, done, _NEAR // 2)).fetchall())
-        keys = {_keys(_features(text)) for text in near.values()}
-        for other in sorted(keys, key=str):
-            if len(near) >= _NEAR:
-                break
-            near.update(db.execute(query, (*other, _NEAR - len(near))).fetchall())
+        """Traces that said or did what this one did, and those that said or did what they did; newest first, by file."""
+        near: dict[str, str] = {}
+        todo, tried = [_keys(features)], set[tuple[str | None, str]]()
+        while todo and len(near) < _NEAR:
+            keys = todo.pop(0)
+            tried.add(keys)
+            names = {name for column, key in zip(("said", "done"), keys, strict=True) for name in _newest(db, column, key)}
+            for name in sorted(names - near.keys(), reverse=True)[: _NEAR - len(near)]:
+                near[name] = db.execute("SELECT features FROM traces WHERE file = ?", (name,)).fetchone()[0]
+                other = _keys(_features(near[name]))
+                todo += [other] if other not in tried and other not in todo else []
         return sorted(near.items())
 
     def _load(self, name: str) -> list[ExecutionTrace]:
@@ -210,6 +212,12 @@ class PatternIndex:
         temporary = self.patterns_file.with_name(f".{self.patterns_file.name}.{os.getpid()}.tmp")
         temporary.write_text(json.dumps(document, ensure_ascii=True, indent=1) + "\n", "utf-8")
         temporary.replace(self.patterns_file)
+
+
+def _newest(db: sqlite3.Connection, column: str, key: str | None) -> list[str]:
+    """Files of the newest traces with this key."""
+    query = f"SELECT file FROM traces WHERE {column} = ? ORDER BY file DESC LIMIT ?"
+    return [row[0] for row in db.execute(query, (key, _NEAR // 2))]
 
 
 def _due(found: Found, files: Sequence[str]) -> Due:
