@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verifiers import tools, typecheck
+from verifiers import static, tools, typecheck
 from verifiers.catalog import STATIC
 from verifiers.checks import mypy_strict, ruff_clean
 from verifiers.interface import StaticCheck, Subject, Verdict
@@ -75,6 +75,21 @@ def test_nothing_to_check() -> None:
 def test_chosen_checks_only() -> None:
     """Ids narrow what runs."""
     assert [[r.id for r in rs] for rs in run_static([subject(GOOD)], {"parses", "ruff-clean"})] == [["parses", "ruff-clean"]]
+
+
+def test_prefetched_results_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch judged ahead is not judged again, other texts and paths are; the next batch replaces it."""
+    wrong = subject(GOOD.replace('return {"ok": True}', 'return "ok"'))
+    static.prefetch([subject(GOOD), wrong])
+    with monkeypatch.context() as patch:
+        patch.setattr(static, "STATIC", ())
+        assert [r.verdict for r in run_static([wrong], {"mypy-strict"})[0]] == [Verdict.FAIL]
+        assert [r.id for r in run_static([subject(GOOD)])[0]] == list(ALL)
+        assert run_static([subject(GOOD, "other.py")]) == [[]]
+    static.prefetch([])
+    with monkeypatch.context() as patch:
+        patch.setattr(static, "STATIC", ())
+        assert run_static([wrong]) == [[]]
 
 
 def test_extra_imports() -> None:
