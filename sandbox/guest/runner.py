@@ -51,8 +51,8 @@ class Runner:
         return self._run(header, parts)
 
     def _hello(self, header: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-        self.scratch = header["scratch"]
-        self.places = {p: _ownership(p) for p in (*header["workdirs"], *header["scratch"])}
+        self.scratch = [p for p in header["scratch"] if os.path.isdir(p)]  # gVisor has no message queues
+        self.places = {p: _ownership(p) for p in (*header["workdirs"], *self.scratch)}
         found = probes.facts(self.parents, self.reads, header["workdirs"]) if header["probe"] else {}
         return {"type": "hello", **found}, []
 

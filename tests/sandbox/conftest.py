@@ -182,11 +182,25 @@ class Proxy:
 
 
 @pytest.fixture
-def proxy() -> Iterator[Proxy]:
+def proxy(make_proxy: Callable[[], Proxy]) -> Iterator[Proxy]:
     """The usual engine on a TCP loopback socket."""
-    made = Proxy(DOCKER_SOCKET)
+    made = make_proxy()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def make_proxy() -> Iterator[Callable[[], Proxy]]:
+    """Makes proxies of the usual engine; they are closed in the end."""
+    made: list[Proxy] = []
+
+    def make() -> Proxy:
+        made.append(Proxy(DOCKER_SOCKET))
+        return made[-1]
+
+    yield make
+    for proxy in made:
+        proxy.close()
 
 
 BASE = Snapshot({"a.txt": Entry("file", 0o644, b"a\n")})
