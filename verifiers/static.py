@@ -15,8 +15,8 @@ STATIC = cast("tuple[StaticCheck, ...]", (parses.CHECK, conventions.CHECK, ruff_
 _OWN_PROCESS = frozenset({"ruff-clean", "mypy-strict"})
 
 
-_prefetched: dict[tuple[str, str, str], list[CheckResult]] = {}
-"""Results of ``prefetch``, by source, path and profile."""
+_prefetched: dict[tuple[str, str, str, frozenset[str]], list[CheckResult]] = {}
+"""Results of ``prefetch``, by source, path, profile and allowed imports."""
 
 
 def prefetch(subjects: Sequence[Subject], extra_imports: frozenset[str] = frozenset()) -> None:
@@ -26,11 +26,11 @@ def prefetch(subjects: Sequence[Subject], extra_imports: frozenset[str] = frozen
     """
     _prefetched.clear()
     results = run_static(subjects, extra_imports=extra_imports)
-    _prefetched.update((_key(s), r) for s, r in zip(subjects, results, strict=True))
+    _prefetched.update((_key(s, extra_imports), r) for s, r in zip(subjects, results, strict=True))
 
 
-def _key(subject: Subject) -> tuple[str, str, str]:
-    return (subject.sha256, subject.path, subject.profile)
+def _key(subject: Subject, extra_imports: frozenset[str]) -> tuple[str, str, str, frozenset[str]]:
+    return (subject.sha256, subject.path, subject.profile, extra_imports)
 
 
 def run_static(
@@ -42,8 +42,9 @@ def run_static(
         checks: ids to run; None = all.
         extra_imports: modules that skills may import besides the list in the manual.
     """
-    if subjects and all(_key(s) in _prefetched for s in subjects):
-        return [[r for r in _prefetched[_key(s)] if checks is None or r.id in checks] for s in subjects]
+    keys = [_key(s, extra_imports) for s in subjects]
+    if keys and all(k in _prefetched for k in keys):
+        return [[r for r in _prefetched[k] if checks is None or r.id in checks] for k in keys]
     wanted: list[StaticCheck] = [
         cast("StaticCheck", Conventions(extra_imports)) if c.id == "conventions" else c
         for c in STATIC
