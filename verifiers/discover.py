@@ -13,6 +13,8 @@ from pathlib import Path
 from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, SkillFileError
 
 SKILL, EVIDENCE, BINDINGS = "skill.py", "evidence.jsonl", "bindings.json"
+REGISTRY, ACTIVE = "registry.db", "skills"
+"""A registry's database, and its directory of links to the active versions."""
 _NOT_SKILLS = frozenset({"skill_api.py", "conftest.py", "__init__.py"})
 _SKIPPED = frozenset({"__pycache__", "node_modules", "venv", "site-packages", "build", "dist"})
 _DECORATOR = re.compile(rb"^\s*@(?:[\w.]+\.)?skill_command\b", re.MULTILINE)
@@ -132,6 +134,11 @@ def _in_tree(top: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(top):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _SKIPPED)
         here = Path(folder)
+        if REGISTRY in files:
+            # Of a registry only what is active, by name: older, archived and revoked versions are kept, not in use.
+            folders.clear()
+            yield from (p / SKILL for p in sorted((here / ACTIVE).glob("*")) if (p / SKILL).is_file())
+            continue
         if SKILL in files:
             yield here / SKILL
             continue
@@ -154,7 +161,8 @@ def _target(skill: Path, base: Path) -> Target:
     # Plain names beside a file that is not alone could be another skill's: NAME.evidence.jsonl comes first.
     evidence = _existing(own_evidence) or _existing(home / EVIDENCE)
     bindings = _existing(own_bindings) or _existing(home / BINDINGS)
-    name = skill.resolve().parent.name if skill.name == SKILL else skill.stem
+    folder = home if home.is_symlink() else skill.resolve().parent
+    name = folder.name if skill.name == SKILL else skill.stem
     return Target(name, shown(skill, base), skill, evidence, bindings)
 
 

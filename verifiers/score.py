@@ -167,7 +167,8 @@ def explain(inputs: Mapping[str, JsonValue]) -> list[tuple[str, str]]:
 
 def router_seeds(value: float) -> int:
     """Pseudo-observations for a Thompson router: the score times five, halves rounded away from zero."""
-    return math.floor(value * 5 + 0.5)
+    whole = math.floor(value * 5)
+    return whole + (1 if value * 5 - whole >= 0.5 else 0)
 
 
 def _trials(rows: Iterable[JsonValue]) -> Iterable[Trial]:

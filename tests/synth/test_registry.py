@@ -26,7 +26,9 @@ from synth.registry import (
     WrongState,
 )
 from synth.registry.receipt import document_sha256, report_document
+from verifiers.discover import find
 from verifiers.interface import CheckResult, Report, Score, Verdict
+from verifiers.subject import load_subject
 
 
 @pytest.fixture
@@ -411,3 +413,16 @@ def test_stored_reports_are_the_documented_json(registry: Registry) -> None:
         "seed",
     } <= set(document)
     assert "seconds" not in json.dumps(document)
+
+
+def test_a_gate_over_a_registry_sees_what_is_active(registry: Registry) -> None:
+    """By name, with its evidence and bindings; not the versions that are only kept."""
+    register(registry)
+    register(registry, draft(summary="Better."), supersedes="batch_rename")
+    register(registry, draft("other"))
+    registry.archive("other")
+    found = find([registry.root])
+    assert [t.name for t in found] == ["batch_rename"]
+    assert found[0].evidence is not None
+    assert found[0].bindings is not None
+    assert load_subject(found[0].skill).description == "Better."
