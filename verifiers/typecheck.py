@@ -98,7 +98,8 @@ def _checked(
 ) -> Mapping[str, tuple[Complaint, ...]] | TypecheckFailed:
     command = [
         sys.executable, "-m", "mypy", "--strict", "--config-file=", "--output=json", "--no-error-summary", "--no-site-packages",
-        "--python-version", PYTHON_VERSION, "--follow-imports=silent", "--cache-dir", str(cache / "types" / profile), "--no-color-output",
+        "--python-version", PYTHON_VERSION, "--follow-imports=silent", "--no-color-output",
+        "--cache-dir", str(cache / "types" / profile),
         *(["--ignore-missing-imports", "--allow-subclassing-any"] if profile == "omni" else []), ".",
     ]  # fmt: skip
     with written({stem: neutralised(text) for stem, text in sources.items()}) as folder:
