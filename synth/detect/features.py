@@ -12,7 +12,7 @@ from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
 from synth.redact import redact
 
-FEATURES_VERSION = 1
+FEATURES_VERSION = 2
 """Raise it when a feature's meaning changes: cached ones are then made again."""
 
 _QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`|“[^”\n]*”")
@@ -37,6 +37,8 @@ class Features:
     writes: bool
     steps: int
     signature: str
+    words: tuple[str, ...]
+    """Like ``template``, with the words that the commands have as literals too: for names."""
 
 
 def features_of(trace: ExecutionTrace) -> Features:
@@ -56,6 +58,7 @@ def features_of(trace: ExecutionTrace) -> Features:
         writes=any(not s.observes and not s.moves for s in shapes),
         steps=len(trace.commands),
         signature=signature(said),
+        words=template(said, frozenset()),
     )
 
 
@@ -91,6 +94,8 @@ def singular(word: str) -> str:
     """A crude singular: enough to make ``files`` and ``file`` one word."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "zes")):
+        return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 

@@ -15,7 +15,7 @@ MAX_LENGTH = 48
 _FILLER_TEXT = """
 all every each any there here under below above within inside into onto then than how many much what which whose who where
 when also just only please currently current using use used make sure need want given following have has get let me them their
-its one own same other another those these print show
+its one own same other another those these
 """
 _FILLER = frozenset(_FILLER_TEXT.split())
 _VERB_TEXT = """
@@ -23,7 +23,8 @@ add append archive back bundle calculate change check clean clear collect combin
 count create cut delete dereference display download drop encode extract fetch fill filter find fix format generate group
 insert install join link list locate lock lowercase merge mirror move normalise normalize pack prefix prepare prepend print
 purge put read release remove rename replace report reset restore reverse rotate scaffold search set sort split strip
-substitute sum summarise summarize swap sync tag tail touch transform trim truncate unpack update uppercase write
+substitute sum summarise summarize swap sync tag tail touch transform trim truncate unpack update uppercase write show print
+zip unzip backup compare check count pretty validate set
 """
 _VERBS = frozenset(_VERB_TEXT.split())
 
@@ -31,25 +32,32 @@ _VERBS = frozenset(_VERB_TEXT.split())
 def category(members: Sequence[Features]) -> str:
     """A name for the task of these traces: a verb first where the descriptions have one, then what it is done to.
 
-    Words that most descriptions share come first; one description's own words fill up. Values are not in templates, and
-    only plain lower-case words are used, which no key is.
+    Words that most descriptions share come first; one description's own words fill up, then the commands' names. Only plain
+    lower-case words are used, which no key is.
     """
-    templates = [_named(t.template) for t in members if t.template]
-    counts = Counter(w for words in templates for w in dict.fromkeys(words))
-    if not counts:
-        return _identifier([n for n in dict.fromkeys(members[0].names) if n.isalpha()] if members else [])
-    best = max(templates, key=lambda words: (sum(counts[w] for w in set(words)) / (len(set(words)) + 2), -len(words), words))
-    shared = [w for w in dict.fromkeys(best) if 2 * counts[w] >= len(templates)]
-    words = shared if len(shared) >= 2 else list(dict.fromkeys(best))
-    verb = next((w for w, _ in counts.most_common() if w in _VERBS), None)
+    texts = [_plain(t.words) for t in members]
+    counts = Counter(w for words in texts for w in dict.fromkeys(words))
+    kept = [_plain(t.template) for t in members]
+    best = max(
+        texts, key=lambda words: (sum(counts[w] for w in set(words)) / (len(set(words)) + 2), -len(words), words), default=[]
+    )
+    words = [w for w in dict.fromkeys(best) if 2 * counts[w] >= len(texts)]
+    if len(words) < 2:
+        others = [*best, *(w for w, _ in counts.most_common())]
+        words += [w for w in dict.fromkeys(others) if w not in words and any(w in k for k in kept)][: 3 - len(words)]
+    if len(words) < 2:
+        words += [n for n in dict.fromkeys(members[0].names if members else ()) if n.isalpha() and n not in words]
+    verb = next((w for w, n in counts.most_common() if w in _VERBS and 2 * n >= len(texts)), None)
+    verb = verb or next((w for w in (*best, *(w for w, _ in counts.most_common())) if w in _VERBS), None)
     if verb is not None:
-        words = [verb, *(w for w in words if w != verb and (w not in _VERBS or counts[w] == len(templates)))]
+        words = [verb, *(w for w in words if w != verb and (w not in _VERBS or counts[w] == len(texts)))]
     return _identifier(words)
 
 
-def _named(template: Sequence[str]) -> list[str]:
-    kept = [w for w in template if w not in _FILLER and w not in STOPWORDS]
-    return [w for w in kept if re.fullmatch(r"[a-z]{2,20}", w)]
+def _plain(words: Sequence[str]) -> list[str]:
+    """Words that a name may have; a question for a number begins with ``count``."""
+    asked = ["count"] if words[:2] == ("how", "many") else []
+    return asked + [w for w in words if w not in _FILLER and w not in STOPWORDS and re.fullmatch(r"[a-z]{2,20}", w)]
 
 
 def _identifier(words: Sequence[str]) -> str:

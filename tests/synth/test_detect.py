@@ -44,7 +44,7 @@ def test_paraphrases_with_one_command_shape_are_one_pattern() -> None:
     (pattern,) = detect(RENAMES)
     assert pattern.pattern_type == "repetitive"
     assert (pattern.frequency, pattern.success_rate) == (3, 1.0)
-    assert "rename" in pattern.task_category
+    assert pattern.task_category == "change_file_extension"
     assert pattern.command_sequence[0] == "ls"
 
 
