@@ -170,7 +170,8 @@ class Run:
         with memory.as_runner():  # pipes of the job's own uid could be opened by it, and read
             pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]
             for _, fd in pipes[:2]:
-                os.fchmod(fd, 0o622)  # for /dev/stdout and /dev/stderr by name, to write only
+                with contextlib.suppress(PermissionError):  # gVisor's pipes have no mode
+                    os.fchmod(fd, 0o622)  # for /dev/stdout and /dev/stderr by name, to write only
         writers = [w for _, w in pipes]
         control = self._control()
         try:
