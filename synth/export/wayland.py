@@ -26,6 +26,8 @@ from synth.export.wayland_files import (
     truncate,
 )
 from synth.export.wayland_memory import MeasuredRow, clear_rows, schema_version, write_row
+from synth.hooks import Hook
+from synth.interface import RegistryEntry
 from synth.owned import write_owned
 from synth.registry import Registry
 
@@ -172,3 +174,18 @@ def _legacy_copy(where: Places, signature: str, body: str) -> tuple[str, ...]:
     except OSError as e:
         return (f"the older second copy was not written: {e}",)
     return ()
+
+
+def retracting_hook(places: Places | None = None) -> Hook:
+    """A registry hook: what drifts, is archived or revoked here loses its score in Wayland's router at once.
+
+    A hook of its own for who wants it; a database that is not there has no score to lose.
+    """
+    where = places or places_here()
+
+    def told(kind: str, entry: RegistryEntry) -> None:
+        signature = entry.metadata.get("signature")
+        if kind in ("drifted", "archived", "revoked") and isinstance(signature, str) and where.database.is_file():
+            clear_rows(where.database, f"auto-{signature}")
+
+    return told

@@ -15,7 +15,7 @@ import pytest
 from factories import draft, report, trace
 
 from synth.export import ExportError, Skill, skill_of
-from synth.export.wayland import export_wayland, retract_wayland
+from synth.export.wayland import export_wayland, retract_wayland, retracting_hook
 from synth.export.wayland_files import (
     content_digest,
     directory_digest,
@@ -356,3 +356,17 @@ def test_a_signature_that_names_no_directory_is_refused(tmp_path: Path, home: Pa
         registry.register(draft(), report(draft()), metadata={"signature": "x" * 80})
         with pytest.raises(ExportError, match="too long"):
             export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+
+
+def test_what_drifts_here_loses_its_score_there(tmp_path: Path, home: Path) -> None:
+    """By a hook of the registry; without a database it has nothing to do."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    with Registry(tmp_path / "r", hooks=(retracting_hook(where(home)),)) as registry:
+        entry = registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
+        registry.archive("batch_rename")
+        registry.restore("batch_rename")
+        make_database(path, 7)
+        export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        assert router_seeds(path, name) == 3
+        registry.demote("batch_rename", entry.version, "left a process")
+    assert router_seeds(path, name) == 0
