@@ -244,6 +244,6 @@ class Context:
         )
         notes = tuple(f"effect: {d}" for d in (wrong.differences if wrong else ())[:6])
         return Finding(
-            message, self.subject.path, line or 1, counterexample=example,
+            message, self.subject.path, line or self.subject.line, counterexample=example,
             reproduce=self.reproduce(check, case.task_id, extra), notes=notes,
         )  # fmt: skip

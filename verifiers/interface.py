@@ -125,6 +125,8 @@ class Subject:
     profile: Profile = "seed"
     description: str = ""
     """The function's docstring summary."""
+    line: int = 1
+    """Where the function is defined."""
 
     @property
     def sha256(self) -> str:

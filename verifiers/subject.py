@@ -85,6 +85,7 @@ def parse_subject(source: str, path: str | Path, profile: Profile = "seed", name
         hints=declared_hints(function),
         profile=profile,
         description=doc.summary,
+        line=function.lineno,
     )
 
 
