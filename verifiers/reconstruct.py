@@ -28,6 +28,8 @@ _STALE = 60
 _IDLE = "its outputs do not tell what was there: on every base that they suggest, its commands change nothing"
 _WIDTH = 24
 """Guesses tried for one base."""
+_AT_ONCE = 6
+"""Guesses run together; the search ends with the first lot that holds a match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +128,18 @@ def _search(evidence: Evidence, session: Session, budget: int) -> tuple[list[Hyp
 
     def run(found: Sequence[Guess], notes: tuple[str, ...]) -> None:
         fresh = [g for g in found if g.base.digest not in seen][: max(0, budget - len(seen))]
-        seen.update(g.base.digest for g in fresh)
-        records = session.map(_request(evidence, g.base) for g in fresh)
-        for guess, record in zip(fresh, records, strict=True):
-            node = _Node(guess.base, (*notes, guess.why) if guess.why else notes, gap(evidence, record))
-            rank = (node.gap.lines, node.gap.order, _poverty(node.base, record))
-            heapq.heappush(queue, (*rank, next(number), node))
-            if not node.gap.lines and record.ended == "exited" and not _idle(evidence, guess.base, record):
-                matches.append((node.gap.order, rank[2], Hypothesis(node.base, node.notes)))
+        for at in range(0, len(fresh), _AT_ONCE):
+            some = fresh[at : at + _AT_ONCE]
+            seen.update(g.base.digest for g in some)
+            records = session.map(_request(evidence, g.base) for g in some)
+            for guess, record in zip(some, records, strict=True):
+                node = _Node(guess.base, (*notes, guess.why) if guess.why else notes, gap(evidence, record))
+                rank = (node.gap.lines, node.gap.order, _poverty(node.base, record))
+                heapq.heappush(queue, (*rank, next(number), node))
+                if not node.gap.lines and record.ended == "exited" and not _idle(evidence, guess.base, record):
+                    matches.append((node.gap.order, rank[2], Hypothesis(node.base, node.notes)))
+            if any(m[0] == 0 for m in matches):
+                return
 
     run(start, ())
     while queue and len(seen) < budget:
