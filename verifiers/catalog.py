@@ -14,7 +14,8 @@ AnyCheck: TypeAlias = "Check | StaticCheck"
 ORDER = (
     "parses", "conventions", "ruff-clean", "mypy-strict",
     "evidence-reproduces", "effect-equivalent", "answer-equivalent", "idempotent-replay", "controls-fail", "deterministic-replay",
-    "generalises", "arguments-matter", "crash-convergent", "fault-honest", "exercised", "mutants-killed", "hints-measured", "contained",
+    "generalises", "arguments-matter", "crash-convergent", "fault-honest", "exercised", "mutants-killed", "hints-measured",
+    "contained",
 )  # fmt: skip
 """Cheap ones first; later ones build on what earlier ones ran (``contained`` looks at every run). One not named here is last."""
 
