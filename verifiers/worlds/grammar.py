@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from sandbox.interface import ROOT, Snapshot
 from verifiers.interface import Args
 from verifiers.oracle import Expectation
+from verifiers.repositories import repository_roots
 from verifiers.worlds.template import Template, as_text
-from verifiers.worlds.tokens import components, snapshot_tokens, tokens
+from verifiers.worlds.tokens import all_text, components, snapshot_tokens, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,17 @@ class Grammar:
 
 def grammar(task_id: str, args: Args, template: Template, expectation: Expectation) -> Grammar:
     """Reads off one trace what may vary."""
-    base = Snapshot({p: e for p, e in expectation.base.items() if p != ROOT})
+    whole = Snapshot({p: e for p, e in expectation.base.items() if p != ROOT})
+    base = Snapshot({p: e for p, e in whole.items() if not in_repository(p, whole)})
+    kept = Snapshot({p: e for p, e in whole.items() if in_repository(p, whole)})
     literal = template.literal_text()
     literal_tokens = set(tokens(literal))
     arg_tokens = {t for v in args.values() for t in tokens(as_text(v))}
     names = snapshot_tokens(base)
     fixed = literal_tokens | arg_tokens
     words = set(tokens("\n".join(e.content.decode("utf-8", "replace") for e in base.values())))
+    literal_tokens |= snapshot_tokens(kept) | set(tokens(all_text(kept)))
+    fixed |= literal_tokens
     owners = _bound(args, template, literal_tokens)
     inside = frozenset(t for t in owners if len(t) > 2 and any(t in w and t != w for w in names | words))
     fixed |= {w for w in names | words if w.lower() in {t.lower() for t in arg_tokens} or any(t in w for t in inside)}
@@ -58,6 +63,11 @@ def grammar(task_id: str, args: Args, template: Template, expectation: Expectati
         files=tuple(p for p, e in base.items() if e.type == "file" and not _names(p, literal, args)),
         directories=("", *(p for p, e in base.items() if e.type == "dir")),
     )  # fmt: skip
+
+
+def in_repository(path: str, tree: Snapshot) -> bool:
+    """Whether a path is a git directory or lies in one: what git wrote must not be renamed word by word."""
+    return any(path == r or path.startswith(r + "/") for r in repository_roots(tree))
 
 
 def _bound(args: Args, template: Template, literal_tokens: set[str]) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sandbox.interface import ReplayRecord, Surroundings
 from verifiers.answers import failure
 from verifiers.context import Case, Context, Generated, Wrong
+from verifiers.equivalence import durable_effects
 from verifiers.interface import Finding
 from verifiers.oracle import Expectation, expect, shell_request
 from verifiers.worlds.differential import Plan, World, plans, realise
@@ -58,11 +59,26 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         if wrong is None:
             out.judged += 1
             out.passed.append(Generated(case, record, "differential", world.varied))
+        elif wrong.kind == "failure" and _right_when_relaxed(context, g, plan):
+            out.information.append(f"{case.label}: not judged, an unusual value is refused where the commands take it ({wrong.message})")
         else:
             out.judged += 1
             out.findings.append(_shrunk(context, g, plan, case, wrong))
             break
     return out
+
+
+def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
+    """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie."""
+    words = tuple(i for i in plan.rename_bound if not g.bound[i][0].isdigit())
+    relaxed = replace(plan, rename_bound=words, rename_words=(), edits=())
+    world = realise(g, relaxed) if relaxed != plan else None
+    found = _clean_cases(context, [(g, relaxed, world)]) if world is not None else []
+    if not found:
+        return False
+    case = found[0][3]
+    record = context.run("relaxed case", [context.request(case.base, case.args)])[0]
+    return context.judge.wrong(record, case.expectation) is None
 
 
 def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]) -> list[tuple[Grammar, Plan, World, Case]]:
@@ -211,7 +227,8 @@ def _ran_as_code(g: Grammar, h: Hostile, record: ReplayRecord) -> str:
 def _missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     trials = [(g, h) for g in gs for h in missing_inputs(g)]
     oracle = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
-    failing = [(g, h) for (g, h), t in zip(trials, oracle, strict=True) if _fails_newly(g.expectation, t)]
+    working = {g.task_id: _working_steps(context, g) for g, _ in trials}
+    failing = [(g, h) for (g, h), t in zip(trials, oracle, strict=True) if _fails_newly(g.expectation, t, working[g.task_id])]
     records = context.run("missing input", (context.request(g.base, h.args) for g, h in failing))
     out.runs += len(trials) + len(records)
     for (g, h), record in zip(failing, records, strict=True):
@@ -225,9 +242,19 @@ def _missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
             return
 
 
-def _fails_newly(x: Expectation, record: ReplayRecord) -> bool:
+def _working_steps(context: Context, g: Grammar) -> frozenset[int]:
+    """Indices of the commands that do the task: those with an effect of their own; for a read-only one, the last."""
+    commands = g.template.commands
+    if context.replayed.read_only:
+        return frozenset({len(commands) - 1})
+    prefixes = context.traces.map(shell_request(g.base, commands[: i + 1]) for i in range(len(commands)))
+    trees = [g.base, *(r.post for r in prefixes)]
+    return frozenset(i for i in range(len(commands)) if durable_effects(trees[i], trees[i + 1]))
+
+
+def _fails_newly(x: Expectation, record: ReplayRecord, working: frozenset[int]) -> bool:
     now = [s.exit_code != 0 for s in record.steps]
-    return any(n and not before for n, before in zip(now, x.failed, strict=False))
+    return any(i in working and n and not before for i, (n, before) in enumerate(zip(now, x.failed, strict=False)))
 
 
 def _outside(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
