@@ -39,7 +39,7 @@ def load(registry: Registry | Path | str, name: str) -> Callable[..., Any]:
         RegistryUnusable: its files are not those that were verified.
     """
     if not isinstance(registry, Registry):
-        with Registry(registry) as opened:
+        with Registry.existing(registry) as opened:
             return load(opened, name)
     entry = registry.show(name)
     if entry.status != "active":

@@ -111,13 +111,13 @@ def _own(services: Services) -> list[_Offer]:
 
 
 def _route(services: Services, arguments: Mapping[str, Any]) -> Document:
-    with Registry(services.registry) as registry:
+    with Registry.existing(services.registry) as registry:
         found = RouteIndex(registry).route(str(arguments["task"]), limit=int(arguments.get("limit", 5)))
     return {"schema": "assay-route/1", "matches": [plain(m) for m in found]}
 
 
 def _show(services: Services, arguments: Mapping[str, Any]) -> Document:
-    with Registry(services.registry) as registry:
+    with Registry.existing(services.registry) as registry:
         entry = registry.show(str(arguments["name"]))
         document = {key: getattr(entry, key) for key in ("name", "version", "status", "score", "estimate", "description")}
         return {
@@ -139,7 +139,7 @@ def _skills(services: Services) -> list[_Offer]:
     """Every active skill as a tool of its own."""
     if services.run is None:
         return []
-    with Registry(services.registry) as registry:
+    with Registry.existing(services.registry) as registry:
         return [_skill(services, e, measured(registry.report(e.name, e.version))) for e in registry.list()]
 
 
@@ -154,7 +154,7 @@ def _skill(services: Services, entry: RegistryEntry, hints: Annotations) -> _Off
     def call(arguments: Mapping[str, Any]) -> Document:
         assert run is not None  # else no skill is offered
         given = {key: value for key, value in arguments.items() if key != directory}
-        with Registry(services.registry) as registry:
+        with Registry.existing(services.registry) as registry:
             registry.check_intact(entry)
         return run(entry, given, Path(str(arguments[directory])), not hints.read_only)
 

@@ -135,9 +135,10 @@ class RouteIndex:
         """Routes over an open registry, or over the one in a directory.
 
         Raises:
-            RegistryUnusable: the directory cannot be used.
+            UnknownSkill: there is no registry in the directory.
+            RegistryUnusable: it cannot be used.
         """
-        self.registry = registry if isinstance(registry, Registry) else Registry(registry)
+        self.registry = registry if isinstance(registry, Registry) else Registry.existing(registry)
 
     def route(self, task: str, *, limit: int = 5, seed: int = 0) -> list[Match]:
         """Skills for a task, the one most likely to be picked first; none if no skill's texts have enough to do with it.

@@ -113,14 +113,8 @@ class Lifecycle(RegistryReader):
     def demote(self, name: str, version: str, why: str, *, actor: str = "assay") -> RegistryEntry:
         """Takes a version that drifted (passed and no longer does) out of use until it passes again, and clears its score."""
         entry = self.show(name, version)
-        with self.versions.writer(), self.database.write() as db:
-            self._clear(db, entry.name, entry.version)
-            db.execute("UPDATE version SET drifted = 1 WHERE name = ? AND version = ?", (entry.name, entry.version))
-        return (
-            self._retire(self.show(name, entry.version), "staged", "drifted", actor, {"why": why})
-            if entry.status == "active"
-            else self.show(name, entry.version)
-        )
+        status = "staged" if entry.status == "active" else entry.status
+        return self._retire(entry, status, "drifted", actor, {"why": why}, drifted=True)
 
     def reverified(self, name: str, version: str, report: Report, *, actor: str = "assay") -> RegistryEntry:
         """Records a new verification of a registered version. PASS renews its score, FAIL demotes it, else it is just noted.
@@ -213,11 +207,16 @@ class Lifecycle(RegistryReader):
         self.announce(kind, after)
         return after
 
-    def _retire(self, entry: RegistryEntry, status: str, kind: str, actor: str, detail: Mapping[str, Any]) -> RegistryEntry:
+    def _retire(
+        self, entry: RegistryEntry, status: str, kind: str, actor: str, detail: Mapping[str, Any], drifted: bool = False
+    ) -> RegistryEntry:
         with self.versions.writer():
             with self.database.write() as db:
                 self._unchanged(db, entry)
                 db.execute("UPDATE version SET status = ? WHERE name = ? AND version = ?", (status, entry.name, entry.version))
+                if drifted:
+                    self._clear(db, entry.name, entry.version)
+                    db.execute("UPDATE version SET drifted = 1 WHERE name = ? AND version = ?", (entry.name, entry.version))
                 self.note(db, entry.name, entry.version, kind, actor, detail)
                 if db.execute(
                     "UPDATE skill SET active = NULL WHERE name = ? AND active = ?", (entry.name, entry.version)

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sandbox.interface import SandboxInfo
@@ -13,7 +14,8 @@ from synth.draft import draft_files
 from synth.files import manifest_digest, manifest_of
 from synth.interface import Draft, RegistryEntry
 from synth.registry.admission import admit, source_sha256
-from synth.registry.errors import NotAccepted, Revoked, WrongState
+from synth.registry.database import FILE
+from synth.registry.errors import NotAccepted, Revoked, UnknownSkill, WrongState
 from synth.registry.inspection import Ailing, Difference, Reverification, Verify, audit, difference, reverify
 from synth.registry.lifecycle import Lifecycle
 from synth.registry.receipt import canonical, document_sha256, plain, report_document
@@ -49,6 +51,18 @@ class Registry(Lifecycle):
     Several processes may use one registry at once; each sees only what was committed. A process killed at any moment leaves
     nothing half-visible, and the next one cleans up after it.
     """
+
+    @classmethod
+    def existing(cls, directory: Path | str) -> Registry:
+        """Opens a registry that is there; unlike the constructor it never makes one.
+
+        Raises:
+            UnknownSkill: there is no registry in the directory.
+            RegistryUnusable: it cannot be used.
+        """
+        if not (Path(directory) / FILE).is_file():
+            raise UnknownSkill("there is no registry", "Fill one with 'assay crystallize TRACES --registry DIR'", directory)
+        return cls(directory)
 
     def __enter__(self) -> Registry:
         return self

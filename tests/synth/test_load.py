@@ -39,6 +39,9 @@ def test_only_active_skills_load(registry: Registry) -> None:
         load(registry, "batch_rename")
     with pytest.raises(UnknownSkill):
         load(registry, "nobody")
+    with pytest.raises(UnknownSkill, match="no registry"):
+        load(registry.root / "skills", "batch_rename")
+    assert not (registry.root / "skills" / "registry.db").exists()
 
 
 def test_changed_bytes_do_not_load(registry: Registry) -> None:
