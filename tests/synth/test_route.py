@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from synth.registry import Registry, UnknownSkill
 from synth.registry.indexing import concepts, mentions_extension, words
+from synth.registry.vocabulary import synonyms
 from synth.route import Arm, RouteIndex, head_start, hydrate, question, seed_successes
 from verifiers.interface import ConfigError
 from verifiers.score import router_seeds
@@ -222,3 +223,12 @@ def test_seeds_for_another_router(index: RouteIndex) -> None:
 def test_score_and_router_agree_on_seeds(score: float) -> None:
     """One rounding, wherever it is said."""
     assert router_seeds(score) == seed_successes(score)
+
+
+@given(st.sampled_from(["rename", "delete", "folder", "count", "compress", "sort"]), st.sampled_from(["", "s", "d", "ing"]))
+def test_synonyms_go_both_ways_and_know_word_forms(word: str, ending: str) -> None:
+    """A synonym's synonyms include the word; no word is its own."""
+    form = word.removesuffix("e") + ending if ending == "ing" else word + ending
+    assert word not in synonyms(word)
+    assert all(word in synonyms(other) for other in synonyms(word))
+    assert synonyms(form) - {word} == synonyms(word) or (ending == "d" and not word.endswith("e"))
