@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeAlias
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 EntryType = Literal["file", "dir", "symlink", "fifo", "socket", "device"]
 
@@ -121,7 +121,8 @@ class Snapshot(Mapping[str, Entry]):
         for path, raw in data.items():
             at = f"{where}[{path!r}]"
             parts = str(path).split("/")
-            if not isinstance(path, str) or path.startswith("/") or "\0" in path or (path != ROOT and {"", ".", ".."} & set(parts)):
+            if not isinstance(path, str) or path.startswith("/") or "\0" in path or (path != ROOT and {"", ".", ".."} &
+            set(parts)):
                 raise ValueError(f"{at}: not a clean relative path")
             if not isinstance(raw, dict):
                 raise ValueError(f"{at}: expected an object, got {type(raw).__name__}")
@@ -255,7 +256,8 @@ class ErrnoAt:
     k: int
     errno: str
     calls: Literal["change", "write", "chmod", "read"]
-    """change: tree-changing calls · write: write/copy/truncate/close on workspace files · chmod · read: open of a regular workspace file for reading."""
+    """change: tree-changing calls · write: write/copy/truncate/close on workspace files · chmod · read: open of a regular
+    workspace file for reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +364,10 @@ class Leftover:
     """A path or a command line, escaped."""
 
 
-CallKind = Literal["create", "rename", "unlink", "link", "mkdir", "rmdir", "chmod", "open-write", "truncate", "write", "open-read", "connect", "other"]
+CallKind = Literal[
+    "create", "rename", "unlink", "link", "mkdir", "rmdir", "chmod",
+    "open-write", "truncate", "write", "open-read", "connect", "other",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,7 +406,8 @@ class ReplayRecord:
     network: tuple[str, ...] = ()
     """Attempts to reach a network, described."""
     outside: tuple[str, ...] = ()
-    """Attempts (successful or refused) to change something outside the workspace and outside /tmp, HOME, /dev (supervised runs only)."""
+    """Attempts (successful or refused) to change something outside the workspace and outside /tmp, HOME, /dev (supervised
+    runs only)."""
     calls: tuple[Call, ...] = ()
     """Only with ``observe`` or a fault."""
     fault_reached: bool = False

@@ -1,7 +1,8 @@
 """Expressions that may not run although their statement does, and that could do harm: for the check ``exercised``.
 
-``a and f()``, ``f() if a else b`` and a lambda hide a branch inside one line. Where such a branch calls anything but harmless functions,
-``watched`` gives a copy in which evaluating it also runs a line of its own at the end of the file, so that line events show it.
+``a and f()``, ``f() if a else b`` and a lambda hide a branch inside one line. Where such a branch calls anything but harmless
+functions, ``watched`` gives a copy in which evaluating it also runs a line of its own at the end of the file, so that line
+events show it.
 """
 
 from __future__ import annotations
@@ -12,16 +13,99 @@ from dataclasses import dataclass
 from verifiers.statements import Statement, spread
 
 _PURE = frozenset(
-    {"str", "repr", "len", "int", "float", "bool", "sorted", "list", "tuple", "set", "frozenset", "dict", "min", "max", "sum", "abs", "round",
-     "range", "enumerate", "zip", "reversed", "isinstance", "ord", "chr", "any", "all", "bytes", "format"}
-)  # fmt: skip
+    {
+        "str",
+        "repr",
+        "len",
+        "int",
+        "float",
+        "bool",
+        "sorted",
+        "list",
+        "tuple",
+        "set",
+        "frozenset",
+        "dict",
+        "min",
+        "max",
+        "sum",
+        "abs",
+        "round",
+        "range",
+        "enumerate",
+        "zip",
+        "reversed",
+        "isinstance",
+        "ord",
+        "chr",
+        "any",
+        "all",
+        "bytes",
+        "format",
+    }
+)
 _PURE_METHODS = frozenset(
-    {"join", "format", "decode", "encode", "strip", "rstrip", "lstrip", "splitlines", "split", "rsplit", "partition", "rpartition", "lower", "upper",
-     "title", "startswith", "endswith", "replace", "count", "find", "get", "items", "keys", "values", "isdigit", "isalnum", "zfill", "ljust", "rjust",
-     "dumps", "loads", "match", "search", "fullmatch", "group", "groups", "sub", "escape", "findall", "as_posix", "relative_to", "with_suffix", "with_name",
-     "is_file", "is_dir", "is_symlink", "exists", "stat", "lstat", "read_text", "read_bytes", "index", "copy", "casefold", "expandtabs", "fnmatchcase"}
-)  # fmt: skip
-"""Reading and computing. Names alone do not prove it, so a skill that gives its own functions such names is watched all the same."""
+    {
+        "join",
+        "format",
+        "decode",
+        "encode",
+        "strip",
+        "rstrip",
+        "lstrip",
+        "splitlines",
+        "split",
+        "rsplit",
+        "partition",
+        "rpartition",
+        "lower",
+        "upper",
+        "title",
+        "startswith",
+        "endswith",
+        "replace",
+        "count",
+        "find",
+        "get",
+        "items",
+        "keys",
+        "values",
+        "isdigit",
+        "isalnum",
+        "zfill",
+        "ljust",
+        "rjust",
+        "dumps",
+        "loads",
+        "match",
+        "search",
+        "fullmatch",
+        "group",
+        "groups",
+        "sub",
+        "escape",
+        "findall",
+        "as_posix",
+        "relative_to",
+        "with_suffix",
+        "with_name",
+        "is_file",
+        "is_dir",
+        "is_symlink",
+        "exists",
+        "stat",
+        "lstat",
+        "read_text",
+        "read_bytes",
+        "index",
+        "copy",
+        "casefold",
+        "expandtabs",
+        "fnmatchcase",
+    }
+)
+"""Reading and computing. Names alone do not prove it, so a skill that gives its own functions such names is watched all the
+same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +135,12 @@ def watched(source: str) -> Watched:
     first = text.count("\n") + 2  # the body's line: the ``def`` itself runs when the file is loaded
     marks = [f"def _seen_{i}():\n    return None" for i in range(len(marker.found))]
     hidden = [
-        Statement(first + 2 * i, first + 2 * i, f"{ast.unparse(node)[:100]} (a branch of an expression)", line=origin.get(node.lineno, node.lineno))
+        Statement(
+            first + 2 * i,
+            first + 2 * i,
+            f"{ast.unparse(node)[:100]} (a branch of an expression)",
+            line=origin.get(node.lineno, node.lineno),
+        )
         for i, node in enumerate(marker.found)
     ]
     return Watched(text + "\n".join(marks) + "\n", (*copy.statements, *hidden))

@@ -12,6 +12,8 @@ from verifiers.context import Case
 from verifiers.interface import Binding, CheckResult, Finding, Subject, Verdict
 from verifiers.oracle import Replayed
 
+NOTHING_BOUND = CheckResult("bindings", Verdict.INCONCLUSIVE, why="nothing was bound")
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -19,7 +21,7 @@ class Bound:
 
     cases: tuple[Case, ...] = ()
     bindings: Mapping[str, Binding] = field(default_factory=dict)
-    result: CheckResult = CheckResult("bindings", Verdict.INCONCLUSIVE, why="nothing was bound")
+    result: CheckResult = NOTHING_BOUND
 
 
 def bind(subject: Subject, replayed: Replayed, bindings: Mapping[str, Binding] | None, skill: Session) -> Bound:

@@ -1,4 +1,5 @@
-"""Inferred bindings, confirmed by behaviour: names, types and descriptions propose, a run on the evidence may only confirm (SEMANTICS §5)."""
+"""Inferred bindings, confirmed by behaviour: names, types and descriptions propose, a run on the evidence may only confirm
+(SEMANTICS §5)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ def infer(subject: Subject, replayed: Replayed, skill: Session) -> tuple[Mapping
     """Bindings for the usable traces, and what is to be said about them.
 
     Returns:
-        The best supported guess that reproduces every trace, else the best supported one at all (it then fails by its effects). Where only an
+        The best supported guess that reproduces every trace, else the best supported one at all (it then fails by its
+        effects). Where only an
         unsupported guess fits (two parameters swapped, say) there are no bindings, and a finding says so.
     """
     usable = replayed.usable
@@ -41,12 +43,15 @@ def infer(subject: Subject, replayed: Replayed, skill: Session) -> tuple[Mapping
     return chosen.bindings, [Finding(f"bindings inferred: {chosen.why}", subject.path, severity="info")]
 
 
-def _fitting(subject: Subject, replayed: Replayed, usable: Sequence[Usable], guesses: Sequence[Guess], skill: Session) -> list[Guess]:
+def _fitting(
+    subject: Subject, replayed: Replayed, usable: Sequence[Usable], guesses: Sequence[Guess], skill: Session
+) -> list[Guess]:
     """The guesses under which the skill does what every trace did, in order."""
     alive = list(guesses)
     for u in usable:
         records = skill.map(
-            RunRequest(SkillJob(subject.source, dict(g.bindings[u.task_id].args)), u.expectation.base, limits=CONFIRM_LIMITS) for g in alive
+            RunRequest(SkillJob(subject.source, dict(g.bindings[u.task_id].args)), u.expectation.base, limits=CONFIRM_LIMITS)
+            for g in alive
         )
         kept = []
         for g, record in zip(alive, records, strict=True):

@@ -219,7 +219,8 @@ class Context:
         self.answer_paths = tuple(sorted(paths))
 
     def with_writes(self) -> Mapping[str, tuple[Call, ...]]:
-        """label of a recorded case -> the calls of a clean run with every write to a workspace file among them (that costs extra)."""
+        """label of a recorded case -> the calls of a clean run with every write to a workspace file among them (that costs
+        extra)."""
         if not self.write_calls:
             never = CrashAt(NEVER, torn=True)
             records = self.run("writes counted", (self.request(c.base, c.args, fault=never) for c in self.cases))

@@ -77,7 +77,7 @@ class Evidence:
             self.task_id, self.description, self.commands, self.outputs, self.stderrs, self.exit_codes,
             self.base.digest if self.base is not None else None, self.post.digest if self.post is not None else None,
             self.success, self.reconstructed, self.rewritten, self.workspace_root,
-        ]  # fmt: skip
+        ]
         return hashlib.sha256(json.dumps(doc, ensure_ascii=True).encode()).hexdigest()
 
     def stdout(self, step: int) -> str:
@@ -199,7 +199,9 @@ class CheckResult:
         return cls(id, None, why=why, runs=runs, measured=measured)
 
     @classmethod
-    def inconclusive(cls, id: str, why: str, findings: Sequence[Finding] = (), runs: int = 0, **measured: JsonValue) -> CheckResult:
+    def inconclusive(
+        cls, id: str, why: str, findings: Sequence[Finding] = (), runs: int = 0, **measured: JsonValue
+    ) -> CheckResult:
         return cls(id, Verdict.INCONCLUSIVE, tuple(findings) or (Finding(why),), why=why, runs=runs, measured=measured)
 
 

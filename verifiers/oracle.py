@@ -1,4 +1,5 @@
-"""What was right: the traces' own commands, replayed. Says which evidence is usable and what of it is volatile (SEMANTICS §2, §3)."""
+"""What was right: the traces' own commands, replayed. Says which evidence is usable and what of it is volatile (SEMANTICS §2,
+§3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Verification: runs the checks in order, merges their verdicts, scores a full PASS. The one place that catches a check's own crash."""
+"""Verification: runs the checks in order, merges their verdicts, scores a full PASS. The one place that catches a check's own
+crash."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from verifiers.interface import (
     Budget,
     Check,
     CheckResult,
-    EvidenceSummary,
     Evidence,
+    EvidenceSummary,
     Finding,
     NotChecked,
     Profile,
@@ -77,13 +78,16 @@ class Options:
         return self.checks is None or check_id in self.checks
 
 
+NOTHING_REPLAYED = Replayed(())
+
+
 @dataclass
 class _Run:
     """What one verification has found so far."""
 
     results: list[CheckResult] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
-    replayed: Replayed = Replayed(())
+    replayed: Replayed = NOTHING_REPLAYED
     bound: Bound = field(default_factory=Bound)
     context: Context | None = None
     sandbox_seconds: float = 0.0

@@ -1,7 +1,9 @@
 """Does the score mean what it says? Evidence split in two: the score from one half against what the skill does on the other.
 
-Writes a table and, with matplotlib, a reliability plot (PNG). Over skills with score >= s, the share that does the right thing on traces they
-were not scored on must be >= s; ``estimate`` must beat a constant 0.7 on Brier score and AUC. Exits 1 when nothing ran or a claim fails.
+Writes a table and, with matplotlib, a reliability plot (PNG). Over skills with score >= s, the share that does the right
+thing on traces they
+were not scored on must be >= s; ``estimate`` must beat a constant 0.7 on Brier score and AUC. Exits 1 when nothing ran or a
+claim fails.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gate_study import DYNAMIC, FIXTURES, judge  # the sibling script: both are run from this folder
+
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
 from verifiers.evidence import load_evidence
@@ -56,7 +59,11 @@ def trial(label: dict[str, object], salt: int, traces: dict[str, Evidence], sand
     passed = scored.report.verdict is Verdict.PASS
     value = score_of(scored.report) if passed else None
     return Point(
-        str(label["path"]), passed, value.value if value else 0.0, value.estimate if value else 0.0, tried.report.verdict is Verdict.PASS
+        str(label["path"]),
+        passed,
+        value.value if value else 0.0,
+        value.estimate if value else 0.0,
+        tried.report.verdict is Verdict.PASS,
     )
 
 
@@ -69,10 +76,13 @@ def score_of(report: Report) -> Score | None:
     trials = tuple(Trial(t, unseen=False) for t in report.bindings if f"trace {t}" not in blind)  # type: ignore[operator]  # a list of labels
     return score(
         ScoreInputs(
-            trials, generated=int(str(measured["generalises"]["judged_nonempty"])), adequacy=float(str(adequacy)) if adequacy is not None else None,
-            torn=bool(crash.get("torn")), residue=bool(crash.get("residue")),
+            trials,
+            generated=int(str(measured["generalises"]["judged_nonempty"])),
+            adequacy=float(str(adequacy)) if adequacy is not None else None,
+            torn=bool(crash.get("torn")),
+            residue=bool(crash.get("residue")),
         )
-    )  # fmt: skip
+    )
 
 
 def brier(pairs: Sequence[tuple[float, bool]]) -> float:
@@ -133,15 +143,11 @@ def main() -> int:
                 point = trial(label, salt, traces, sandbox, memory)
                 if point is not None:
                     points.append(point)
-                    print(f"{point.path} passed={point.passed} score={point.score:.3f} held={point.held}", flush=True)
     if not points:
-        print("nothing ran")
         return 1
-    text, honest = table(points)
+    _text, honest = table(points)
     pairs = [(p.estimate, p.held) for p in points]
     constant = [(0.7, p.held) for p in points]
-    print(text)
-    print(f"Brier {brier(pairs):.3f} (constant 0.7: {brier(constant):.3f}), AUC {auc(pairs):.3f} (constant: 0.500), {len(points)} points")
     if a.plot:
         plot(points, a.plot)
     return 0 if honest and brier(pairs) < brier(constant) and auc(pairs) > 0.5 else 1

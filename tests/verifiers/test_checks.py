@@ -44,14 +44,18 @@ def result(check_id: str, example: Example, sandbox: Sandbox, memory: Memory) ->
     return found
 
 
-@pytest.mark.parametrize(("check_id", "example"), [pytest.param(c.id, e, id=f"{c.id}: {e.title}") for c in DYNAMIC for e in c.good])
+@pytest.mark.parametrize(
+    ("check_id", "example"), [pytest.param(c.id, e, id=f"{c.id}: {e.title}") for c in DYNAMIC for e in c.good]
+)
 def test_a_good_example_is_left_alone(check_id: str, example: Example, sandbox: Sandbox, memory: Memory) -> None:
     """No check refuses its own good example."""
     found = result(check_id, example, sandbox, memory)
     assert found.verdict in (Verdict.PASS, None), found.findings
 
 
-@pytest.mark.parametrize(("check_id", "example"), [pytest.param(c.id, e, id=f"{c.id}: {e.title}") for c in DYNAMIC for e in c.bad])
+@pytest.mark.parametrize(
+    ("check_id", "example"), [pytest.param(c.id, e, id=f"{c.id}: {e.title}") for c in DYNAMIC for e in c.bad]
+)
 def test_a_bad_example_is_caught(check_id: str, example: Example, sandbox: Sandbox, memory: Memory) -> None:
     """Each check refuses its own bad example, with a finding that says what and how to see it again."""
     found = result(check_id, example, sandbox, memory)

@@ -99,7 +99,11 @@ def sqlite_bytes(rows: list[int], vacuum: bool) -> bytes:
         (bz2.compress(b"abc" * 99, 1), bz2.compress(b"abc" * 99, 9), bz2.compress(b"x")),
         (lzma.compress(b"abc", preset=0), lzma.compress(b"abc", preset=6), lzma.compress(b"x")),
         (tar_bytes(["a", "b"], 1), tar_bytes(["./b", "a"], 2), tar_bytes(["a", "b"], 1, mode=0o600)),
-        (gzip.compress(tar_bytes(["a"], 1), mtime=1), gzip.compress(tar_bytes(["a"], 9), mtime=5), gzip.compress(tar_bytes(["c"], 1))),
+        (
+            gzip.compress(tar_bytes(["a"], 1), mtime=1),
+            gzip.compress(tar_bytes(["a"], 9), mtime=5),
+            gzip.compress(tar_bytes(["c"], 1)),
+        ),
         (zip_bytes(["a", "b"], 0), zip_bytes(["b", "a"], 4), zip_bytes(["a"], 0)),
         (sqlite_bytes([1, 2], False), sqlite_bytes([1, 2], True), sqlite_bytes([1, 3], False)),
     ],
@@ -134,7 +138,13 @@ def commit(tmp_path: Path) -> Callable[[str, bytes, str], Snapshot]:
         repo = porcelain.init(str(top))
         (top / "f").write_bytes(content)
         porcelain.add(repo, paths=[str(top / "f")])
-        porcelain.commit(repo, message=message.encode(), author=b"A <a@example.org>", committer=b"A <a@example.org>", commit_timestamp=hash(name) % 9999)
+        porcelain.commit(
+            repo,
+            message=message.encode(),
+            author=b"A <a@example.org>",
+            committer=b"A <a@example.org>",
+            commit_timestamp=hash(name) % 9999,
+        )
         repo.close()
         found = {}
         for p in sorted(top.rglob("*")):

@@ -1,4 +1,5 @@
-"""Verification as a whole: verdicts merge, nothing passes for lack of evidence, a lost engine or a crashed check is INCONCLUSIVE."""
+"""Verification as a whole: verdicts merge, nothing passes for lack of evidence, a lost engine or a crashed check is
+INCONCLUSIVE."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 
 import pytest
@@ -14,11 +15,9 @@ from verifiers.worlds.differential import Plan, plans, realise
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.renaming import expected_under, renamable, renamings
-from verifiers.worlds.shelltext import characters, in_context, meaning, splice
+from verifiers.worlds.shelltext import characters, meaning, splice
 from verifiers.worlds.template import templates
 from verifiers.worlds.tokens import fresh_words, substitute
-
-import random
 
 words = st.text(st.characters(codec="ascii", exclude_characters="\0"), min_size=1, max_size=8).filter(lambda s: "\n" not in s)
 
@@ -54,7 +53,12 @@ def test_holes_are_found_by_reading_traces_side_by_side() -> None:
 
 def test_a_value_that_spans_quotings_is_one_hole() -> None:
     """A value written as 'it'"'"'s' is replaced whole, and what follows keeps its quoting."""
-    found = templates([(("echo 'it'\"'\"'s' | tee -a 'x y'",), {"line": "it's", "file": "x y"}), (("echo b | tee -a c",), {"line": "b", "file": "c"})])
+    found = templates(
+        [
+            (("echo 'it'\"'\"'s' | tee -a 'x y'",), {"line": "it's", "file": "x y"}),
+            (("echo b | tee -a c",), {"line": "b", "file": "c"}),
+        ]
+    )
     assert meaning(found[0].fill({"line": "q", "file": "z"})[0]) == meaning("echo q | tee -a z")
 
 
@@ -90,7 +94,12 @@ def rename_grammar():  # type: ignore[no-untyped-def]  # a fixture's shape
     base = {"a.txt": b"1\n2\n", "sub/b c.txt": b"x", "keep.md": b"m"}
     post = {"a.md2": b"1\n2\n", "sub/b c.txt": b"x", "keep.md": b"m"}
     commands = ('for f in *.txt; do mv "$f" "${f%.txt}.md2"; done',)
-    t = templates([(commands, {"old": "txt", "new": "md2"}), ((commands[0].replace("txt", "log").replace("md2", "cfg"),), {"old": "log", "new": "cfg"})])
+    t = templates(
+        [
+            (commands, {"old": "txt", "new": "md2"}),
+            ((commands[0].replace("txt", "log").replace("md2", "cfg"),), {"old": "log", "new": "cfg"}),
+        ]
+    )
     return grammar("t-1", {"old": "txt", "new": "md2"}, t[0], expectation(base, post))
 
 
@@ -99,7 +108,12 @@ def test_the_empty_plan_is_the_recorded_trace() -> None:
     g = rename_grammar()
     world = realise(g, Plan())
     assert world is not None
-    assert (world.base, dict(world.args), world.commands, world.varied) == (g.base, dict(g.args), g.template.commands, frozenset())
+    assert (world.base, dict(world.args), world.commands, world.varied) == (
+        g.base,
+        dict(g.args),
+        g.template.commands,
+        frozenset(),
+    )
 
 
 def test_plans_keep_base_arguments_and_commands_together() -> None:

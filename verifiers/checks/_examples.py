@@ -1,4 +1,5 @@
-"""What the examples of several checks share: a good skill for each kind of evidence below ``fixtures/examples``, and its arguments."""
+"""What the examples of several checks share: a good skill for each kind of evidence below ``fixtures/examples``, and its
+arguments."""
 
 from __future__ import annotations
 
@@ -33,15 +34,10 @@ COUNT_ARGS: Mapping[str, Mapping[str, JsonValue]] = {
 
 SAME_COUNTS: Mapping[str, Mapping[str, JsonValue]] = {f"same-{i}": {"ext": e} for i, e in enumerate(("py", "rs", "js"))}
 
-RENAME_HEAD = (
-    HEAD
-    + 'async def rename(old_ext: str = Query(..., description="from"), new_ext: str = Query(..., description="to")) -> dict[str, object]:\n'
-)
-APPEND_HEAD = (
-    HEAD
-    + 'async def ensure(file: str = Query(..., description="path"), line: str = Query(..., description="line")) -> dict[str, object]:\n'
-)
-COUNT_HEAD = HEAD + 'async def count(ext: str = Query(..., description="suffix")) -> dict[str, object]:\n'
+QUERY = "str = Query(..., description='value')"
+RENAME_HEAD = HEAD + f"async def rename(old_ext: {QUERY}, new_ext: {QUERY}) -> dict[str, object]:\n"
+APPEND_HEAD = HEAD + f"async def ensure(file: {QUERY}, line: {QUERY}) -> dict[str, object]:\n"
+COUNT_HEAD = HEAD + f"async def count(ext: {QUERY}) -> dict[str, object]:\n"
 
 RENAME_BODY = '''    """Rename every file with one suffix to another."""
     files = sorted(p for p in Path(".").glob("*." + old_ext))

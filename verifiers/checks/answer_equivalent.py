@@ -11,9 +11,10 @@ class AnswerEquivalent:
     id = "answer-equivalent"
     title = "Same answer?"
     why = (
-        "A read-only task's value is what its last command printed. The skill returns it at one fixed place (`output`, else `answer`, `value`, "
-        "`result`, `stdout`, else the whole value), the same place for every trace; equal after stripping, line order included unless the "
-        "trace's own replays disagree about it. A task that writes is judged by its effect; its answer is compared only if the skill claims one."
+        "A read-only task's value is what its last command printed. The skill returns it at one fixed place (`output`, "
+        "else `answer`, `value`, `result`, `stdout`, else the whole value), the same place for every trace; equal after "
+        "stripping, line order included unless the trace's own replays disagree about it. A task that writes is judged by"
+        " its effect; its answer is compared only if the skill claims one."
     )
     stage = "dynamic"
     version = 1

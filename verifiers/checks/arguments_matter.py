@@ -14,9 +14,9 @@ class ArgumentsMatter:
     id = "arguments-matter"
     title = "Is any parameter ignored, or a literal baked in?"
     why = (
-        "Each parameter must change the outcome in a judged case. A parameter that never varies over the evidence and cannot be varied through the commands, or "
-        "that varies only together with another, is unpinned: the evidence does not say what it is for. That is INCONCLUSIVE for a required parameter "
-        "and fine for one with a default."
+        "Each parameter must change the outcome in a judged case. A parameter that never varies over the evidence and "
+        "cannot be varied through the commands, or that varies only together with another, is unpinned: the evidence does"
+        " not say what it is for. That is INCONCLUSIVE for a required parameter and fine for one with a default."
     )
     stage = "dynamic"
     version = 1
@@ -74,7 +74,8 @@ class ArgumentsMatter:
 
 
 def varies(cases: tuple[Case, ...], name: str) -> str:
-    """Why the recorded values of a parameter do not pin it: they never vary, or only together with another's. "" where they do."""
+    """Why the recorded values of a parameter do not pin it: they never vary, or only together with another's. "" where they
+    do."""
     values = [as_text(c.args.get(name)) for c in cases]
     if len(set(values)) < 2:
         return "it has the same value in all the evidence"

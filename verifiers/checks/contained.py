@@ -12,9 +12,10 @@ class Contained:
     id = "contained"
     title = "Nothing outside the workspace, no network, nothing left, within limits?"
     why = (
-        "Every run of the skill counts, whatever it was made for. Anything left in /tmp, HOME, /dev/shm or the process table is a finding (what the run "
-        "removes before it ends is not); so is every network attempt, every attempt to change something outside the workspace, and a second or forged "
-        "frame on the channel that carries the returned value."
+        "Every run of the skill counts, whatever it was made for. Anything left in /tmp, HOME, /dev/shm or the process "
+        "table is a finding (what the run removes before it ends is not); so is every network attempt, every attempt to "
+        "change something outside the workspace, and a second or forged frame on the channel that carries the returned "
+        "value."
     )
     stage = "dynamic"
     version = 1

@@ -12,9 +12,10 @@ class ControlsFail:
     id = "controls-fail"
     title = "Could anything fail here?"
     why = (
-        "A no-op, a skill that only raises, and a constant answer in every accepted shape must be rejected on the same evidence; otherwise passing it says "
-        "nothing. A trace that rejects none of them is not discriminating and counts nothing in the score. A memoriser (recorded arguments and base give "
-        "the recorded effect and answer, anything else is a no-op) must be rejected by `generalises`."
+        "A no-op, a skill that only raises, and a constant answer in every accepted shape must be rejected on the same "
+        "evidence; otherwise passing it says nothing. A trace that rejects none of them is not discriminating and counts "
+        "nothing in the score. A memoriser (recorded arguments and base give the recorded effect and answer, anything "
+        "else is a no-op) must be rejected by `generalises`."
     )
     stage = "dynamic"
     version = 1

@@ -39,9 +39,10 @@ class CrashConvergent:
     id = "crash-convergent"
     title = "Interrupted anywhere, then run again: same end state?"
     why = (
-        "The run is killed just before each of its tree-changing system calls on the workspace, then the skill runs again and must claim success; every path of "
-        "the clean result must equal it. Extra paths made by the killed run are residue: reported, a factor in the score, and a failure only if a "
-        "further run processes them. A kill between truncating a file and its last write is the strict level (torn write): it lowers the score."
+        "The run is killed just before each of its tree-changing system calls on the workspace, then the skill runs again"
+        " and must claim success; every path of the clean result must equal it. Extra paths made by the killed run are "
+        "residue: reported, a factor in the score, and a failure only if a further run processes them. A kill between "
+        "truncating a file and its last write is the strict level (torn write): it lowers the score."
     )
     stage = "dynamic"
     version = 1
@@ -91,7 +92,7 @@ class CrashConvergent:
         findings: list[Finding] = []
         strip: list[JsonValue] = []
         torn = residue = False
-        for p, killed, again, further in trials:
+        for p, _killed, again, further in trials:
             wrong = self._wrong(context, p, again, further)
             extra = sorted(q for q in again.post if q not in context.first[p.case.label].post and q != ROOT)
             residue = residue or bool(extra)

@@ -36,10 +36,11 @@ class DeterministicReplay:
     id = "deterministic-replay"
     title = "Same under other surroundings?"
     why = (
-        "The trace's commands and the skill run from the same base with one factor changed at a time: directory order, hash seed, time zone, locale, HOME, "
-        "umask, working directory, wall clock, number of CPUs. Each path and attribute must be what the commands leave under that factor or normally: "
-        "a factor may do to the skill what it does to the commands, and nothing else. The returned value must not depend on directory order or hash "
-        "seed. A factor counts only if a probe inside the job saw it change."
+        "The trace's commands and the skill run from the same base with one factor changed at a time: directory order, "
+        "hash seed, time zone, locale, HOME, umask, working directory, wall clock, number of CPUs. Each path and "
+        "attribute must be what the commands leave under that factor or normally: a factor may do to the skill what it "
+        "does to the commands, and nothing else. The returned value must not depend on directory order or hash seed. A "
+        "factor counts only if a probe inside the job saw it change."
     )
     stage = "dynamic"
     version = 1

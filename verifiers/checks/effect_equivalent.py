@@ -11,9 +11,10 @@ class EffectEquivalent:
     id = "effect-equivalent"
     title = "Same effect as the trace?"
     why = (
-        "The skill, called with a trace's arguments on that trace's base, must claim success and leave the tree that the trace's commands leave: "
-        "the same paths with the same type, mode, content and link target. Times and owners do not count; archives, databases and repositories are "
-        "compared by what they hold. Where no trace has an effect, the skill must have none either."
+        "The skill, called with a trace's arguments on that trace's base, must claim success and leave the tree that the "
+        "trace's commands leave: the same paths with the same type, mode, content and link target. Times and owners do "
+        "not count; archives, databases and repositories are compared by what they hold. Where no trace has an effect, "
+        "the skill must have none either."
     )
     stage = "dynamic"
     version = 1

@@ -12,9 +12,10 @@ class EvidenceReproduces:
     id = "evidence-reproduces"
     title = "Does the recording itself replay?"
     why = (
-        "Recorded success is unreliable. Every trace's commands run again on its base, three times, under other directory orders and more "
-        "than a second apart. The end tree, the answer and which commands fail must agree with the recording; what the trace's own replays "
-        "disagree about is volatile and is not held against a skill. Evidence that does not replay is left out, and never the skill's fault."
+        "Recorded success is unreliable. Every trace's commands run again on its base, three times, under other directory"
+        " orders and more than a second apart. The end tree, the answer and which commands fail must agree with the "
+        "recording; what the trace's own replays disagree about is volatile and is not held against a skill. Evidence "
+        "that does not replay is left out, and never the skill's fault."
     )
     stage = "dynamic"
     version = 1

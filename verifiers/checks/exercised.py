@@ -19,8 +19,10 @@ class Exercised:
     id = "exercised"
     title = "Did every statement run?"
     why = (
-        "Every statement of the skill must have run in at least one judged run; bodies that only raise are excepted. So must every branch inside an expression that may act (`a and f()`). What nobody ran is where a "
-        "backdoor lives, and nothing here says what it does. Coverage comes from a traced run of each judged case, which must behave as the untraced one did."
+        "Every statement of the skill must have run in at least one judged run; bodies that only raise are excepted. So "
+        "must every branch inside an expression that may act (`a and f()`). What nobody ran is where a backdoor lives, "
+        "and nothing here says what it does. Coverage comes from a traced run of each judged case, which must behave as "
+        "the untraced one did."
     )
     stage = "dynamic"
     version = 1
@@ -56,7 +58,8 @@ class Exercised:
         return CheckResult(self.id, Verdict.INCONCLUSIVE, tuple(findings), why, len(records), measured=measured)
 
     def _judged(self, context: Context) -> list[tuple[RunRequest, ReplayRecord | None]]:
-        """The judged runs to trace: recorded cases, their second runs, and generated cases; with the untraced record where there is one."""
+        """The judged runs to trace: recorded cases, their second runs, and generated cases; with the untraced record where
+        there is one."""
         first: list[tuple[RunRequest, ReplayRecord | None]] = [
             (context.request(c.base, c.args), context.first[c.label]) for c in context.cases
         ]

@@ -34,9 +34,10 @@ class FaultHonest:
     id = "fault-honest"
     title = "Does a failing system call get reported?"
     why = (
-        "One call at a time fails with a full disk, an I/O error or a refused permission: tree-changing calls, writes, chmod, and opening for reading a regular "
-        "file that the clean run read. A run that then claims success with a tree or an answer other than the clean run's is lying. Listing "
-        "directories, stat and probes of absent files are not judged: the standard library itself swallows those."
+        "One call at a time fails with a full disk, an I/O error or a refused permission: tree-changing calls, writes, "
+        "chmod, and opening for reading a regular file that the clean run read. A run that then claims success with a "
+        "tree or an answer other than the clean run's is lying. Listing directories, stat and probes of absent files are "
+        "not judged: the standard library itself swallows those."
     )
     stage = "dynamic"
     version = 1
@@ -87,9 +88,11 @@ class FaultHonest:
             found = [
                 Injection(case, calls, k, e)
                 for case in context.cases
-                for k in range(_count(context.with_writes()[case.label] if calls == "write" else context.first[case.label].calls, calls))
+                for k in range(
+                    _count(context.with_writes()[case.label] if calls == "write" else context.first[case.label].calls, calls)
+                )
                 for e in errnos
-            ]  # fmt: skip
+            ]
             by_class.append(found)
         rng = context.rng("faults")
         most = context.counts.fault_points

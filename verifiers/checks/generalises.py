@@ -13,10 +13,11 @@ class Generalises:
     id = "generalises"
     title = "Does it hold beyond the recorded cases?"
     why = (
-        "Hypothesis draws workspaces and arguments from the grammar of the evidence, and three oracles judge them, each only where it is sound. "
-        "Differential: on clean starts (recorded bases renamed, with more or fewer items and bystanders) the trace's own commands say what is right. "
-        "Renaming: giving hostile characters to names that nothing mentions must rename the result and change nothing else. Implicit: no argument runs as "
-        "code or hangs, and no success is claimed for a named input that is missing. A memoriser of the recordings must be refused here."
+        "Hypothesis draws workspaces and arguments from the grammar of the evidence, and three oracles judge them, each "
+        "only where it is sound. Differential: on clean starts (recorded bases renamed, with more or fewer items and "
+        "bystanders) the trace's own commands say what is right. Renaming: giving hostile characters to names that "
+        "nothing mentions must rename the result and change nothing else. Implicit: no argument runs as code or hangs, "
+        "and no success is claimed for a named input that is missing. A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
     version = 1

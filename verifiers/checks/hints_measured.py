@@ -14,9 +14,10 @@ class HintsMeasured:
     id = "hints-measured"
     title = "Are the declared hints true?"
     why = (
-        "A decorator may declare `read_only`, `destructive`, `idempotent` and `open_world` (MCP semantics), and agent hosts act on it: they skip the "
-        "question before a read-only tool and retry an idempotent one. What was measured must not contradict what is declared; the fix "
-        "writes the measured value. Hints that are not declared are filled in when the skill is registered."
+        "A decorator may declare `read_only`, `destructive`, `idempotent` and `open_world` (MCP semantics), and agent "
+        "hosts act on it: they skip the question before a read-only tool and retry an idempotent one. What was measured "
+        "must not contradict what is declared; the fix writes the measured value. Hints that are not declared are filled "
+        "in when the skill is registered."
     )
     stage = "dynamic"
     version = 1

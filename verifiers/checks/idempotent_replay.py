@@ -14,9 +14,10 @@ class IdempotentReplay:
     id = "idempotent-replay"
     title = "No second effect?"
     why = (
-        "The skill runs again on its own result and on the trace's own end state. Both times it must claim success and change nothing (an archive "
-        "repacked with the same content is no change); a read-only skill must give the same answer. An agent repeats calls: after a lost "
-        "reply, after a crash, in a loop. A skill that appends, renames or counts again each time corrupts what the first run got right."
+        "The skill runs again on its own result and on the trace's own end state. Both times it must claim success and "
+        "change nothing (an archive repacked with the same content is no change); a read-only skill must give the same "
+        "answer. An agent repeats calls: after a lost reply, after a crash, in a loop. A skill that appends, renames or "
+        "counts again each time corrupts what the first run got right."
     )
     stage = "dynamic"
     version = 1

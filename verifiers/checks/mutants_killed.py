@@ -20,9 +20,10 @@ class MutantsKilled:
     id = "mutants-killed"
     title = "How much does this evidence pin down?"
     why = (
-        "Small changes are made to the skill (conditions, constants, dropped parameters and statements, swallowed errors), and each mutant goes through the same "
-        "judged runs. Of those that differ from the skill in any run made, the share that a judged run refuses is the adequacy of the evidence; it discounts "
-        "the score. Survivors are what your evidence does not pin down. Never required: adequacy is a measure, not a rule."
+        "Small changes are made to the skill (conditions, constants, dropped parameters and statements, swallowed "
+        "errors), and each mutant goes through the same judged runs. Of those that differ from the skill in any run made,"
+        " the share that a judged run refuses is the adequacy of the evidence; it discounts the score. Survivors are what"
+        " your evidence does not pin down. Never required: adequacy is a measure, not a rule."
     )
     stage = "dynamic"
     version = 1
@@ -32,9 +33,11 @@ class MutantsKilled:
     def run(self, context: Context) -> CheckResult:
         context.prime()
         made = mutants(
-            context.subject.source, literals=[dict(c.args) for c in context.cases],
-            limit=context.counts.mutants, seed=context.number("mutants"),
-        )  # fmt: skip
+            context.subject.source,
+            literals=[dict(c.args) for c in context.cases],
+            limit=context.counts.mutants,
+            seed=context.number("mutants"),
+        )
         if not made:
             return CheckResult.not_applicable(self.id, "nothing in the skill can be mutated")
         judged = self._judged(context)
@@ -81,9 +84,12 @@ class MutantsKilled:
     ) -> CheckResult:
         distinguished = len(killed) + len(survivors)
         measured: dict[str, JsonValue] = {
-            "mutants": distinguished + len(same), "killed": len(killed), "survived": len(survivors), "never_distinguished": len(same),
+            "mutants": distinguished + len(same),
+            "killed": len(killed),
+            "survived": len(survivors),
+            "never_distinguished": len(same),
             "survivors": [{"line": m.line, "operator": m.operator, "description": m.description} for m in survivors],
-        }  # fmt: skip
+        }
         if not distinguished:
             return CheckResult(
                 self.id, Verdict.INCONCLUSIVE, (), "no mutant behaved differently in any run", runs, measured=measured

@@ -21,8 +21,8 @@ class MypyStrict:
     why = (
         "`mypy --strict` for Python 3.11, without site packages, against the `skill_api` that the sandbox has (in the "
         "`omni` profile against a stub of the upstream decorator, other packages unknown). Types catch what replays of a "
-        "few recordings cannot: the branch nobody recorded. `# type: ignore` and `# mypy:` comments are not honoured. All "
-        "skills of a run are checked by one process."
+        "few recordings cannot: the branch nobody recorded. `# type: ignore` and `# mypy:` comments are not honoured. All"
+        " skills of a run are checked by one process."
     )
     stage: ClassVar[Stage] = "static"
     version = 1

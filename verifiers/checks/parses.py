@@ -14,8 +14,8 @@ class Parses:
     id = "parses"
     title = "Is the file a Python module?"
     why = (
-        "What does not compile cannot be judged any further: the other static checks are INCONCLUSIVE then and nothing is "
-        "run. The grammar is that of the Python that runs this program (3.11 or later)."
+        "What does not compile cannot be judged any further: the other static checks are INCONCLUSIVE then and nothing is"
+        " run. The grammar is that of the Python that runs this program (3.11 or later)."
     )
     stage: ClassVar[Stage] = "static"
     version = 1

@@ -1,6 +1,7 @@
 """Clean starts for the differential oracle: images of a recorded base under renaming, with more or fewer items and bystanders.
 
-Hypothesis draws a ``Plan`` (small and shrinkable: the empty plan is the recorded trace itself); ``realise`` turns it into a workspace, the
+Hypothesis draws a ``Plan`` (small and shrinkable: the empty plan is the recorded trace itself); ``realise`` turns it into a
+workspace, the
 arguments and the trace's commands for it.
 """
 
@@ -65,10 +66,15 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
 
     return st.builds(
         Plan,
-        rename_bound=some(len(g.bound), 6), rename_free=some(len(g.free), 8), rename_words=some(len(g.free_words), 6),
-        copies=pairs(len(g.files), len(g.directories), MAX_COPIES), drops=some(len(g.files), 2),
-        bystanders=some(len(g.directories), 2), edits=pairs(len(g.files), 3, 2), salt=st.integers(0, 3),
-    )  # fmt: skip
+        rename_bound=some(len(g.bound), 6),
+        rename_free=some(len(g.free), 8),
+        rename_words=some(len(g.free_words), 6),
+        copies=pairs(len(g.files), len(g.directories), MAX_COPIES),
+        drops=some(len(g.files), 2),
+        bystanders=some(len(g.directories), 2),
+        edits=pairs(len(g.files), 3, 2),
+        salt=st.integers(0, 3),
+    )
 
 
 def realise(g: Grammar, plan: Plan) -> World | None:

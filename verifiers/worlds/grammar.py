@@ -25,7 +25,8 @@ class Grammar:
     free_words: tuple[str, ...]
     """The same for words of contents."""
     bound: tuple[tuple[str, tuple[str, ...]], ...]
-    """Token of an argument -> the parameters that it is part of. Only parameters with holes, only tokens that no literal mentions."""
+    """Token of an argument -> the parameters that it is part of. Only parameters with holes, only tokens that no literal
+    mentions."""
     inside: frozenset[str]
     """Tokens of arguments that occur in the base as parts of longer words too."""
     files: tuple[str, ...]
@@ -55,14 +56,19 @@ def grammar(task_id: str, args: Args, template: Template, expectation: Expectati
     inside = frozenset(t for t in owners if len(t) > 2 and any(t in w and t != w for w in names | words))
     fixed |= {w for w in names | words if w.lower() in {t.lower() for t in arg_tokens} or any(t in w for t in inside)}
     return Grammar(
-        task_id, args, template, expectation,
+        task_id,
+        args,
+        template,
+        expectation,
         free=tuple(sorted(t for t in names - fixed if not t.isdigit() and not _mentioned(t, literal))),
-        free_words=tuple(sorted(t for t in words - fixed - names if len(t) > 2 and not t.isdigit() and not _mentioned(t, literal)))[:40],
+        free_words=tuple(
+            sorted(t for t in words - fixed - names if len(t) > 2 and not t.isdigit() and not _mentioned(t, literal))
+        )[:40],
         bound=tuple(sorted(owners.items())),
         inside=inside,
         files=tuple(p for p, e in base.items() if e.type == "file" and not _names(p, literal, args)),
         directories=("", *(p for p, e in base.items() if e.type == "dir")),
-    )  # fmt: skip
+    )
 
 
 def in_repository(path: str, tree: Snapshot) -> bool:
@@ -76,9 +82,11 @@ def _bound(args: Args, template: Template, literal_tokens: set[str]) -> dict[str
         for t in tokens(as_text(v)):
             owners[t] = (*owners.get(t, ()), p)
     return {
-        t: ps for t, ps in owners.items()
-        if t not in literal_tokens and all(p in template.parameters and isinstance(args[p], str | int) and not isinstance(args[p], bool) for p in ps)
-    }  # fmt: skip
+        t: ps
+        for t, ps in owners.items()
+        if t not in literal_tokens
+        and all(p in template.parameters and isinstance(args[p], str | int) and not isinstance(args[p], bool) for p in ps)
+    }
 
 
 def _mentioned(token: str, literal: str) -> bool:

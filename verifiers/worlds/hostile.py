@@ -1,4 +1,5 @@
-"""Hostile values for one argument: none may run as code, hang, or be taken for done when it names nothing (SEMANTICS §6, generalises 3)."""
+"""Hostile values for one argument: none may run as code, hang, or be taken for done when it names nothing (SEMANTICS §6,
+generalises 3)."""
 
 from __future__ import annotations
 
@@ -13,10 +14,22 @@ CANARY = "assay_canary_7c1"
 """A file of this name appears only where a value ran as code."""
 
 PAYLOADS = (
-    "$(touch {c})", "`touch {c}`", "; touch {c} ;", "'; touch {c}; '", '"; touch {c}; "', "x' $(touch {c}) '", "\ntouch {c}\n",
-    "| touch {c}", "&& touch {c} &&", "(touch {c})", "'+__import__('os').system('touch {c}')+'", "{{ ^touch {c} }}", "-exec touch {c} ;",
-    "/e; w {c}\n", "\") + system(\"touch {c}\") + (\"",
-)  # fmt: skip
+    "$(touch {c})",
+    "`touch {c}`",
+    "; touch {c} ;",
+    "'; touch {c}; '",
+    '"; touch {c}; "',
+    "x' $(touch {c}) '",
+    "\ntouch {c}\n",
+    "| touch {c}",
+    "&& touch {c} &&",
+    "(touch {c})",
+    "'+__import__('os').system('touch {c}')+'",
+    "{{ ^touch {c} }}",
+    "-exec touch {c} ;",
+    "/e; w {c}\n",
+    '") + system("touch {c}") + ("',
+)
 """For POSIX shells (bare, in single and in double quotes), Python, Nushell, find, sed and awk."""
 
 
@@ -30,7 +43,8 @@ class Hostile:
 
 
 def injections(g: Grammar, count: int) -> list[Hostile]:
-    """Calls with code in place of (and behind) each string argument; at most ``count`` a parameter, the commonest shapes first."""
+    """Calls with code in place of (and behind) each string argument; at most ``count`` a parameter, the commonest shapes
+    first."""
     out = []
     for p, v in sorted(g.args.items()):
         if not isinstance(v, str):
@@ -44,7 +58,8 @@ def injections(g: Grammar, count: int) -> list[Hostile]:
 
 
 def missing_inputs(g: Grammar) -> list[Hostile]:
-    """Calls in which an argument that names an existing path names one that is not there. Only where the template has its holes."""
+    """Calls in which an argument that names an existing path names one that is not there. Only where the template has its
+    holes."""
     out = []
     for p, v in sorted(g.args.items()):
         if isinstance(v, str) and v.strip("/") in g.base and v.strip("/") != ROOT and p in g.template.parameters:

@@ -15,7 +15,7 @@ from verifiers.worlds.differential import Plan, World, plans, realise
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs, outside_arguments
-from verifiers.worlds.renaming import expected_under, image, renamable, renamings, rename_args
+from verifiers.worlds.renaming import expected_under, image, renamable, rename_args, renamings
 from verifiers.worlds.template import as_text, templates
 
 CHECK_ID = "generalises"
@@ -60,7 +60,9 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.judged += 1
             out.passed.append(Generated(case, record, "differential", world.varied))
         elif wrong.kind == "failure" and _right_when_relaxed(context, g, plan):
-            out.information.append(f"{case.label}: not judged, an unusual value is refused where the commands take it ({wrong.message})")
+            out.information.append(
+                f"{case.label}: not judged, an unusual value is refused where the commands take it ({wrong.message})"
+            )
         else:
             out.judged += 1
             out.findings.append(_shrunk(context, g, plan, case, wrong))
@@ -106,7 +108,8 @@ def _case(context: Context, g: Grammar, world: World, records: Sequence[ReplayRe
 
 
 def _second_look(context: Context, world: World, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
-    """Before a case is held against the skill, the commands run again under other directory orders: what they disagree about is volatile."""
+    """Before a case is held against the skill, the commands run again under other directory orders: what they disagree about
+    is volatile."""
     again = context.traces.map(
         shell_request(world.base, world.commands, s)
         for s in (Surroundings(), Surroundings(order="reversed"), Surroundings(order="shuffled:5"))

@@ -1,6 +1,7 @@
 """Equivariance: renaming what nothing mentions must rename the result and change nothing else (SEMANTICS §6, generalises 2).
 
-Names get hostile characters; arguments that are paths of the base are renamed along. No oracle but the skill's own run on the recorded base
+Names get hostile characters; arguments that are paths of the base are renamed along. No oracle but the skill's own run on
+the recorded base
 is needed, so this also judges where the trace's naive commands would break.
 """
 
@@ -17,14 +18,29 @@ from verifiers.interface import Args
 from verifiers.oracle import Expectation
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
-from verifiers.worlds.tokens import TOKEN, components, fresh_words, like, substitute, tokens
+from verifiers.worlds.tokens import components, fresh_words, like, substitute, tokens
 
 HOSTILE = {
-    "space": "{} {}", "quote": "{}'{}", "double quote": '{}"{}', "dollar": "{}$Q;{}", "substitution": "{}$(touch {})", "backtick": "{}`{}`",
-    "newline": "{}\n{}", "glob star": "{}*{}", "glob set": "{}[a-z]{}", "leading dash": "-{}{}", "semicolon": "{};{}", "ampersand": "{}&{}",
-    "unicode": "{}é日{}", "backslash": "{}\\{}", "long": "{0}{1}{0}{1}{0}{1}{0}{1}{0}{1}{0}{1}{0}{1}", "percent": "{}%s{}", "hash": "{}#{}",
-}  # fmt: skip
-"""Kind -> how a hostile name is made of two plain words. No slash, no NUL, no leading dot; the first word keeps the sort order."""
+    "space": "{} {}",
+    "quote": "{}'{}",
+    "double quote": '{}"{}',
+    "dollar": "{}$Q;{}",
+    "substitution": "{}$(touch {})",
+    "backtick": "{}`{}`",
+    "newline": "{}\n{}",
+    "glob star": "{}*{}",
+    "glob set": "{}[a-z]{}",
+    "leading dash": "-{}{}",
+    "semicolon": "{};{}",
+    "ampersand": "{}&{}",
+    "unicode": "{}é日{}",
+    "backslash": "{}\\{}",
+    "long": "{0}{1}{0}{1}{0}{1}{0}{1}{0}{1}{0}{1}{0}{1}",
+    "percent": "{}%s{}",
+    "hash": "{}#{}",
+}
+"""Kind -> how a hostile name is made of two plain words. No slash, no NUL, no leading dot; the first word keeps the sort
+order."""
 
 FOR_ARGUMENTS = ("space", "quote", "double quote", "dollar", "semicolon", "ampersand", "unicode", "hash")
 """Without meaning as glob or regular expression: an argument may rightly be read as a pattern."""
@@ -73,7 +89,8 @@ def _path_token(token: str, values: Mapping[str, str], paths: set[str]) -> bool:
 
 
 def unsafe_characters(g: Grammar) -> frozenset[str]:
-    """Characters that the trace adds to or takes from names, or that its arguments are made of besides letters: they are not free."""
+    """Characters that the trace adds to or takes from names, or that its arguments are made of besides letters: they are not
+    free."""
     before = "".join(components(p for p in g.base if p not in g.expectation.tree))
     after = "".join(components(p for p in g.expectation.tree if p not in g.base))
     changed = {c for c in {*before, *after} if before.count(c) != after.count(c) and not c.isalnum()}

@@ -1,4 +1,5 @@
-"""Shell text as a stream of characters that know their quoting, so that a value can be found in it and put back in its context."""
+"""Shell text as a stream of characters that know their quoting, so that a value can be found in it and put back in its
+context."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """The commands of a trace as a template over the arguments of its binding (SEMANTICS §6, generalises 1).
 
-A hole is a place whose text is the value of one parameter. Holes are found by reading several traces of the same shape side by side:
-the reference's text, with its holes filled from another trace's binding, must mean that trace's own commands, for every one of them.
+A hole is a place whose text is the value of one parameter. Holes are found by reading several traces of the same shape side
+by side:
+the reference's text, with its holes filled from another trace's binding, must mean that trace's own commands, for every one
+of them.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from random import Random
@@ -69,10 +70,8 @@ def rename_entry(entry: Entry, renames: Mapping[str, str], inside: frozenset[str
     """An entry with its link target and, where it is text, its content renamed."""
     target = substitute(entry.target, renames, inside=inside) if entry.target else ""
     content = entry.content
-    try:
+    with contextlib.suppress(UnicodeDecodeError):
         content = substitute(content.decode("utf-8"), renames, inside=inside).encode("utf-8")
-    except UnicodeDecodeError:
-        pass
     return Entry(entry.type, entry.mode, content, target)
 
 
