@@ -27,7 +27,6 @@ from verifiers.static import run_static
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
 
-
 BUDGET: Budget = "fast" if "--fast" in sys.argv else "standard"
 
 

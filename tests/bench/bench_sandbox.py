@@ -20,13 +20,15 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from floor import EMPTY, content
+
 from sandbox import open_sandbox
+from sandbox.codec import tree_of
 from sandbox.engine import Engine
-from sandbox.guest import job, private, tree
+from sandbox.guest import tree
 from sandbox.interface import CrashAt, Entry, ReplayRecord, RunRequest, Session, ShellJob, SkillJob, Snapshot
 from sandbox.pool import DockerSandbox
 
-EMPTY = "from skill_api import skill_command\n\n\n@skill_command\ndef nothing():\n    return {'ok': True}\n"
 RENAME = """from pathlib import Path
 from skill_api import skill_command
 
@@ -42,7 +44,7 @@ ROOT = "/dev/shm"
 
 
 def workspace(count: int, size: int) -> Snapshot:
-    return Snapshot({f"f{i:04}.txt": Entry("file", 0o644, (f"{i:04}" * (size // 4 + 1)).encode()[:size]) for i in range(count)})
+    return Snapshot({f"f{i:04}.txt": Entry("file", 0o644, content(i, size)) for i in range(count)})
 
 
 SIZES = {"50 x 400 B": (50, 400), "300 x 2 kB": (300, 2048), "1000 x 4 kB": (1000, 4096), "10 x 1 MiB": (10, 1 << 20)}
@@ -51,48 +53,14 @@ SIZES = {"50 x 400 B": (50, 400), "300 x 2 kB": (300, 2048), "1000 x 4 kB": (100
 # ---------------------------------------------------------------- the floor: the same work, forked on the host
 
 
-def floor_loop() -> None:
-    """Serves ``count size`` lines: a tmpfs copy, a fork of this warm interpreter, the same scan, the same wipe."""
-    trees: dict[str, tuple[list[tree.WireEntry], dict[str, bytes]]] = {}
-    root = tempfile.mkdtemp(dir=ROOT)
-    os.umask(0)
-    try:
-        for line in sys.stdin:
-            if line not in trees:
-                trees[line] = _as_entries(workspace(*map(int, line.split())))
-            _floor_run(root, *trees[line])
-            print("done", flush=True)  # noqa: T201 - the protocol with the parent
-    finally:
-        shutil.rmtree(root)
-
-
 def _as_entries(base: Snapshot) -> tuple[list[tree.WireEntry], dict[str, bytes]]:
-    from sandbox.codec import tree_of
-
     text, contents = tree_of(base)
     return [tree.WireEntry(*e) for e in json.loads(text)], contents
 
 
-def _floor_run(root: str, entries: list[tree.WireEntry], contents: dict[str, bytes]) -> None:
-    tree.materialise(root, entries, contents.__getitem__)
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.chdir(root)
-        private.write_all(writing, private.frame(b"n" * private.NONCE_BYTES, job.perform(EMPTY, {}, None, False)))
-        os._exit(0)
-    os.close(writing)
-    while os.read(reading, 1 << 16):
-        continue
-    os.close(reading)
-    os.waitpid(pid, 0)
-    tree.Scan(root, {e.path: e for e in entries}, contents.get)
-    tree.wipe(root)
-
-
 @contextmanager
 def floor() -> Iterator[Callable[[int, int], None]]:
-    command = [sys.executable, __file__, "--floor"]
+    command = [sys.executable, str(Path(__file__).with_name("floor.py"))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as child:
         assert child.stdin is not None
         assert child.stdout is not None
@@ -286,11 +254,7 @@ def main() -> int:
     parser.add_argument("--image")
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--soak", type=int, default=3000)
-    parser.add_argument("--floor", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.floor:
-        floor_loop()
-        return 0
     bars, engine = Bars(), Engine()
     with open_sandbox(image=options.image) as sandbox:
         say(f"{sandbox.info.engine}, kernel {sandbox.info.kernel}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
@@ -311,5 +275,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sandbox" / "guest"))
     raise SystemExit(main())
