@@ -81,13 +81,16 @@ def url_hook(url: str, timeout_s: float = TIMEOUT_S) -> Hook:
 
 
 def run_hooks(hooks: Iterable[Hook], kind: str, entry: RegistryEntry) -> list[str]:
-    """Calls every hook; returns, and warns of, those that failed, in words."""
+    """Calls every hook; returns those that failed, in words."""
     failures: list[str] = []
     for hook in hooks:
         try:
             hook(kind, entry)
         except (OSError, ValueError, RuntimeError, LookupError, TypeError, AttributeError, subprocess.SubprocessError) as e:
             failures.append(f"reindex hook failed: {e}")
-    for failure in failures:
-        warnings.warn(failure, HookFailed, stacklevel=2)
     return failures
+
+
+def warn(failure: str) -> None:
+    """Says as a Python warning that a hook failed."""
+    warnings.warn(failure, HookFailed, stacklevel=3)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from synth.cli import console
+
 if TYPE_CHECKING:
     from synth.config import Config
     from synth.registry import Registry
@@ -42,7 +44,8 @@ def open_registry(given: Path | None = None, *, must_exist: bool = False) -> Reg
     if must_exist and not (directory / "registry.db").is_file():
         raise NothingToVerify("there is no registry", "Fill one with: assay crystallize TRACES --registry DIR", directory)
     lines = [*settings.hooks.command, *([settings.hooks.url] if settings.hooks.url else [])]
-    return Registry(directory, hooks=tuple(hook_from(line) for line in lines))
+    hooks = tuple(hook_from(line) for line in lines)
+    return Registry(directory, hooks=hooks, on_hook_failure=lambda text: console.say(f"warning: {text}"))
 
 
 def registry_option(command: Command) -> Command:

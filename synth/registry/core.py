@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.draft import DOCUMENT, SKILL, read_draft
-from synth.hooks import Hook, run_hooks
+from synth.hooks import Hook, run_hooks, warn
 from synth.interface import Draft, RegistryEntry, Status
 from synth.registry.database import Database
 from synth.registry.entries import COLUMNS, Event, entry_of, event_of
@@ -28,12 +28,20 @@ def now_utc() -> datetime:
 class RegistryReader:
     """What can be read from a registry. Use ``Registry``."""
 
-    def __init__(self, directory: Path | str, *, hooks: tuple[Hook, ...] = (), clock: Callable[[], datetime] = now_utc) -> None:
+    def __init__(
+        self,
+        directory: Path | str,
+        *,
+        hooks: tuple[Hook, ...] = (),
+        clock: Callable[[], datetime] = now_utc,
+        on_hook_failure: Callable[[str], None] = warn,
+    ) -> None:
         """Opens the registry in ``directory``, creating it if need be.
 
         Args:
             directory: Holds ``registry.db``, ``versions/<sha256>/`` and ``skills/<name>`` (links to the active versions).
             hooks: Told after every change that routing should know of (``synth.hooks``).
+            on_hook_failure: Told in words of a hook that failed; the change itself is done by then. Default: a Python warning.
             clock: What time it is.
 
         Raises:
@@ -54,6 +62,7 @@ class RegistryReader:
         self.versions = Versions(self.root, self.database)
         self.clock = clock
         self.hooks = hooks
+        self.on_hook_failure = on_hook_failure
         self.versions.recover()
 
     # ------------------------------------------------------------ reading
@@ -169,7 +178,8 @@ class RegistryReader:
 
     def announce(self, kind: str, entry: RegistryEntry) -> None:
         """Tells the hooks, after the change is committed."""
-        run_hooks(self.hooks, kind, entry)
+        for failure in run_hooks(self.hooks, kind, entry):
+            self.on_hook_failure(failure)
 
     def publish(self) -> None:
         """Brings the links up to date, as far as the disk allows."""

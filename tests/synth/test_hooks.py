@@ -67,8 +67,8 @@ def test_a_url_is_posted_to(server: _Server, tmp_path: Path) -> None:
         made = draft()
         entry = registry.register(made, report(made))
         assert json.loads(server.said[0])["skill"] == "batch_rename"
-        with pytest.warns(HookFailed, match="500"):
-            run_hooks([hook_from(f"http://127.0.0.1:{server.server_port}/bad")], "archived", entry)
+        failures = run_hooks([hook_from(f"http://127.0.0.1:{server.server_port}/bad")], "archived", entry)
+        assert "500" in failures[0]
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,12 @@ def test_a_line_that_is_no_hook_is_a_configuration_error(text: str) -> None:
     """Said when the configuration is read, not when the hook would run."""
     with pytest.raises(ConfigError):
         hook_from(text)
+
+
+def test_who_opens_the_registry_decides_how_failures_are_said(tmp_path: Path) -> None:
+    """In words, after the change is done."""
+    said: list[str] = []
+    with Registry(tmp_path, hooks=(command_hook(["false"]),), on_hook_failure=said.append) as registry:
+        made = draft()
+        registry.register(made, report(made))
+    assert said == ["reindex hook failed: false ended with 1"]
