@@ -8,6 +8,7 @@ from typing import Any
 
 from synth.interface import Draft, RegistryEntry
 from synth.registry import indexing
+from synth.registry.admission import admit
 from synth.registry.core import RegistryReader
 from synth.registry.errors import ApprovalRequired, WrongState
 from synth.registry.receipt import canonical, document_sha256, report_document
@@ -121,6 +122,7 @@ class Lifecycle(RegistryReader):
 
         Raises:
             WrongState: the report is about other code.
+            NotAccepted: it is a PASS, but not about this evidence and these bindings: a score is not renewed by easier ones.
         """
         entry = self.show(name, version)
         if report.sha256 != entry.metadata["code_sha256"]:
@@ -131,6 +133,8 @@ class Lifecycle(RegistryReader):
         sha = document_sha256(document)
         at = self.clock().isoformat()
         renewed = report.verdict is Verdict.PASS and report.score is not None and not report.partial
+        if renewed:
+            admit(self.draft(name, entry.version), report)
         with self.versions.writer(), self.database.write() as db:
             self.note(
                 db, name, entry.version, "reverified", actor, {"verdict": report.verdict.name, "why": report.why, "report": sha}

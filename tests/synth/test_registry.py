@@ -290,6 +290,15 @@ def test_an_inconclusive_reverification_changes_no_status(registry: Registry) ->
         registry.reverified("batch_rename", entry.version, report(draft(), sha256="0" * 64))
 
 
+def test_easier_evidence_renews_no_score(registry: Registry) -> None:
+    """A new verification counts only if it is about what was registered."""
+    entry = register(registry, generated=0)
+    for easier in (draft(traces=1), draft(traces=4)):
+        with pytest.raises(NotAccepted, match="other evidence"):
+            registry.reverified("batch_rename", entry.version, report(easier))
+    assert registry.show("batch_rename").score == entry.score
+
+
 def test_every_change_is_told_to_the_hooks(tmp_path: Path) -> None:
     """After the commit, with what happened and the entry as it is then."""
     told: list[tuple[str, str, str]] = []
