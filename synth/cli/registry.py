@@ -222,7 +222,7 @@ def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
         def again(entry: RegistryEntry, draft: Draft) -> Report:
             del draft  # the files of the version are what is verified
             talk.step(entry.name)
-            return verifier.report(find([Path(entry.path)])[0])
+            return verifier.report(find([Path(entry.path)])[0], opened.unseen(entry.name, entry.version))
 
         found.extend(opened.verify(again, names or None, actor=actor()))
     document = {

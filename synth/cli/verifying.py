@@ -43,8 +43,11 @@ class Verifier:
     def __exit__(self, *exc: object) -> None:
         self._stack.close()
 
-    def report(self, target: Target) -> Report:
+    def report(self, target: Target, unseen: frozenset[str] = frozenset()) -> Report:
         """The report on a target, from the cache where nothing changed.
+
+        Args:
+            unseen: task_ids that the skill was made without (not part of the cache's key: only for runs without a cache).
 
         Raises:
             AssayError: a file of it cannot be read as what it should be.
@@ -55,13 +58,13 @@ class Verifier:
             if known is not None:
                 self.cache_hits += 1
                 return known
-        report = self._verify(target)
+        report = self._verify(target, unseen)
         # What was not checked for want of an engine may be checked next time: only whole reports are kept.
         if key is not None and self.cache is not None and not _cut_short(report):
             self.cache.put(key, report)
         return report
 
-    def _verify(self, target: Target) -> Report:
+    def _verify(self, target: Target, unseen: frozenset[str]) -> Report:
         from dataclasses import replace
 
         from verifiers.bindings import load_bindings
@@ -70,7 +73,7 @@ class Verifier:
         from verifiers.verify import verify
 
         subject = replace(load_subject(target.skill, self.judging.profile), path=target.path)
-        options = self.judging.options(progress=self.progress, memory=self._memory)
+        options = replace(self.judging.options(progress=self.progress, memory=self._memory), unseen=unseen)
         if self.judging.static:
             return verify(subject, [], None, options=options)
         evidence = load_evidence(target.evidence) if target.evidence is not None else []

@@ -155,6 +155,15 @@ class RegistryReader:
         document: dict[str, Any] = json.loads(rows[0]["document"])
         return document
 
+    def unseen(self, name: str, version: str | None = None) -> frozenset[str]:
+        """Traces that the version's code was made without: they still are, whenever the same code is verified again.
+
+        Raises:
+            UnknownSkill: there is none.
+        """
+        inputs = self.report(name, version).get("score_inputs") or {}
+        return frozenset(str(t["task_id"]) for t in inputs.get("traces", ()) if t.get("unseen") is True)
+
     def source(self, entry: RegistryEntry) -> str:
         """The code of an entry, as it lies in its directory (not checked)."""
         return (Path(entry.path) / SKILL).read_bytes().decode("utf-8", "surrogateescape")

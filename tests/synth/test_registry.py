@@ -299,6 +299,12 @@ def test_easier_evidence_renews_no_score(registry: Registry) -> None:
     assert registry.show("batch_rename").score == entry.score
 
 
+def test_what_was_unseen_stays_unseen(registry: Registry) -> None:
+    """The stored score says which traces the code was made without; verifying it again must count them alike."""
+    register(registry)
+    assert registry.unseen("batch_rename") == {"rename-00", "rename-01", "rename-02"}
+
+
 def test_every_change_is_told_to_the_hooks(tmp_path: Path) -> None:
     """After the commit, with what happened and the entry as it is then."""
     told: list[tuple[str, str, str]] = []
