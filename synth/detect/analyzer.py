@@ -37,7 +37,7 @@ def find_patterns(traces: Sequence[Features], evolution: Evolution) -> list[Foun
     due: list[tuple[PatternType, list[int], list[int]]] = []
     for members in group(traces, evolution.min_frequency):
         ordered = sorted(members, key=lambda i: (traces[i].time, traces[i].task_id))
-        good = [i for i in ordered if traces[i].success]
+        good = [i for i in ordered if traces[i].success and traces[i].steps]
         bad = [i for i in ordered if not traces[i].success]
         streak = any(s <= set(good) for s in streaks)
         kind = pattern_type(traces, good, evolution, streak)

@@ -30,18 +30,19 @@ MAX_LOADED = 50
 """Traces of one pattern that are loaded from disk, the newest."""
 _NEAR = 200
 """Traces that a new one is compared with at most."""
+_VERSION = FEATURES_VERSION + 100
+"""Of the index's tables and of the features in them; another one in a file means starting anew."""
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS traces (
-  file TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, version INTEGER NOT NULL DEFAULT {FEATURES_VERSION},
-  said TEXT, done TEXT, features TEXT, problem TEXT
+  file TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, task_id TEXT, said TEXT, done TEXT, features TEXT
 );
+CREATE INDEX IF NOT EXISTS traces_by_task ON traces (task_id);
 CREATE INDEX IF NOT EXISTS traces_by_said ON traces (said, file);
 CREATE INDEX IF NOT EXISTS traces_by_done ON traces (done, file);
+PRAGMA user_version = {_VERSION};
 """
-
-
 _FIELDS = tuple(f.name for f in fields(Features))
-_PUT = "INSERT OR REPLACE INTO traces (file, size, mtime_ns, said, done, features, problem) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PUT = "INSERT OR REPLACE INTO traces (file, size, mtime_ns, task_id, said, done, features) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +88,14 @@ class PatternIndex:
     def refresh(self) -> Refreshed:
         """Brings the index up to date with the directory. A damaged index is made anew."""
         with closing(self._open()) as db:
-            known = {
-                row[0]: (row[1], row[2])
-                for row in db.execute("SELECT file, size, mtime_ns FROM traces WHERE version = ?", (FEATURES_VERSION,))
-            }
+            known = {row[0]: (row[1], row[2]) for row in db.execute("SELECT file, size, mtime_ns FROM traces")}
             present = dict(_files(self.trace_dir))
             gone = [(f,) for f in known if f not in present]
             fresh = [f for f, stamp in present.items() if known.get(f) != stamp]
             problems: list[str] = []
             with db:
                 db.executemany("DELETE FROM traces WHERE file = ?", gone)
-                db.execute("DELETE FROM traces WHERE version != ?", (FEATURES_VERSION,))
-                db.executemany(
-                    _PUT,
-                    (self._row(f, present[f], problems) for f in fresh),
-                )
+                db.executemany(_PUT, (self._row(f, present[f], problems) for f in fresh))
         return Refreshed(len(fresh), len(gone), tuple(problems))
 
     def patterns(self) -> list[TracePattern]:
@@ -125,16 +119,18 @@ class PatternIndex:
             path: The file that the collector wrote.
             trace: What is in it.
         """
-        features = features_of(trace)
         info = path.stat()
         with closing(self._open()) as db:
             with db:
-                db.execute(_PUT, (path.name, info.st_size, info.st_mtime_ns, *_keys(features), _text(features), None))
-            rows = self._neighbours(db, features)
-        files = [name for name, _ in rows]
-        mine = files.index(path.name)
-        found = find_patterns([_features(text) for _, text in rows], self.evolution)
-        return [_due(f, files) for f in found if mine in (*f.successes, *f.failures)]
+                db.execute(_PUT, _put(path.name, (info.st_size, info.st_mtime_ns), features_of(trace)))
+            return self._due_near(db, path.name)
+
+    def due_with(self, task_id: str) -> list[Due]:
+        """The due patterns that a stored trace belongs to; new files of the directory are read first."""
+        self.refresh()
+        with closing(self._open()) as db:
+            row = db.execute("SELECT file FROM traces WHERE task_id = ? ORDER BY file DESC", (task_id,)).fetchone()
+            return self._due_near(db, row[0]) if row is not None else []
 
     def load(self, due: Due) -> TracePattern | None:
         """The pattern with its newest traces, secrets taken out; None when its files are gone."""
@@ -156,6 +152,8 @@ class PatternIndex:
         try:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=NORMAL")
+            if db.execute("PRAGMA user_version").fetchone()[0] not in (0, _VERSION):
+                db.execute("DROP TABLE traces")
             db.executescript(_SCHEMA)
         except sqlite3.DatabaseError:
             db.close()
@@ -169,8 +167,16 @@ class PatternIndex:
             features = features_of(_light(self.trace_dir / name))
         except EvidenceError as e:
             problems.append(e.diagnostics())
-            return (name, *stamp, None, None, None, e.what)
-        return (name, *stamp, *_keys(features), _text(features), None)
+            return (name, *stamp, None, None, None, None)
+        return _put(name, stamp, features)
+
+    def _due_near(self, db: sqlite3.Connection, name: str) -> list[Due]:
+        """The due patterns that one file belongs to, among the traces that said or did alike."""
+        rows = self._neighbours(db, _features(db.execute("SELECT features FROM traces WHERE file = ?", (name,)).fetchone()[0]))
+        files = [row[0] for row in rows]
+        mine = files.index(name)
+        found = find_patterns([_features(text) for _, text in rows], self.evolution)
+        return [_due(f, files) for f in found if mine in (*f.successes, *f.failures)]
 
     def _neighbours(self, db: sqlite3.Connection, features: Features) -> list[tuple[str, str]]:
         """Traces that said or did what this one did, and those that said or did what they did; newest first, by file."""
@@ -218,6 +224,11 @@ def _newest(db: sqlite3.Connection, column: str, key: str | None) -> list[str]:
     """Files of the newest traces with this key."""
     query = f"SELECT file FROM traces WHERE {column} = ? ORDER BY file DESC LIMIT ?"
     return [row[0] for row in db.execute(query, (key, _NEAR // 2))]
+
+
+def _put(name: str, stamp: tuple[int, int], features: Features) -> tuple[Any, ...]:
+    """A row of the index."""
+    return (name, *stamp, features.task_id, *_keys(features), _text(features))
 
 
 def _due(found: Found, files: Sequence[str]) -> Due:

@@ -109,6 +109,11 @@ def test_two_traces_are_not_a_pattern() -> None:
     assert detect(RENAMES[:2]) == []
 
 
+def test_traces_without_commands_are_no_pattern() -> None:
+    """There is nothing to make a skill of."""
+    assert detect([trace(n, "say hello to the whole world") for n in range(5)]) == []
+
+
 def test_long_traces_are_due_alone_and_together() -> None:
     """``trigger: any``: complex is enough; ``all`` wants both."""
     commands = ("mkdir a", "cd a", "touch x", "chmod 755 x", "ls")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -123,6 +125,27 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
     for path in tmp_path.glob("patterns.index*"):
         path.write_bytes(b"no database" * 100)
     assert len(patterns.patterns()) == 1
+
+
+def test_a_stored_trace_is_found_by_its_id(tmp_path: Path) -> None:
+    """What an agent asks after each execution: which patterns are due with it."""
+    store, patterns = index(tmp_path)
+    for t in [*copies(3), trace(9, "count the lines of a", "wc -l a")]:
+        store.store(t)
+    (due,) = patterns.due_with("t1")
+    assert due.frequency == 3
+    assert patterns.due_with("t9") == patterns.due_with("unknown") == []
+
+
+def test_an_index_of_another_version_is_made_anew(tmp_path: Path) -> None:
+    """Its features may mean something else."""
+    store, patterns = index(tmp_path)
+    for t in copies(3):
+        store.store(t)
+    assert patterns.refresh().read == 3
+    with closing(sqlite3.connect(tmp_path / "patterns.index.sqlite")) as db:
+        db.execute("PRAGMA user_version = 7")
+    assert patterns.refresh().read == 3
 
 
 def test_thresholds_are_not_cached(tmp_path: Path) -> None:
