@@ -1,4 +1,4 @@
-"""The README's output blocks, made by the program: ``python tests/readme_blocks.py --write`` puts them in, without it they are compared.
+"""The README's output blocks, made by the program: ``--write`` puts them in, without it they are compared.
 
 A block is a fenced ``console`` block; each line that starts with ``$ `` is run by bash in a scratch directory that has the
 repository's ``fixtures``, and what it prints on stdout follows. Durations are compared as ``N s``: they are the machine's.

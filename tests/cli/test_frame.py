@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Cause, SandboxError
 from synth.cli import console, program
-from synth.cli.program import COMMANDS, assay, run
 from synth.cli.outputs import FORMATS, Output, plan
+from synth.cli.program import COMMANDS, assay, run
 from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, Verdict
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -1,0 +1,215 @@
+"""Commands that need no engine: static verification, fix, report, patterns, import, export, attest, registry, route, metrics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from factories import draft, report
+
+from synth.cli.program import run
+from synth.draft import write_draft
+from synth.registry import Registry
+from verifiers.formats.json_report import report_from_json
+
+ROOT = Path(__file__).parents[2]
+RENAME = ROOT / "fixtures" / "skills" / "rename_ext"
+TRACES = ROOT / "fixtures" / "demo" / "rename.jsonl"
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    found = json.loads(capsys.readouterr().out)
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    """A registry with one skill in it."""
+    made = draft("batch_rename")
+    with Registry(tmp_path / "skills") as opened:
+        opened.register(made, report(made))
+    return tmp_path / "skills"
+
+
+def test_static_verification_needs_no_engine(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text alone is judged, the report says that it is partial, and the exit code is the verdict's."""
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent.sock")
+    assert run(["verify", str(RENAME), "--static", "--format", "json", "--no-cache"]) == 0
+    found = document(capsys)
+    assert (found["schema"], found["verdict"], found["partial"], found["score"]) == ("assay-report/1", "PASS", True, None)
+
+
+def test_without_an_engine_it_is_inconclusive(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 3, the reason on stderr, every dynamic check listed as not checked with that reason."""
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent.sock")
+    assert run(["verify", str(RENAME), "--format", "json", "--no-cache"]) == 3
+    told = capsys.readouterr()
+    found = report_from_json(json.loads(told.out))
+    assert told.err.startswith("error: ")
+    missing = {n.id for n in found.not_checked}
+    assert {"effect-equivalent", "idempotent-replay", "crash-convergent"} <= missing
+
+
+def test_a_skill_without_evidence_is_inconclusive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence that names what to do."""
+    (tmp_path / "skill.py").write_text((RENAME / "skill.py").read_text(encoding="utf-8"), encoding="utf-8")
+    assert run(["verify", str(tmp_path / "skill.py")]) == 3
+    assert "assay record" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("evidence.jsonl", TRACES.read_text(encoding="utf-8")[:700], "evidence.jsonl"),
+        ("evidence.jsonl", '{"task_id": 3}', "task_id"),
+        ("bindings.json", "[]", "bindings.json"),
+        ("bindings.json", '{"t": {"args": {}, "bogus": 1}}', "bogus"),
+    ],
+)
+def test_bad_files_give_one_clear_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, says: str
+) -> None:
+    """A file cut in half, wrong types, unknown keys: exit 2, one line that names file and field; nothing is lost."""
+    for part in RENAME.iterdir():
+        (tmp_path / part.name).write_text(part.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert run(["verify", str(tmp_path), "--no-cache"]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert says in lines[0]
+    assert (tmp_path / name).read_text(encoding="utf-8") == text
+
+
+def test_a_skill_with_a_syntax_error_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bad skill is a verdict, not an error: exit 1, with the line."""
+    (tmp_path / "skill.py").write_text("def broken(:\n", encoding="utf-8")
+    assert run(["verify", str(tmp_path / "skill.py"), "--static", "--no-cache"]) == 1
+    assert "FAIL[parses]" in capsys.readouterr().out
+
+
+def test_a_saved_report_renders_in_every_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code is the verdict's, whatever the format; -o writes files whole."""
+    saved = tmp_path / "report.json"
+    run(["verify", str(RENAME), "--static", "--no-cache", "-o", str(saved)])
+    outputs = [str(tmp_path / f"out.{suffix}") for suffix in ("sarif", "xml", "html", "md", "json")]
+    assert run(["report", str(saved), *(word for o in outputs for word in ("-o", o))]) == 0
+    assert all(Path(o).stat().st_size > 100 for o in outputs)
+    assert "PASS" in capsys.readouterr().out
+
+
+def test_fix_applies_what_is_safe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--diff shows and writes nothing; without it the file changes and a second run has nothing to do."""
+    file = tmp_path / "skill.py"
+    text = (RENAME / "skill.py").read_text(encoding="utf-8").replace("@skill_command(autowire=True)", "@skill_command")
+    file.write_text(text, encoding="utf-8")
+    run(["fix", str(file), "--diff"])
+    assert file.read_text(encoding="utf-8") == text
+    run(["fix", str(file)])
+    fixed = file.read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert run(["fix", str(file)]) in (0, 1)
+    assert file.read_text(encoding="utf-8") == fixed
+
+
+def test_patterns_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Six recordings of one task are one pattern, with its traces by name."""
+    assert run(["patterns", str(TRACES), "--format", "json"]) == 0
+    (pattern,) = document(capsys)["patterns"]  # type: ignore[misc]  # JSON
+    assert pattern["pattern_type"] == "repetitive"
+    assert len(pattern["task_ids"]) >= 3
+
+
+def test_candidates_become_drafts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`assay synth --drafts` writes what `assay verify` reads; nothing is registered."""
+    assert run(["synth", str(TRACES), "--drafts", str(tmp_path / "drafts")]) == 0
+    (folder,) = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    assert {p.name for p in folder.iterdir()} >= {"skill.py", "evidence.jsonl", "bindings.json", "SKILL.md"}
+    assert run(["verify", str(folder), "--static", "--no-cache"]) == 0
+
+
+def test_import_appends_and_says_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Recordings of another tool become traces in a JSONL file."""
+    out = tmp_path / "traces.jsonl"
+    assert run(["import", str(ROOT / "fixtures" / "importers"), "-o", str(out)]) == 0
+    told = capsys.readouterr()
+    count = len(out.read_text(encoding="utf-8").splitlines())
+    assert told.out.startswith(f"{count} traces imported into ")
+    assert "dropped" in told.err
+
+
+def test_registry_life(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """List, show, archive, restore, history, revoke: each says what is so now."""
+    where = ["--registry", str(registry)]
+    for command, code, says in (
+        (["list"], 0, "batch_rename"),
+        (["show", "batch_rename"], 0, "async def batch_rename"),
+        (["archive", "batch_rename", "--reason", "unused"], 0, "is archived"),
+        (["restore", "batch_rename"], 0, "is active"),
+        (["history", "batch_rename"], 0, "archived"),
+        (["audit"], None, ""),
+        (["revoke", "batch_rename"], 0, "is revoked"),
+        (["show", "no_such_skill"], 4, ""),
+    ):
+        found = run(["registry", command[0], *where, *command[1:]])
+        assert code is None or found == code, command
+        assert says in capsys.readouterr().out
+
+
+def test_route_and_feedback(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A request in plain words finds the skill; an outcome is counted; nothing fits gives exit 4."""
+    where = ["--registry", str(registry)]
+    assert run(["route", "rename all txt files to md", *where, "--format", "json"]) == 0
+    assert document(capsys)["matches"][0]["skill"] == "batch_rename"  # type: ignore[index]  # JSON
+    assert run(["feedback", "batch_rename", "ok", *where]) == 0
+    assert "1 ok" in capsys.readouterr().out
+    assert run(["route", "transcode a video", *where]) == 4
+
+
+def test_export_for_agentskills(registry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exported directory is where it says; a target is required."""
+    assert run(["export", "batch_rename", "--to", "agentskills", "-o", str(tmp_path / "out"), "--registry", str(registry)]) == 0
+    assert (tmp_path / "out" / "batch-rename" / "SKILL.md").is_file()
+    assert run(["export", "batch_rename", "--to", "omni", "--registry", str(registry)]) == 2
+
+
+def test_attest_round_trip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Key, signature, verification; a changed file or another key no longer verifies; INCONCLUSIVE is not signed."""
+    made = draft("batch_rename")
+    folder = write_draft(tmp_path / "drafts", made)
+    saved = tmp_path / "report.json"
+    from verifiers.formats.json_report import dump, report_to_json
+    from verifiers.interface import Verdict
+
+    saved.write_text(dump(report_to_json(report(made))), encoding="utf-8")
+    key, public = str(tmp_path / "key"), str(tmp_path / "key.pub")
+    assert run(["attest", "keygen", key]) == 0
+    assert run(["attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 0
+    assert run(["attest", "verify", str(folder), "--key", public]) == 0
+    assert "PASSED" in capsys.readouterr().out
+    assert run(["attest", "keygen", str(tmp_path / "other")]) == 0
+    assert run(["attest", "verify", str(folder), "--key", str(tmp_path / "other.pub")]) == 1
+    (folder / "skill.py").write_text("# changed\n", encoding="utf-8")
+    assert run(["attest", "verify", str(folder), "--key", public]) == 1
+    saved.write_text(dump(report_to_json(report(made, verdict=Verdict.INCONCLUSIVE, score=None))), encoding="utf-8")
+    assert run(["attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 1
+
+
+def test_metrics_are_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The seed's five, also as Prometheus text."""
+    monkeypatch.chdir(tmp_path)
+    assert run(["metrics", "--format", "prometheus"]) == 0
+    assert "# TYPE assay_skills_crystallized_total counter" in capsys.readouterr().out
+
+
+def test_static_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tree of drafts, one verdict; one broken file does not hide the others."""
+    for name in ("good", "broken"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "skill.py").write_text((RENAME / "skill.py").read_text(encoding="utf-8"), encoding="utf-8")
+    assert run(["gate", str(tmp_path), "--static", "--format", "json", "--no-cache"]) == 0
+    assert document(capsys)["counts"] == {"pass": 2, "fail": 0, "inconclusive": 0}
+    (tmp_path / "broken" / "skill.py").write_text("@skill_command\ndef (:\n", encoding="utf-8")
+    assert run(["gate", str(tmp_path), "--static", "--format", "json", "--no-cache"]) == 1
+    assert document(capsys)["counts"] == {"pass": 1, "fail": 1, "inconclusive": 0}
