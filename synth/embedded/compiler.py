@@ -15,6 +15,7 @@ from synth.embedded.kinds import changes, edits_in_place, only_prints, temporari
 from synth.embedded.meanings import TABLE, parse_args, xargs_command
 from synth.embedded.names import DOT, Items, split_path
 from synth.embedded.scope import Content, Scope
+from synth.embedded.sources import split_items
 from synth.embedded.streams import simple, stream
 from synth.embedded.tree import (
     CURSOR,
@@ -394,8 +395,7 @@ def xargs(scope: Scope, node: Simple, given: Items | Data) -> None:
         inner.append(Word((Var(CURSOR, quoted=True),)))
     else:
         inner = [with_cursor(w, mark) for w in inner]
-    if not isinstance(given, Items):
-        raise ShellError("xargs over something else than paths is not understood")
+    given = given if isinstance(given, Items) else split_items(scope, given)
     loop_over(scope, given, lambda: statement(scope, Simple(tuple(inner))), False)
 
 

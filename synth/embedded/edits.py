@@ -11,7 +11,7 @@ from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args
 from synth.embedded.names import Items
 from synth.embedded.regexes import delimited, is_plain, pattern_code, replacement_code
 from synth.embedded.scope import Scope
-from synth.embedded.tree import ShellError, Word, literal_word
+from synth.embedded.tree import Lit, ShellError, Word, literal_word
 
 _SED = Spec("change", {"-e": "script", "-i": "syntax"}, ("script", "operand"), ("-e",))
 
@@ -39,6 +39,10 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
     files = list(parsed.operands)
     scripts = [v for n, v in parsed.options if n == "-e" and v is not None] or [files.pop(0)]
     has_parameter = any(w.literal is None for w in scripts)
+    line = _whole_line(scripts[0]) if len(scripts) == 1 else None
+    if line is not None:
+        _with_line(scope, files, *line)
+        return
     edit = _literal_edit(scope, scripts[0], parsed) if len(scripts) == 1 else None
     if edit is not None:
         in_place(scope, files, edit)
@@ -55,6 +59,30 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
         run = scope.code.helper("_run")
         listed = ", ".join(quote(a) for a in argv)
         in_place(scope, files, lambda old: f"{run}([{listed}], {old})")
+
+
+def _whole_line(script: Word) -> tuple[str, Word] | None:
+    """``1i TEXT`` and ``$a TEXT``: a helper and the line, for scripts that put one line at a file's begin or end."""
+    first = script.parts[0] if script.parts else None
+    m = re.match(r"(1\s*i|\$\s*a)\s*(?:\\\n?)?\s*", first.text) if isinstance(first, Lit) else None
+    if m is None or not isinstance(first, Lit):
+        return None
+    rest = first.text[m.end() :]
+    line = Word((*([Lit(rest)] if rest else []), *script.parts[1:]))
+    if any(isinstance(p, Lit) and set(p.text) & set("\\\n") for p in line.parts):
+        return None
+    return ("_prepend" if m[1].startswith("1") else "_append", line)
+
+
+def _with_line(scope: Scope, files: Sequence[Word], helper: str, line: Word) -> None:
+    block = encoded(scope, [*scope.pieces(line), (True, "\n")])
+    for operand in expand(scope, files):
+        if isinstance(operand, Items):
+            var = scope.code.fresh("path")
+            with scope.code.block(f"for {var} in {operand.code}:"):
+                scope.count(f"{scope.code.helper(helper)}({var}, {block})")
+        else:
+            scope.count(f"{scope.code.helper(helper)}({scope.path(operand)}, {block})")
 
 
 def _without_i(word: Word) -> Word:

@@ -60,8 +60,9 @@ _RUN = '''
 def _run(argv: list[str], data: bytes = b"", accepted: int = 0) -> bytes:
     """Return what one program prints for this input; raise where it fails."""
     done = subprocess.run(argv, input=data, capture_output=True, check=False)
+    said = done.stderr.decode(errors="replace").strip()
     if not 0 <= done.returncode <= accepted:
-        raise RuntimeError(f"{argv[0]} failed: {os.fsdecode(done.stderr).strip()}")
+        raise RuntimeError(f"{argv[0]} failed: {said}")
     return done.stdout
 '''
 
@@ -235,8 +236,9 @@ _RUN_IN = '''
 def _run(argv: list[str], data: bytes = b"", accepted: int = 0, folder: str = ".") -> bytes:
     """Return what one program prints for this input; raise where it fails."""
     done = subprocess.run(argv, input=data, capture_output=True, check=False, cwd=folder)
+    said = done.stderr.decode(errors="replace").strip()
     if not 0 <= done.returncode <= accepted:
-        raise RuntimeError(f"{argv[0]} failed: {os.fsdecode(done.stderr).strip()}")
+        raise RuntimeError(f"{argv[0]} failed: {said}")
     return done.stdout
 '''
 
@@ -249,8 +251,9 @@ def _run_with(argv: list[str], data: bytes, more: bytes, accepted: int = 0) -> b
         stream.flush()
         argv = [f"/dev/fd/{number}" if word == "/dev/fd/3" else word for word in argv]
         done = subprocess.run(argv, input=data, capture_output=True, check=False, pass_fds=(number,))
+    said = done.stderr.decode(errors="replace").strip()
     if not 0 <= done.returncode <= accepted:
-        raise RuntimeError(f"{argv[0]} failed: {os.fsdecode(done.stderr).strip()}")
+        raise RuntimeError(f"{argv[0]} failed: {said}")
     return done.stdout
 '''
 
@@ -272,8 +275,9 @@ _SHELL = '''
 def _shell(values: list[str]) -> bytes:
     """Return what the program prints, values handed over as positional parameters; raise where it fails."""
     done = subprocess.run(["bash", "-c", PROGRAM, "skill", *values], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    said = done.stderr.decode(errors="replace").strip()
     if done.returncode != 0:
-        raise RuntimeError(os.fsdecode(done.stderr).strip() or f"exit status {done.returncode}")
+        raise RuntimeError(f"exit status {done.returncode}: {said}")
     return done.stdout
 '''
 
@@ -283,8 +287,9 @@ def _shell(values: list[str], folder: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", PROGRAM, "skill", *values], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=folder
     )
+    said = done.stderr.decode(errors="replace").strip()
     if done.returncode != 0:
-        raise RuntimeError(os.fsdecode(done.stderr).strip() or f"exit status {done.returncode}")
+        raise RuntimeError(f"exit status {done.returncode}: {said}")
 '''
 
 _BELOW = '''

@@ -208,19 +208,18 @@ class Scope:
 
     def put(self, buffer: Buffer) -> None:
         own = [k for k, c in enumerate(buffer.pieces) if c.original == buffer.word]
+        pieces, path = buffer.pieces, buffer.path
         if buffer.append:
-            self.count(f"{self.code.helper('_append')}({buffer.path}, {content(buffer.pieces)})")
-        elif buffer.swap and own != list(range(len(buffer.pieces))):
-            self.count(f"{self.code.helper('_put')}({buffer.path}, {content(buffer.pieces)})")
-        elif buffer.swap:
-            mode = f"{buffer.path}.stat().st_mode & 0o777"
-            self.count(f"{self.code.helper('_set')}({buffer.path}, {content(buffer.pieces)}, {mode})")
-        elif own == [0] and len(buffer.pieces) > 1:
-            self.count(f"{self.code.helper('_append')}({buffer.path}, {content(buffer.pieces[1:])})")
-        elif own == [len(buffer.pieces) - 1] and len(buffer.pieces) > 1:
-            self.count(f"{self.code.helper('_prepend')}({buffer.path}, {content(buffer.pieces[:-1])})")
+            self.count(f"{self.code.helper('_append')}({path}, {content(pieces)})")
+        elif own == [0] and len(pieces) > 1:
+            self.count(f"{self.code.helper('_append')}({path}, {content(pieces[1:])})")
+        elif own == [len(pieces) - 1] and len(pieces) > 1:
+            self.count(f"{self.code.helper('_prepend')}({path}, {content(pieces[:-1])})")
+        elif buffer.swap and own:
+            # A link replaced by what it points to.
+            self.count(f"{self.code.helper('_set')}({path}, {content(pieces)}, {path}.stat().st_mode & 0o777)")
         else:
-            self.count(f"{self.code.helper('_put')}({buffer.path}, {content(buffer.pieces)})")
+            self.count(f"{self.code.helper('_put')}({path}, {content(pieces)})")
 
     def count(self, call: str) -> None:
         """A line that does something and adds the number of changes that it returns."""

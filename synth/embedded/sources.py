@@ -21,7 +21,7 @@ from synth.embedded.filters import (
     run_filter,
 )
 from synth.embedded.finding import FindReader, found_items
-from synth.embedded.meanings import TABLE, parse_args, xargs_command
+from synth.embedded.meanings import TABLE, Parsed, parse_args, xargs_command
 from synth.embedded.names import Items, glob_items
 from synth.embedded.regexes import pattern_code
 from synth.embedded.scope import Content, Scope, content
@@ -74,13 +74,16 @@ def _printf(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream
 
 
 def _cat(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
-    if not words or words[0].literal == "-":
+    if not words or [w.literal for w in words] == ["-"]:
         return given if given is not None else data()
-    if any((w.literal or "").startswith("-") for w in words):
+    if any((w.literal or "").startswith("-") and w.literal != "-" for w in words):
         return None
     pieces: list[Content] = []
     for operand in expand(scope, words):
-        pieces += read_all(scope, operand)
+        if isinstance(operand, Word) and operand.literal == "-":
+            pieces += given.pieces if isinstance(given, Data) else [Content(as_bytes(scope, given))]
+        else:
+            pieces += read_all(scope, operand)
     return Data(tuple(pieces))
 
 
@@ -100,13 +103,18 @@ def _find(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream |
 
 def _xargs(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
     start = xargs_command(words)
-    if not isinstance(given, Items):
-        raise ShellError("xargs over something else than paths is not understood")
+    given = given if isinstance(given, Items) else split_items(scope, given)
     inner = [*words[start:]] or [Word(())]
     options = [w.literal or "" for w in words[:start]]
     if any(o.startswith(("-n", "-L", "-I")) for o in options):
         return apply(scope, inner, given, one_by_one=True)
     return apply(scope, inner, given, one_by_one=False)
+
+
+def split_items(scope: Scope, given: Stream | None) -> Items:
+    """The words that a stream prints, as xargs takes them."""
+    scope.code.need("Path", "os")
+    return Items(f"[Path(os.fsdecode(p)) for p in {as_bytes(scope, given)}.split()]")
 
 
 def apply(scope: Scope, words: list[Word], items: Items, one_by_one: bool) -> Stream:
@@ -143,16 +151,48 @@ def _wc(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | N
 
 
 def _grep(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
-    spec = TABLE["grep"]
-    parsed = parse_args(spec, words)
-    if not isinstance(given, Items) or parsed.names - {"-v", "-i", "-E"} or len(parsed.operands) != 1:
-        return None
+    parsed = parse_args(TABLE["grep"], words)
+    if isinstance(given, Items) and not parsed.names - {"-v", "-i", "-E"} and len(parsed.operands) == 1:
+        return _filtered(scope, parsed, given)
+    if parsed.has("-r", "-R", "--recursive") and 1 <= len(parsed.operands) <= 2:
+        return _grep_tree(scope, parsed)
+    return None
+
+
+def _filtered(scope: Scope, parsed: Parsed, given: Items) -> Items:
+    """grep over names of paths."""
     scope.code.need("re")
-    dialect = "extended" if parsed.has("-E") else "basic"
-    pattern = pattern_code(scope.pieces(parsed.operands[0]), "extended" if dialect == "extended" else "basic")
+    pattern = pattern_code(scope.pieces(parsed.operands[0]), "extended" if parsed.has("-E") else "basic")
     flags = ", re.IGNORECASE" if parsed.has("-i") else ""
     test = f"{'not ' if parsed.has('-v') else ''}re.search({pattern}, {given.show('p')}{flags})"
     return replace(given, code=f"[p for p in {given.code} if {test}]")
+
+
+def _grep_tree(scope: Scope, parsed: Parsed) -> Stream:
+    """grep -r over the files below a folder, in the order of their names."""
+    spec = TABLE["grep"]
+    root = parsed.operands[1] if len(parsed.operands) == 2 else Word((Lit("."),))
+    reader = FindReader(scope, [root, *(Word((Lit(t),)) for t in ("-type", "f"))])
+    for name, value in parsed.options:
+        if name in ("--include", "--exclude") and value is not None:
+            negated = [Word((Lit("!"),))] if name == "--exclude" else []
+            reader.words += [*negated, Word((Lit("-name"),)), value]
+    found = reader.read()
+    items = found_items(scope, found, found.branches[0], writes=False)
+    if len(parsed.operands) == 1:
+        items = replace(items, shown="str({p})")
+    dropped = ("-r", "-R", "--recursive", "--include", "--exclude", "-H")
+    kept = Parsed(tuple((n, v) for n, v in parsed.options if n not in dropped), ())
+    listing = parsed.has("-l", "-L", "--files-with-matches")
+    extra = [] if listing or parsed.has("-h") else [quote("-H")]
+    argv = [quote("grep"), *option_codes(scope, kept), *extra, *([quote("-Z")] if listing else []), quote("--")]
+    argv.append(scope.text(parsed.operands[0]))
+    files = f"*map(str, {items.code})" if items.shown == "str({p})" else f"*({items.show('p')} for p in {items.code})"
+    call = f"{scope.code.helper('_run')}([{', '.join([*argv, files])}], accepted={spec.no_match})"
+    if not listing:
+        return data(call)
+    scope.code.need("Path", "os")
+    return Items(f'[Path(os.fsdecode(p)) for p in {call}.split(b"\\0")[:-1]]', items.shown)
 
 
 def _head(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
