@@ -17,7 +17,7 @@ from sandbox.interface import Entry, ExecResult, ReplayRecord, RunRequest, Shell
 from verifiers.interface import Evidence
 from verifiers.reconstruct import Hypothesis, accept, rebuild, rebuild_all, reconstruct
 from verifiers.reconstruction.clues import clues, json_for, matching_name, mode_bits, sightings
-from verifiers.reconstruction.compare import gap, normal
+from verifiers.reconstruction.compare import Gap, Step, gap, normal
 from verifiers.reconstruction.repairs import absent_path, clean, guesses
 
 
@@ -315,3 +315,24 @@ def test_the_fake_session_is_one() -> None:
     record: Any = HostSession().run(RunRequest(ShellJob(("echo x > f", "mkdir d", "cd d", "pwd | grep -c /d$")), Snapshot()))
     assert record.steps[3].stdout == b"1\n"
     assert set(record.post) == {"f", "d"}
+
+
+def test_absolute_paths_below_the_workspaces_root_count() -> None:
+    """An agent that names its files from the root of the file system."""
+    evidence = Evidence(
+        "t",
+        "x",
+        ("wc -l /home/me/w/a.txt",),
+        ("2 /home/me/w/a.txt\n",),
+        None,
+        None,
+        None,
+        None,
+        True,
+        workspace_root="/home/me/w",
+    )
+    step = Step(0, ".", (), ("wc: /home/me/w/a.txt: No such file or directory",))
+    found = guesses(evidence, clues(evidence), Snapshot(), Gap((step,), 0, 0))
+    assert any(set(g.base) == {"a.txt"} for g in found)
+    assert clean("/home/me/w/b/c", "x", "/home/me/w") == "b/c"
+    assert clean("/home/me/other", ".", "/home/me/w") is None

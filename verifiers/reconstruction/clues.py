@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from sandbox.interface import JsonValue
 from verifiers.interface import Evidence
+from verifiers.rooting import WORKSPACE
 from verifiers.words import Word, expand_braces, parse_script
 
 _WRITERS = frozenset(
@@ -54,6 +55,8 @@ class Clues:
     file_mode: int = 0o644
     """For files whose mode nothing shows: one that no command sets, so that setting it is seen."""
     dir_mode: int = 0o755
+    root: str | None = None
+    """Where the workspace lay, if the commands name absolute paths in it."""
     set_modes: frozenset[int] = frozenset()
     """Modes that the commands set: what shows one of them later does not tell what was there before."""
 
@@ -72,7 +75,8 @@ def clues(evidence: Evidence) -> Clues:
     file_mode, dir_mode = unseen[0] if unseen else 0o644, unseen_dir[0] if unseen_dir else 0o755
     modes = frozenset(int(t, 8) for t in plain if re.fullmatch(r"[0-7]{3,4}", t))
     lists = [tuple(dict.fromkeys(x)) for x in (places, globs, fragments, searched)]
-    return Clues(lists[0], lists[1], lists[2], lists[3], file_mode, dir_mode, modes)
+    root = WORKSPACE if evidence.rewritten else evidence.workspace_root
+    return Clues(lists[0], lists[1], lists[2], lists[3], file_mode, dir_mode, root, modes)
 
 
 def _is_place(text: str) -> bool:

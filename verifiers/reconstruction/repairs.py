@@ -51,8 +51,16 @@ def guesses(evidence: Evidence, known: Clues, base: Snapshot, gap: Gap) -> list[
 # ---------------------------------------------------------------- paths
 
 
-def clean(path: str, cwd: str = ".") -> str | None:
-    """A path relative to the workspace, or None if it leads outside or is the workspace itself."""
+def clean(path: str, cwd: str = ".", root: str | None = None) -> str | None:
+    """A path relative to the workspace, or None if it leads outside or is the workspace itself.
+
+    Args:
+        path: Relative to ``cwd``, or absolute below ``root``.
+        cwd: Relative to the workspace.
+        root: Where the workspace was mounted, if absolute paths are to count.
+    """
+    if root is not None and path.startswith(root + "/"):
+        path, cwd = path[len(root) + 1 :], "."
     joined = posixpath.normpath(posixpath.join(cwd, path))
     if joined.startswith(("/", "..")) or joined == ROOT or "\0" in joined:
         return None
@@ -123,7 +131,7 @@ def _absent_operands(evidence: Evidence, known: Clues, base: Snapshot, step: Ste
         if path is None:
             continue
         names = [matching_name(path, n) for n in (1, 2)] if "*" in path else [path]
-        cleaned = [c for n in names if (c := clean(n, step.cwd)) is not None]
+        cleaned = [c for n in names if (c := clean(n, step.cwd, known.root)) is not None]
         (parents if _NEEDS_PARENT.search(line) else paths).extend(cleaned)
     above = {d: Entry("dir", known.dir_mode) for p in [*parents, *paths] if (d := posixpath.dirname(p))}
     files = {p: sentinel(p, known.file_mode) for p in paths}
@@ -155,7 +163,7 @@ def _flipped_types(evidence: Evidence, known: Clues, base: Snapshot, step: Step)
 
 def _unexpected_success(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> Iterator[Guess]:
     """The recording complains of a missing path that the base has."""
-    complained = [clean(p, step.cwd) for line in step.missing if (p := absent_path(line))]
+    complained = [clean(p, step.cwd, known.root) for line in step.missing if (p := absent_path(line))]
     gone = [p for p in complained if p is not None and p in base]
     if gone:
         yield Guess(base.replace(dict.fromkeys(gone)), f"{gone[0]} was not there")
@@ -167,7 +175,7 @@ def _listed(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> Ite
     seen = sightings(evidence, step.index, lines)[: 5 * MAX_FILES]
     if not seen:
         return
-    near = [p for p in operands(evidence, step.index) if clean(p, step.cwd) is not None]
+    near = [p for p in operands(evidence, step.index) if clean(p, step.cwd, known.root) is not None]
     places = list(dict.fromkeys(["", *near, *known.places]))[:10]
     for new, old in _renames(known, seen):
         chosen = [s for s in seen if new in s.path] if new else seen
@@ -184,7 +192,7 @@ def _listed(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> Ite
 def _entries(known: Clues, seen: list[Sighting], place: str, cwd: str) -> Iterator[tuple[str, Entry]]:
     inner = {posixpath.dirname(s.path) for s in seen}
     for s in seen:
-        path = clean(posixpath.join(place, s.path), cwd)
+        path = clean(posixpath.join(place, s.path), cwd, known.root)
         mode = s.mode if s.mode not in known.set_modes else None
         if path is None:
             continue
@@ -232,7 +240,7 @@ def _contents(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> I
     files = [
         c
         for p in operands(evidence, step.index)
-        if (c := clean(p, step.cwd)) is not None and (c not in base or base[c].type == "file")
+        if (c := clean(p, step.cwd, known.root)) is not None and (c not in base or base[c].type == "file")
     ]
     files += [p for p in base if base[p].type == "file" and p not in files][:3]
     if not recorded.strip() and step.extra:
@@ -292,7 +300,7 @@ def _numbers(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> It
 
 
 def _resized(evidence: Evidence, known: Clues, base: Snapshot, step: Step, delta: int) -> Iterator[Guess]:
-    named = [c for p in operands(evidence, step.index) if (c := clean(p, step.cwd)) in base]
+    named = [c for p in operands(evidence, step.index) if (c := clean(p, step.cwd, known.root)) in base]
     files = [p for p in [*named, *base] if base[p].type == "file"]
     if delta > 0:
         sizes = [delta - 2 * (delta // 3), delta // 3, delta // 3] if delta >= 3 else [1] * delta
@@ -319,7 +327,7 @@ def _matches(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> It
         text = "".join(line + "\n" for line in step.missing)
         for place in _directories(evidence, known, step):
             for pattern in known.globs[:3]:
-                path = clean(posixpath.join(place, matching_name(posixpath.basename(pattern), 1)), step.cwd)
+                path = clean(posixpath.join(place, matching_name(posixpath.basename(pattern), 1)), step.cwd, known.root)
                 new = with_paths(base, {path: Entry("file", 0o644, as_bytes(text))}) if path else None
                 if new is not None:
                     yield Guess(new, f"{path} holds the output of step {step.index + 1}")
@@ -336,7 +344,9 @@ def _made(evidence: Evidence, known: Clues, base: Snapshot, step: Step, sizes: l
     """New files of so many lines whose names match the patterns in the commands and whose lines hold what is searched for."""
     for place in _directories(evidence, known, step):
         for pattern in [posixpath.basename(g) for g in known.globs[:3]] or ["item*.txt"]:
-            paths = (clean(posixpath.join(place, matching_name(pattern, n)), step.cwd) for n in range(1, 3 * MAX_FILES))
+            paths = (
+                clean(posixpath.join(place, matching_name(pattern, n)), step.cwd, known.root) for n in range(1, 3 * MAX_FILES)
+            )
             free = list(dict.fromkeys(p for p in paths if p is not None and p not in base))[: len(sizes)]
             new = {p: Entry("file", known.file_mode, _lines(n, known.searched)) for p, n in zip(free, sizes, strict=False)}
             made = with_paths(base, new) if len(new) == len(sizes) else None
