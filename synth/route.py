@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synth.registry import Registry
-from synth.registry.indexing import EXTENSION_WORD, mentions_extension, words
+from synth.registry.indexing import EXTENSION_WORD, extension_words, mentions_extension, words
 from synth.registry.vocabulary import synonyms
 from verifiers.interface import ConfigError
 
@@ -195,6 +195,8 @@ class RouteIndex:
         hits = {t: self._hits(t, sorted(others[t])) for t in terms}
         weights = {t: _word_weight(len(frozenset().union(*hits[t])), total) for t in terms}
         weights[terms[0]] *= _FIRST_WORD
+        # An extension that no skill knows is a value, not a part of the task: the token for "some extension" stands for it.
+        weights.update({t: 0.0 for t in extension_words(task) if t in weights and not any(hits[t])})
         arms = self.arms([str(r["skill"]) for r in rows])
         best = max((float(r["rank"]) for r in rows), default=1.0)
         out: list[_Candidate] = []
@@ -206,7 +208,8 @@ class RouteIndex:
             if coverage >= _MIN_COVERAGE and any(t != EXTENSION_WORD for t in hit):
                 name = str(row["skill"])
                 relevance = max(float(row["rank"]), 0.0) / best if best > 0 else 1.0
-                out.append(_Candidate(name, str(row["description"]), relevance, coverage, arms[name], tuple(hit), tuple(terms)))
+                known = tuple(t for t in terms if weights[t])
+                out.append(_Candidate(name, str(row["description"]), relevance, coverage, arms[name], tuple(hit), known))
         return sorted(out, key=lambda c: (-c.weight * c.arm.mean, c.skill))
 
     def _hits(self, term: str, others: Sequence[str]) -> tuple[frozenset[int], ...]:

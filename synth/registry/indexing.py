@@ -30,7 +30,13 @@ def words(text: str) -> Iterator[str]:
 
 def mentions_extension(text: str) -> bool:
     """Whether a text names a file extension (``.md``, ``*.txt``, ``notes.md`` or a well-known bare one)."""
-    return _EXTENSION.search(text) is not None or any(w in _BARE_EXTENSIONS for w in words(text))
+    return bool(extension_words(text))
+
+
+def extension_words(text: str) -> frozenset[str]:
+    """The extensions that a text names, in lower case and without the dot."""
+    dotted = {(m[1] or m[2]).lower() for m in _EXTENSION.finditer(text)}
+    return frozenset(dotted | {w for w in words(text) if w in _BARE_EXTENSIONS})
 
 
 def concepts(commands: Iterable[str]) -> str:
