@@ -171,15 +171,13 @@ def serve(spec: dict[str, Any], parts: list[bytes], hidden: int, nonce: bytes, s
 
 
 _REHEARSAL = """
-import asyncio
 from pathlib import Path
 from skill_api import Query, skill_command
 
 
 @skill_command(autowire=True)
-async def rehearsal(a: str = Query(..., description="")) -> dict[str, object]:
-    names = sorted(p.name for p in Path("/ws").glob("*"))
-    return {"ok": True, "names": names, "a": a}
+def rehearsal(a: str = Query(..., description="")) -> dict[str, object]:
+    return {"ok": True, "a": a}
 """
 
 
