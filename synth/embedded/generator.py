@@ -16,12 +16,17 @@ from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
 from synth.embedded.steps import Work, changes_something, work
 from synth.embedded.tree import Hole, Lit, ShellError, Word
+from synth.embedded.trial import trial
 from synth.interface import Candidate, TracePattern
 from synth.interface import Template as Form
 from verifiers.interface import Args, Evidence, Report
 
 RETURNS_CHANGES = "``ok`` and the number of changes made (0 where all was done already)."
 RETURNS_ANSWER = "``output``: the answer as text."
+
+
+_FINAL = ("evidence-reproduces", "bindings", "controls-fail", "idempotent-replay")
+"""Checks whose refusal of one candidate holds for another form of the same commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +66,20 @@ class EmbeddedGenerator:
         made += [c for case in known if (c := self._candidate(pattern, case, works, writes, fallback=True)) is not None]
         seen: set[str] = set()
         for candidate in sorted(made, key=lambda c: (-len(c.bindings), c.cost, len(c.source))):
-            if candidate.source not in seen:
+            if candidate.source not in seen and not self._hopeless(candidate) and self._tried(candidate, usable, writes):
                 seen.add(candidate.source)
                 yield candidate
+
+    def _hopeless(self, candidate: Candidate) -> bool:
+        """Counterexamples prune: where the plain form cannot be repeated or the evidence fails, the pipeline cannot help."""
+        return candidate.cost > 0 and any(why.startswith(_FINAL) for why in self._rejected)
+
+    def _tried(self, candidate: Candidate, evidence: Sequence[Evidence], writes: bool) -> bool:
+        if self._session is None:
+            return True
+        wrong = trial(self._session, candidate, evidence, writes)
+        self._why += [f"trace {task_id}: {why}" for task_id, why in wrong.items()]
+        return not wrong
 
     def _candidate(
         self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool, fallback: bool = False

@@ -1,0 +1,119 @@
+"""The generator never fails on foreign traces: candidates that parse and conform, or a sentence."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sandbox.interface import Entry, Snapshot
+from synth.embedded import EmbeddedGenerator
+from synth.embedded.meanings import TABLE
+from synth.embedded.naming import skill_name, summary_of
+from synth.interface import TracePattern
+from verifiers.interface import Evidence, Verdict
+from verifiers.static import run_static
+from verifiers.subject import parse_subject
+
+ARGUMENT = st.sampled_from(
+    """a.txt b -r -n 5 -l -i *.txt d/ 'x' s/a/b/g "$f" {} -exec \\; + -name '*.c' -type f -o ! -delete 755 '{print$1}' - -- -d,
+    $(ls) `ls` ${f%.*} -c -1""".split()  # noqa: SIM905  (reads better as text)
+)
+SIMPLE = st.builds(
+    lambda name, args: " ".join([name, *args]),
+    st.sampled_from([*sorted(TABLE), "git", "python3"]),
+    st.lists(ARGUMENT, max_size=6),
+)
+LINE = st.recursive(
+    SIMPLE,
+    lambda inner: st.one_of(
+        st.builds(lambda a, op, b: f"{a} {op} {b}", inner, st.sampled_from(["|", "&&", ";", "||"]), inner),
+        st.builds(lambda a, op: f"{a} {op} out.txt", inner, st.sampled_from([">", ">>", "<"])),
+        st.builds(lambda a: f'for f in *.txt; do {a}; done', inner),
+        st.builds(lambda a: f"find . -type f | while read -r f; do {a}; done", inner),
+        st.builds(lambda a: f"if [ -f a ]; then {a}; fi", inner),
+        st.builds(lambda a: f"({a})", inner),
+    ),
+    max_leaves=4,
+)
+BASE = Snapshot({"a.txt": Entry("file", 0o644, b"x\n"), "d": Entry("dir", 0o755)})
+
+
+def evidence(lines: list[str], writes: bool, task: str = "t") -> Evidence:
+    post = BASE.replace({"out.txt": Entry("file", 0o644, b"y")}) if writes else BASE
+    return Evidence(task, f"do it with {task}", tuple(lines), ("",) * len(lines), None, (0,) * len(lines), BASE, post, True)
+
+
+def pattern(traces: list[Evidence]) -> TracePattern:
+    return TracePattern("repetitive", traces[0].commands, len(traces), 1.0, "some_task", "s", ())
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(lines=st.lists(LINE, min_size=1, max_size=3), writes=st.booleans(), name=st.text("ab '\"$", min_size=1, max_size=4))
+def test_any_commands_give_candidates_or_a_reason(lines: list[str], writes: bool, name: str) -> None:
+    """Two traces that differ in one name; what comes out is Python."""
+    other = [line.replace("a.txt", shlex.quote(name)) for line in lines]
+    traces = [evidence(lines, writes, "t1"), evidence(other, writes, "t2")]
+    embedded = EmbeddedGenerator()
+    candidates = list(embedded.generate(pattern(traces), traces))
+    for candidate in candidates:
+        ast.parse(candidate.source)
+        assert candidate.bindings
+    assert candidates or embedded.why_none()
+
+
+CONFORMING = [
+    (["for f in *.txt; do mv \"$f\" \"${f%.txt}.md\"; done"], ["for g in *.log; do mv \"$g\" \"${g%.log}.old\"; done"], True),
+    (["find d -name '*.c' -exec chmod 644 {} +"], ["find e -name '*.h' -exec chmod 600 {} +"], True),
+    (["sort a | uniq -c | sort -rn > b"], ["sort c | uniq -c | sort -rn > d"], True),
+    (["sed -i 's/a/b/g' *.txt", "echo x >> log"], ["sed -i 's/c/d/g' *.txt", "echo y >> log"], True),
+    (["grep -rl foo d | xargs sed -i '/foo/d'"], ["grep -rl bar e | xargs sed -i '/bar/d'"], True),
+    (["cat a | tr a b | wc -l"], ["cat c | tr a b | wc -l"], False),
+    (["tar czf a.tgz d"], ["tar czf b.tgz e"], True),
+    (["git init -q d"], ["git init -q e"], True),
+    (["bzip2 a"], ["bzip2 b"], True),
+    (["find d -type f -print0 | sort -z | xargs -0 md5sum >> sums"], ["find e -type f | sort | xargs md5sum >> all"], True),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "writes"), CONFORMING, ids=lambda c: str(c)[:40])
+def test_candidates_pass_the_static_checks(one: list[str], other: list[str], writes: bool) -> None:
+    """Conventions, ruff and mypy strict."""
+    traces = [evidence(one, writes, "t1"), evidence(other, writes, "t2")]
+    candidates = list(EmbeddedGenerator().generate(pattern(traces), traces))
+    assert candidates
+    for results in run_static([parse_subject(c.source, f"{c.name}.py") for c in candidates]):
+        for r in results:
+            assert r.verdict is Verdict.PASS, [f.message for f in r.findings]
+
+
+def test_candidates_are_the_same_every_time() -> None:
+    """No randomness, no order of sets."""
+    traces = [evidence(c, True, t) for c, t in ((CONFORMING[0][0], "t1"), (CONFORMING[0][1], "t2"))]
+    first, second = (list(EmbeddedGenerator().generate(pattern(traces), traces)) for _ in range(2))
+    assert first == second
+
+
+def test_failed_traces_are_no_examples() -> None:
+    """success: false never shapes a candidate."""
+    good = [evidence(["touch a"], True, "t1"), evidence(["touch b"], True, "t2")]
+    bad = Evidence("t3", "x", ("rm -rf d",), ("",), None, (1,), BASE, BASE, False)
+    assert all("t3" not in c.bindings for c in EmbeddedGenerator().generate(pattern(good), [*good, bad]))
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_names_are_identifiers(category: str, summary: str) -> None:
+    """Whatever the category and description say."""
+    name = skill_name(category, summary)
+    assert name.isidentifier()
+    assert name == name.lower()
+    assert name.isascii()
+
+
+def test_summaries_name_the_parameters() -> None:
+    """Values give way to names."""
+    assert summary_of([("Rename .txt to .md", {"old": "txt", "new": "md"})]) == "Rename .<old> to .<new>"
+    assert summary_of([("", {})]) == "Repeat a recorded task"
