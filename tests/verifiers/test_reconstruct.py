@@ -112,6 +112,7 @@ CASES: dict[str, tuple[tuple[str, ...], Snapshot]] = {
     "a file that is shown": (("cat names", "sort names > sorted"), files(names="pear\nfig\n")),
     "a file that is shown sorted": (("sort names > t && mv t names", "cat names"), files(names="pear\nfig\napple\n")),
     "a file that is shown backwards": (("tac notes.txt",), files(notes_txt="one\ntwo\nthree\n")),
+    "lines that were found": (("grep -rn TODO src",), files(src__a_py="x = 1\n# TODO one\n", src__b_py="# TODO two\n")),
     "nothing but a new file": (("mkdir -p a/b", "echo hi > a/b/c", "cat a/b/c"), Snapshot()),
     "an operand that must be there": (("cp -r conf conf.bak", "ls"), files(conf__x="1")),
     "operands of a silent glob": (("rm tmp/*.cache", "ls tmp"), files(tmp__a_cache="1", tmp__keep="2")),

@@ -6,7 +6,7 @@ import json
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sandbox.interface import JsonValue
@@ -21,6 +21,7 @@ _WRITERS = frozenset(
 _GLOB = re.compile(r"[*?\[]")
 _COUNTED = re.compile(r"\s*(\d+)\s+(\S.*)")
 _COUNTED_AFTER = re.compile(r"([^:]+):(\d+)")
+_HIT = re.compile(r"([^:\s][^:]*):(?:(\d+):)?(.*)")
 _MODE = re.compile(r"(?P<kind>[-dl])(?P<mode>[-rwxsStT]{9}) (?P<size>\d*) (?P<name>.+)")
 _DIGEST = re.compile(r"[0-9a-f]{32,128} [ *](.+)")
 _PRINTF = re.compile(r"%[-0-9.]*([a-zA-Z%])|\\[nt0]")
@@ -38,6 +39,8 @@ class Sighting:
     """How many lines the file has."""
     size: int | None = None
     target: str | None = None
+    line: tuple[int, str] | None = None
+    """One line of the file, with its number (0 = not told)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +165,7 @@ def sightings(evidence: Evidence, step: int, lines: Sequence[str]) -> list[Sight
         seen = form(line) if form is not None else _plain(line, ran)
         if seen is not None:
             joined = posixpath.join(heading, seen.path) if heading else seen.path
-            out.append(Sighting(joined, seen.directory, seen.mode, seen.lines, seen.size, seen.target))
+            out.append(replace(seen, path=joined))
     only_dirs = any(a.text == "-type" and b.text == "d" for a, b in _pairs(words_of_step(evidence, step)))
     return [Sighting(s.path, True, s.mode) if only_dirs else s for s in out]
 
@@ -187,9 +190,10 @@ def _plain(line: str, ran: list[str]) -> Sighting | None:
     counted = _COUNTED.fullmatch(line)
     if "wc" in ran and counted:
         return Sighting(counted[2], lines=int(counted[1])) if counted[2] != "total" else None
-    after = _COUNTED_AFTER.fullmatch(line)
-    if "grep" in ran and after:
+    if "grep" in ran and (after := _COUNTED_AFTER.fullmatch(line)):
         return Sighting(after[1], lines=int(after[2]))
+    if "grep" in ran and (hit := _HIT.fullmatch(line)):
+        return Sighting(hit[1].removeprefix("./"), line=(int(hit[2] or 0), hit[3]))
     if len(line) > 255 or "\0" in line or "//" in line:
         return None
     return Sighting(line.removeprefix("./").rstrip("/") or ".", line.endswith("/"))

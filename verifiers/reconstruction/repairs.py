@@ -201,10 +201,16 @@ def _entries(known: Clues, seen: list[Sighting], place: str, cwd: str) -> Iterat
         elif s.directory or s.path in inner:
             yield path, Entry("dir", known.dir_mode if mode is None else mode)
         else:
-            yield path, Entry("file", known.file_mode if mode is None else mode, _content_of(s, path))
+            content = _content_of(s, path, [t.line for t in seen if t.path == s.path and t.line is not None])
+            yield path, Entry("file", known.file_mode if mode is None else mode, content)
 
 
-def _content_of(s: Sighting, path: str) -> bytes:
+def _content_of(s: Sighting, path: str, shown: list[tuple[int, str]]) -> bytes:
+    """What is known of a file's content: lines that were shown at their places, so many lines or bytes, else a sentinel."""
+    if shown:
+        numbered = {n: text for n, text in shown if 0 < n <= MAX_LINES}
+        told = [numbered.get(n, f"line {n}") for n in range(1, max(numbered, default=0) + 1)]
+        return as_bytes("".join(line + "\n" for line in (*told, *(text for n, text in shown if not n))))
     if s.lines is not None:
         return _lines(s.lines)
     if s.size is not None:
