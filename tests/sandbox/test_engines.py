@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -276,8 +277,8 @@ def copy_image(tag: str, host: str) -> None:
 ENGINES = {
     "docker": docker,
     "tcp": docker_on_tcp,
-    **({"podman": podman} if which("podman") and which("runc") else {}),
-    **({"gvisor": gvisor} if which("runsc") else {}),
+    **({"podman": podman} if which("podman") and which("runc") and os.geteuid() == 0 else {}),
+    **({"gvisor": gvisor} if which("runsc") and os.geteuid() == 0 else {}),
 }
 """Engines that are installed here. The last two are for whoever has them: nothing installs them for the tests."""
 

@@ -104,13 +104,15 @@ with open_sandbox(workers=2) as sandbox, sandbox.session("killed") as session:
 """
 
 
-def killed_client(after_s: float) -> str:
-    """Starts a client, kills it after a time, and returns the label that its containers carry."""
-    client = subprocess.Popen([sys.executable, "-c", CLIENT], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    label = owner.label(client.pid)
-    time.sleep(after_s)
-    client.send_signal(signal.SIGKILL)
-    client.wait()
+def killed_client(moment: tuple[bool, float]) -> str:
+    """Starts a client, kills it some seconds after its start or after it is up; returns the label of its containers."""
+    when_up, after_s = moment
+    with subprocess.Popen([sys.executable, "-c", CLIENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as client:
+        label = owner.label(client.pid)
+        if when_up and client.stdout is not None:
+            client.stdout.readline()
+        time.sleep(after_s)
+        client.send_signal(signal.SIGKILL)
     return label
 
 
@@ -119,7 +121,7 @@ def test_fifty_clients_killed_at_random_moments_leave_nothing() -> None:
     moments = random.Random(20261121)
     engine = Engine()
     with ThreadPoolExecutor(5) as pool:
-        labels = list(pool.map(killed_client, [moments.uniform(0.3, 3.0) for _ in range(50)]))
+        labels = list(pool.map(killed_client, [(n % 3 > 0, moments.uniform(0.0, 2.0)) for n in range(50)]))
     assert all(owner.is_dead(label) for label in labels)
     running = {"status": "running"}
 

@@ -133,3 +133,13 @@ def test_the_engine_here_tells_its_facts() -> None:
     status = engine_status(probe=False)
     assert status.answers
     assert all([status.engine, status.api, status.kernel, status.cgroup, status.storage, status.runtimes])
+
+
+@pytest.mark.engine
+def test_the_probes_come_from_a_real_run(sandbox_image: str) -> None:
+    """With the image there, nothing is missing, and each probe has an answer."""
+    status = engine_status()
+    assert status.missing == ""
+    assert status.image == sandbox_image
+    assert {"supervise", "readdir_order", "nu"} <= set(status.probes)
+    assert set(status.why_not) == {name for name, able in status.probes.items() if not able}
