@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli import console
+from synth.cli.counting import count_outcomes
 from synth.cli.exits import FAIL, INCONCLUSIVE, NOTHING, PASS
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
@@ -102,6 +103,7 @@ def _once(request: Request) -> int:
     if not patterns:
         console.error("no repeated task was found in these traces")
     outcomes = _outcomes(request, patterns) if patterns else []
+    count_outcomes(outcomes)
     metrics = _metrics(outcomes, patterns)
     emit_document(request.outputs, to_json(outcomes, metrics), _plain(outcomes, time.monotonic() - began))
     return exit_code(outcomes)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli import console
+from synth.cli.counting import count_reports
 from synth.cli.exits import exit_code
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
@@ -49,6 +50,7 @@ def _once(target: Target, judging: Judging, outputs: list[Output]) -> int:
     began = time.monotonic()
     with console.talk() as talk, _verifier(judging, talk) as verifier:
         report = verifier.report(target)
+    count_reports([] if verifier.cache_hits else [report])
     show([report], outputs, time.monotonic() - began)
     return exit_code(report.verdict)
 

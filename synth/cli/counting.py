@@ -1,0 +1,56 @@
+"""Counters of what commands did. They never fail a command, and never make a directory of their own accord."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from synth.cli.metrics import path
+
+if TYPE_CHECKING:
+    from synth.metrics import Metrics
+    from synth.outcome import PatternOutcome
+    from verifiers.interface import Report
+
+
+def count_reports(reports: Sequence[Report]) -> None:
+    """Verdicts, runs and seconds of fresh reports."""
+
+    def add(metrics: Metrics) -> None:
+        for report in reports:
+            metrics.add(f"gate_{report.verdict.name.lower()}")
+            metrics.add("verification_seconds", report.seconds)
+            if report.sandbox is not None:
+                metrics.add("sandbox_runs", report.sandbox.runs)
+
+    _count(add)
+
+
+def count_outcomes(outcomes: Sequence[PatternOutcome]) -> None:
+    """The seed's five, and what was spent on a model."""
+
+    def add(metrics: Metrics) -> None:
+        for outcome in outcomes:
+            metrics.add("crystallization_triggers")
+            metrics.add("patterns_detected")
+            if outcome.usage is not None:
+                metrics.add("llm_tokens", outcome.usage.input_tokens + outcome.usage.output_tokens)
+            if outcome.ending == "registered" and outcome.report is not None:
+                metrics.add("skills_crystallized")
+                metrics.add("crystallization_latency_ms", outcome.seconds * 1000)
+
+    _count(add)
+
+
+def _count(add: Callable[[Metrics], None]) -> None:
+    """Counts where the data directory is there already; a counter that cannot be written costs nothing."""
+    from synth.metrics import Metrics, MetricsError
+
+    place = path()
+    if not place.parent.is_dir():
+        return
+    try:
+        add(Metrics(place))
+    except (OSError, MetricsError):
+        # Counting is a courtesy: a full disk or a damaged file must not turn a verdict into an error.
+        return

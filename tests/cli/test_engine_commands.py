@@ -1,0 +1,132 @@
+"""Commands in the real sandbox: run, replay, diff, verify and gate, with their exit codes and documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synth.cli.program import run
+
+pytestmark = pytest.mark.engine
+
+ROOT = Path(__file__).parents[2]
+RENAME = ROOT / "fixtures" / "skills" / "rename_ext"
+APPEND = ROOT / "fixtures" / "broken" / "append_line"
+ARGS = '{"old_ext": "txt", "new_ext": "md"}'
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found = json.loads(capsys.readouterr().out)
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "a b.txt").write_text("one\n", encoding="utf-8")
+    (folder / "keep").write_text("two\n", encoding="utf-8")
+    return folder
+
+
+def test_run_works_on_a_copy(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Value, effects and end state are printed; the directory itself stays as it was."""
+    assert run(["run", str(RENAME), "--workspace", str(work), "--args", ARGS, "--format", "json"]) == 0
+    found = document(capsys)
+    assert found["schema"] == "assay-run/1"
+    assert found["value"] == {"ok": True, "changed": 1}
+    assert (found["raised"], found["claims_success"]) == (None, True)
+    assert found["effects"] == [{"path": "a b.md", "kind": "created"}, {"path": "a b.txt", "kind": "removed"}]
+    assert set(found["post_workspace"]) == {"a b.md", "keep"}
+    assert sorted(p.name for p in work.iterdir()) == ["a b.txt", "keep"]
+
+
+def test_run_applies_when_asked(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--apply copies the effects back, and a second time there is nothing to do."""
+    command = ["run", str(RENAME), "--workspace", str(work), "--args", ARGS, "--apply"]
+    assert run(command) == 0
+    assert sorted(p.name for p in work.iterdir()) == ["a b.md", "keep"]
+    assert (work / "a b.md").read_text(encoding="utf-8") == "one\n"
+    assert run(command) == 0
+    assert "0 effects" in capsys.readouterr().out
+
+
+def test_run_reports_failure_and_applies_nothing(work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A skill that raises is exit 1, with type and line; half-done work is not copied back."""
+    skill = tmp_path / "skill.py"
+    skill.write_text(
+        "from pathlib import Path\nfrom skill_api import skill_command\n\n\n@skill_command(autowire=True)\n"
+        "async def half() -> dict[str, object]:\n    Path('new').touch()\n    raise OSError('no')\n",
+        encoding="utf-8",
+    )
+    assert run(["run", str(skill), "--workspace", str(work), "--apply", "--format", "json"]) == 1
+    found = document(capsys)
+    assert (found["raised"]["type"], found["raised"]["line"]) == ("OSError", 8)
+    assert not (work / "new").exists()
+
+
+def test_verify_fails_with_a_counterexample_that_replays(capsys: pytest.CaptureFixture[str]) -> None:
+    """The finding's own command shows it again."""
+    import shlex
+
+    assert run(["verify", str(APPEND), "--format", "json", "--no-cache"]) == 1
+    found = document(capsys)
+    check = next(c for c in found["checks"] if c["verdict"] == "FAIL")
+    assert check["id"] == "idempotent-replay"
+    words = shlex.split(check["findings"][0]["reproduce"])
+    assert words[:2] == ["assay", "replay"]
+    words[2] = str(APPEND)
+    assert run(words[1:]) == 1
+    assert "idempotent-replay" in capsys.readouterr().out
+
+
+def test_replay_leaves_the_trees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --keep the four trees are there to look at, after a crash at any point."""
+    trace = "pub_rename_ext-02"
+    keep = tmp_path / "trees"
+    assert run(["replay", str(RENAME), "--trace", trace, "--crash-at", "1", "--keep", str(keep)]) == 0
+    assert sorted(p.name for p in keep.iterdir()) == ["base", "expected", "first", "second"]
+    names = {p.name: sorted(f.name for f in p.iterdir()) for p in keep.iterdir()}
+    assert names["second"] == names["expected"] != names["base"]
+    assert "ended: killed" in capsys.readouterr().out
+    assert run(["replay", str(APPEND), "--trace", "pub_append_line-01"]) == 1
+
+
+def test_replay_of_an_unknown_trace_names_the_known(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 4 with the list."""
+    assert run(["replay", str(RENAME), "--trace", "nope"]) == 4
+    assert "pub_rename_ext-02" in capsys.readouterr().err
+
+
+def test_diff_tells_behaviour_not_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A comment changes nothing; another extension does, and is said per trace."""
+    source = (RENAME / "skill.py").read_text(encoding="utf-8")
+    same, other = tmp_path / "same.py", tmp_path / "other.py"
+    same.write_text("# a comment\n" + source, encoding="utf-8")
+    other.write_text(source.replace('"." + str(new_ext)', '".x" + str(new_ext)'), encoding="utf-8")
+    assert other.read_text(encoding="utf-8") != source
+    beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json")]
+    assert run(["diff", str(RENAME), str(same), *beside]) == 0
+    assert capsys.readouterr().out.startswith("0 differences on ")
+    assert run(["diff", str(RENAME), str(other), *beside]) == 1
+    assert "pub_rename_ext-02, run 1: " in capsys.readouterr().out
+
+
+def test_gate_closes_on_one_failure_and_caches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The house's skills pass, the broken one closes the gate; unchanged, the second time comes from the cache."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CI", raising=False)
+    command = ["gate", str(ROOT / "fixtures" / "skills"), str(APPEND), "--budget", "fast", "--format", "json"]
+    assert run(command) == 1
+    first = document(capsys)
+    assert first["schema"] == "assay-gate/1"
+    assert first["counts"] == {"pass": 1, "fail": 1, "inconclusive": 0}
+    monkeypatch.setattr("synth.cli.verifying.Verifier._verify", None)
+    assert run(command) == 1
+    assert document(capsys) == first
