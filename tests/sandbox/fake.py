@@ -73,8 +73,8 @@ class FakeSandbox:
     def __enter__(self) -> FakeSandbox:
         return self
 
-    def __exit__(self, kind: object, *exc: object) -> None:
-        if kind is None:
+    def __exit__(self, *exc: object) -> None:
+        if not any(exc):
             self.close()
 
 
