@@ -105,6 +105,15 @@ def rebuild_all(evidence: Sequence[Evidence], session: Session, budget: int = BU
     return [e if isinstance(answer, str) else answer for e, answer in answers]
 
 
+def alternative_bases(evidence: Evidence) -> tuple[Snapshot, ...]:
+    """Further bases of reconstructed evidence, on which the skill must agree with the trace's commands too (SEMANTICS §2).
+
+    In each, one file that the commands write already has content that no output shows; the recorded outputs agree there as well.
+    """
+    found = evidence.metadata.get("alternative_bases")
+    return tuple(Snapshot.from_json(tree) for tree in found) if isinstance(found, list) else ()
+
+
 # ---------------------------------------------------------------- search
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from synth.detect.signature import signature
@@ -42,3 +43,9 @@ class Bucketer:
         if len(run) < self.threshold:
             return None
         return DraftTrigger(key, tuple(self._runs.pop(key)))
+
+
+def triggers(turns: Iterable[TurnTrajectory], threshold: int = THRESHOLD) -> list[DraftTrigger]:
+    """The complete streaks of a sequence of turns, in order: what imported turn trajectories amount to."""
+    bucketer = Bucketer(threshold)
+    return [t for turn in turns if (t := bucketer.observe(turn)) is not None]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.detect.bucketer import Bucketer
+from synth.detect.bucketer import Bucketer, triggers
 from synth.detect.signature import STOPWORDS, is_alphanumeric, signature
 from synth.interface import TurnTrajectory
 
@@ -45,6 +45,12 @@ def test_all_72_streaks_agree(case: dict[str, Any]) -> None:
             evidence = [next(i for i, t in enumerate(turns) if t is e) for e in trigger.trajectories]
             found.append({"index": index, "signature": trigger.signature, "evidence_indices": evidence})
     assert found == case["triggers"]
+
+
+def test_a_sequence_of_turns_gives_its_streaks() -> None:
+    """Imported turns, all at once."""
+    turns = [turn(text, "success") for text in ("fix the build", "build fix", "please fix build", "write tests")]
+    assert [(t.signature, len(t.trajectories)) for t in triggers(turns)] == [("build-fix", 3)]
 
 
 def test_there_are_44_stopwords() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Entry, ExecResult, ReplayRecord, RunRequest, ShellJob, Snapshot, effects
 from verifiers.interface import Evidence
-from verifiers.reconstruct import Hypothesis, accept, rebuild, rebuild_all, reconstruct
+from verifiers.reconstruct import Hypothesis, accept, alternative_bases, rebuild, rebuild_all, reconstruct
 from verifiers.reconstruction.clues import clues, json_for, matching_name, mode_bits, sightings
 from verifiers.reconstruction.compare import Gap, Step, gap, normal
 from verifiers.reconstruction.repairs import absent_path, clean, guesses
@@ -187,8 +187,9 @@ def test_earlier_content_of_a_written_file_is_tried_too() -> None:
     found = rebuild(recorded(("echo hi | tee -a notes",), Snapshot()), HostSession())
     assert not isinstance(found, str)
     assert found.base == Snapshot()
-    (other,) = found.metadata["alternative_bases"]
+    (other,) = alternative_bases(found)
     assert set(other) == {"notes"}
+    assert other["notes"].content
 
 
 def test_evidence_with_a_base_is_left_alone() -> None:
