@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from synth.interface import ExecutionTrace, TracePattern
 from synth.redact import redact_trace
 from synth.traces import load_traces, trace_from_record, unique_ids
 from verifiers.evidence import iter_records
-from verifiers.interface import EvidenceError
+from verifiers.interface import AssayError, EvidenceError
 
 MAX_LOADED = 50
 """Traces of one pattern that are loaded from disk, the newest."""
@@ -70,6 +70,10 @@ class Due:
         return len(self.files)
 
 
+class PatternIndexError(AssayError, OSError):
+    """The index cannot be read or written."""
+
+
 class PatternIndex:
     """Patterns of one trace directory.
 
@@ -87,7 +91,7 @@ class PatternIndex:
 
     def refresh(self) -> Refreshed:
         """Brings the index up to date with the directory. A damaged index is made anew."""
-        with closing(self._open()) as db:
+        with self._opened() as db:
             known = {row[0]: (row[1], row[2]) for row in db.execute("SELECT file, size, mtime_ns FROM traces")}
             present = dict(_files(self.trace_dir))
             gone = [(f,) for f in known if f not in present]
@@ -105,7 +109,7 @@ class PatternIndex:
     def due(self) -> list[Due]:
         """The due patterns of the whole directory, and writes them to ``patterns.json``."""
         self.refresh()
-        with closing(self._open()) as db:
+        with self._opened() as db:
             rows = db.execute("SELECT file, features FROM traces WHERE features IS NOT NULL ORDER BY file").fetchall()
         features = [_features(row[1]) for row in rows]
         found = find_patterns(features, self.evolution)
@@ -120,7 +124,7 @@ class PatternIndex:
             trace: What is in it.
         """
         info = path.stat()
-        with closing(self._open()) as db:
+        with self._opened() as db:
             with db:
                 db.execute(_PUT, _put(path.name, (info.st_size, info.st_mtime_ns), features_of(trace)))
             return self._due_near(db, path.name)
@@ -128,7 +132,7 @@ class PatternIndex:
     def due_with(self, task_id: str) -> list[Due]:
         """The due patterns that a stored trace belongs to; new files of the directory are read first."""
         self.refresh()
-        with closing(self._open()) as db:
+        with self._opened() as db:
             row = db.execute("SELECT file FROM traces WHERE task_id = ? ORDER BY file DESC", (task_id,)).fetchone()
             return self._due_near(db, row[0]) if row is not None else []
 
@@ -146,8 +150,26 @@ class PatternIndex:
 
     # ------------------------------------------------------------ inside
 
-    def _open(self) -> sqlite3.Connection:
-        self.patterns_file.parent.mkdir(parents=True, exist_ok=True)
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """A connection to the index, closed afterwards; SQLite's errors as ours."""
+        try:
+            self.patterns_file.parent.mkdir(parents=True, exist_ok=True)
+            with closing(self._connect()) as db:
+                yield db
+        except (sqlite3.Error, OSError) as e:
+            raise PatternIndexError(f"cannot be used: {e}", "Remove it: it is only a cache", self._database) from e
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            return self._prepared()
+        except sqlite3.OperationalError:
+            raise  # locked or unwritable: no reason to throw it away
+        except sqlite3.DatabaseError:
+            self._database.unlink(missing_ok=True)  # damaged: what it held is in the trace files
+            return self._prepared()
+
+    def _prepared(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._database, timeout=30)
         try:
             db.execute("PRAGMA journal_mode=WAL")
@@ -155,11 +177,9 @@ class PatternIndex:
             if db.execute("PRAGMA user_version").fetchone()[0] not in (0, _VERSION):
                 db.execute("DROP TABLE traces")
             db.executescript(_SCHEMA)
-        except sqlite3.DatabaseError:
+        except sqlite3.Error:
             db.close()
-            self._database.unlink(missing_ok=True)  # a cache: what it held is in the trace files
-            db = sqlite3.connect(self._database, timeout=30)
-            db.executescript(_SCHEMA)
+            raise
         return db
 
     def _row(self, name: str, stamp: tuple[int, int], problems: list[str]) -> tuple[Any, ...]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from synth.collector import TraceCollector
 from synth.config import Evolution
 from synth.detect import detect
-from synth.detect.cache import PatternIndex
+from synth.detect.cache import PatternIndex, PatternIndexError
 from synth.interface import ExecutionTrace, TracePattern
 from synth.traces import load_traces
 
@@ -135,6 +139,33 @@ def test_a_stored_trace_is_found_by_its_id(tmp_path: Path) -> None:
     (due,) = patterns.due_with("t1")
     assert due.frequency == 3
     assert patterns.due_with("t9") == patterns.due_with("unknown") == []
+
+
+def test_a_place_that_cannot_hold_an_index_is_one_clear_error(tmp_path: Path) -> None:
+    """A directory where the index should be, and a file where its directory should be."""
+    (tmp_path / "patterns.index.sqlite").mkdir()
+    with pytest.raises(PatternIndexError, match="cannot be used"):
+        index(tmp_path)[1].refresh()
+    (tmp_path / "f").write_text("", "utf-8")
+    with pytest.raises(PatternIndexError):
+        PatternIndex(tmp_path, tmp_path / "f" / "patterns.json").refresh()
+
+
+def test_two_processes_share_an_index(tmp_path: Path) -> None:
+    """Each brings it up to date while the other does; nothing is lost and nothing is thrown away."""
+    store, patterns = index(tmp_path)
+    for t in copies(40):
+        store.store(t)
+    script = (
+        "import sys; from synth.detect.cache import PatternIndex\n"
+        "i = PatternIndex(sys.argv[1], sys.argv[2])\n"
+        "for _ in range(5): assert len(i.due()) == 1"
+    )
+    argv = [sys.executable, "-c", script, str(tmp_path / "traces"), str(tmp_path / "patterns.json")]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    processes = [subprocess.Popen(argv, env=env) for _ in range(2)]
+    assert [p.wait() for p in processes] == [0, 0]
+    assert patterns.refresh().read == 0
 
 
 def test_an_index_of_another_version_is_made_anew(tmp_path: Path) -> None:
