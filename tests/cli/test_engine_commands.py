@@ -107,7 +107,7 @@ def test_diff_tells_behaviour_not_text(tmp_path: Path, capsys: pytest.CaptureFix
     source = (RENAME / "skill.py").read_text(encoding="utf-8")
     same, other = tmp_path / "same.py", tmp_path / "other.py"
     same.write_text("# a comment\n" + source, encoding="utf-8")
-    other.write_text(source.replace('"." + str(new_ext)', '".x" + str(new_ext)'), encoding="utf-8")
+    other.write_text(source.replace('f".{new_ext}")', 'f".x{new_ext}")'), encoding="utf-8")
     assert other.read_text(encoding="utf-8") != source
     beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json")]
     assert run(["diff", str(RENAME), str(same), *beside]) == 0
