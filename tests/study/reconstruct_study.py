@@ -1,6 +1,7 @@
 """How much evidence survives without ``workspace``, ``post_workspace`` and ``exit_codes``, on the corpus.
 
     python tests/study/reconstruct_study.py [PART_OF_TASK_ID …]
+    python tests/study/reconstruct_study.py --strip FILE      # writes the bare traces, for 'assay crystallize FILE'
 
 Prints one line a trace and the shares. A kind of task counts when most of its successful traces are reconstructed. Exits 1
 below the bar.
@@ -16,11 +17,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from sandbox import open_sandbox
-from synth.traces import load_traces, to_evidence
+from synth.interface import ExecutionTrace
+from synth.traces import dump_traces, load_traces, to_evidence
 from verifiers.reconstruct import rebuild
 
 TRACES = Path(__file__).parents[2] / "fixtures" / "traces"
 BAR = 0.60
+
+
+def bare(trace: ExecutionTrace) -> ExecutionTrace:
+    """A trace as a recorder without snapshots would have kept it."""
+    return replace(trace, workspace=None, post_workspace=None, exit_codes=None)
+
+
+def strip(target: Path) -> int:
+    target.write_text(dump_traces(map(bare, load_traces(TRACES / "traces.jsonl"))), "utf-8")
+    return 0
 
 
 def main(wanted: list[str]) -> int:
@@ -32,9 +44,8 @@ def main(wanted: list[str]) -> int:
             skipped = wanted and not any(w in trace.task_id for w in wanted)
             if skipped or not trace.success or label["labels"]["is_noise"]:
                 continue
-            bare = to_evidence(replace(trace, workspace=None, post_workspace=None, exit_codes=None))
             began, runs = time.monotonic(), session.runs
-            found = rebuild(bare, session)
+            found = rebuild(to_evidence(bare(trace)), session)
             ok = not isinstance(found, str)
             done[label["task_family"]].append(ok)
             what = found if isinstance(found, str) else "; ".join(found.metadata["reconstruction"])
@@ -59,4 +70,5 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    arguments = sys.argv[1:]
+    raise SystemExit(strip(Path(arguments[1])) if arguments[:1] == ["--strip"] and len(arguments) == 2 else main(arguments))
