@@ -72,7 +72,8 @@ def accept(evidence: Evidence, hypothesis: Hypothesis, session: Session) -> Evid
         return _IDLE
     codes = tuple(s.exit_code if s.exit_code is not None else 128 + (s.signal or 0) for s in record.steps)
     metadata = {**evidence.metadata, "reconstructed": True, "reconstruction": list(hypothesis.notes)}
-    others = [b.to_json() for b in _alternatives(evidence, base, record, session)]
+    richer = [hypothesis.base] if hypothesis.base != base else []
+    others = [b.to_json() for b in (*richer, *_alternatives(evidence, base, record, session))]
     if others:
         metadata["alternative_bases"] = others
     return replace(evidence, base=base, post=_tree(record), exit_codes=codes, reconstructed=True, metadata=metadata)
@@ -108,7 +109,8 @@ def rebuild_all(evidence: Sequence[Evidence], session: Session, budget: int = BU
 def alternative_bases(evidence: Evidence) -> tuple[Snapshot, ...]:
     """Further bases of reconstructed evidence, on which the skill must agree with the trace's commands too (SEMANTICS §2).
 
-    In each, one file that the commands write already has content that no output shows; the recorded outputs agree there as well.
+    One may hold paths beyond what the outputs bear out (a file in a directory that is copied); in each of the others a file that
+    the commands write already has content that no output shows. The recorded outputs agree on all of them.
     """
     found = evidence.metadata.get("alternative_bases")
     return tuple(Snapshot.from_json(tree) for tree in found) if isinstance(found, list) else ()
