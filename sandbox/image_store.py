@@ -102,10 +102,14 @@ def _one_line(text: str) -> str:
     return " ".join(str(text).split())[:300]
 
 
+_OUT_OF_REACH = ("no such host", "name resolution", "unreachable", "i/o timeout", "connection refused", "proxyconnect")
+"""How engines say that they cannot get to a registry."""
+
+
 def _as_missing(ref: str, error: SandboxError) -> SandboxError:
     """A registry's silence or refusal is about the image, not about the engine."""
     if error.cause is Cause.IMAGE_MISSING or error.cause is Cause.DISK:
         return error
-    if "no such host" in error.what or "name resolution" in error.what:
+    if any(sign in error.what for sign in _OUT_OF_REACH) or error.cause is Cause.DEADLINE:
         return SandboxError(Cause.IMAGE_MISSING, f"{ref} cannot be pulled: no image registry is in reach")
     return SandboxError(Cause.IMAGE_MISSING, f"{ref} cannot be pulled: {error.what}")
