@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from sandbox.interface import JsonValue
 from verifiers.checks._examples import RENAME_BODY, rename
-from verifiers.context import Context
+from verifiers.context import Case, Context
 from verifiers.interface import CheckResult, Finding, Verdict
+from verifiers.oracle import expect, shell_request
+from verifiers.reconstruct import alternative_bases
 
 
 class EffectEquivalent:
@@ -34,11 +39,33 @@ class EffectEquivalent:
             line = getattr(record.outcome, "line", None)
             text = {"failure": f"{case.label}: the skill {wrong.message}", "effect": f"{case.label}: {wrong.message}"}[wrong.kind]
             findings.append(context.finding(self.id, text, case, wrong, line=line))
+        elsewhere = [] if findings else self._other_starts(context, findings)
         verdict = Verdict.FAIL if findings else Verdict.PASS if context.first else Verdict.INCONCLUSIVE
-        held = len(context.first) - len(findings)
-        return CheckResult(
-            self.id, verdict, tuple(findings), runs=len(context.first), measured={"traces": len(context.first), "held": held}
-        )
+        measured: dict[str, JsonValue] = {"traces": len(context.first), "held": len(context.first) - len(findings)}
+        if elsewhere:
+            measured["other_starts"] = len(elsewhere)
+        return CheckResult(self.id, verdict, tuple(findings), runs=len(context.first) + len(elsewhere), measured=measured)
+
+    def _other_starts(self, context: Context, findings: list[Finding]) -> list[Case]:
+        """Judges the skill on the further starts that a reconstructed trace allows; adds what is wrong there to ``findings``."""
+        starts = [
+            (case, case.evidence, base)
+            for case in context.cases
+            if case.evidence is not None and case.evidence.reconstructed
+            for base in alternative_bases(case.evidence)
+        ]
+        traces = context.traces.map(shell_request(base, e.commands) for _, e, base in starts)
+        judged = []
+        for (case, e, base), record in zip(starts, traces, strict=True):
+            x, why = expect(replace(e, base=base), [record])
+            if not why and x.failed == case.expectation.failed:
+                judged.append(replace(case, label=f"{case.label}, another start that its outputs allow", expectation=x))
+        records = context.run("another start", (context.request(c.base, c.args) for c in judged))
+        for case, record in zip(judged, records, strict=True):
+            wrong = context.judge.wrong(record, case.expectation)
+            if wrong is not None:
+                findings.append(context.finding(self.id, f"{case.label}: {wrong.message}", case, wrong))
+        return judged
 
 
 CHECK = EffectEquivalent()
