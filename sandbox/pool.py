@@ -55,6 +55,11 @@ class DockerSession:
         """Why containers of this session were replaced."""
         return tuple(why for worker in self._workers for why in worker.replaced)
 
+    @property
+    def audit(self) -> tuple[int, tuple[str, ...]]:
+        """How many runs were repeated in a fresh container, and those that came out otherwise there."""
+        return sum(w.audited for w in self._workers), tuple(d for w in self._workers for d in w.disagreements)
+
     def run(self, request: RunRequest) -> ReplayRecord:
         worker = self._take()
         try:

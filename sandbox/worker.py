@@ -21,7 +21,8 @@ HELLO_S = 60.0
 GRACE_S = 30.0
 """On top of a run's own wall time, for preparing, reading back, and a slow machine."""
 
-RUNS_PER_CONTAINER = 500
+RUNS_PER_CONTAINER = 300
+"""A container is replaced after so many runs on principle, and the fresh one repeats the last run as an audit."""
 _HELD_BYTES = 64 << 20
 _HELD_SNAPSHOTS = 400
 _PAGE = 4096
@@ -168,6 +169,10 @@ class Worker:
         self._live: Live | None = None
         self.replaced: list[str] = []
         """Why containers were replaced, in order."""
+        self.audited = 0
+        self.disagreements: list[str] = []
+        """Runs that gave something else when they were repeated in a fresh container (jobs with chance in them do)."""
+        self._last: tuple[RunRequest, ReplayRecord] | None = None
 
     def start(self) -> Live:
         if self._live is None:
@@ -201,10 +206,12 @@ class Worker:
     def _once(self, request: RunRequest) -> ReplayRecord:
         live = self._fitting(request)
         try:
-            return live.run(request)
+            record = live.run(request)
         except BaseException as error:
             self._replace(str(error) or type(error).__name__)
             raise
+        self._last = (request, record)
+        return record
 
     def _fitting(self, request: RunRequest) -> Live:
         """A container that has the mounts and limits which the request needs."""
@@ -218,7 +225,18 @@ class Worker:
             self._replace("another mount or limit is needed")
         if self._live is not None and self._live.runs >= RUNS_PER_CONTAINER:
             self._replace(f"{RUNS_PER_CONTAINER} runs are enough for one container")
+            self._audit(self.start())
         return self.start()
+
+    def _audit(self, live: Live) -> None:
+        """Repeats the last run in a fresh container and notes whether it comes out the same."""
+        if self._last is None:
+            return
+        request, before = self._last
+        after = live.run(request)
+        self.audited += 1
+        if _facts(before) != _facts(after):
+            self.disagreements.append(f"{type(request.job).__name__} on {request.base!r}")
 
     def _apart(self, request: RunRequest, fault: SmallDisk) -> ReplayRecord:
         """Runs in a container of its own whose workspace has just the room that is asked for."""
@@ -237,6 +255,11 @@ class Worker:
     def _replace(self, why: str) -> None:
         self.replaced.append(why)
         self.close()
+
+
+def _facts(record: ReplayRecord) -> tuple[object, ...]:
+    steps = tuple((s.exit_code, s.signal, s.stdout, s.stderr) for s in record.steps)
+    return record.outcome, steps, record.post, record.ended, len(record.leftovers)
 
 
 def _is_transient(error: BaseException) -> bool:

@@ -7,7 +7,9 @@ import os
 import secrets
 import socket
 import sys
+import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,8 @@ from sandbox.guest import wire
 
 NORMAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 MESSAGE = 1 << 16
+TRIES = 6
+"""How often a refused fork is tried again, a little later each time."""
 
 
 @dataclass(frozen=True)
@@ -59,27 +63,31 @@ class Parent:
         message = self._message()
         return [message] if "exit" in message else []
 
-    def spawn(self, spec: dict[str, Any], parts: list[bytes], fds: list[int]) -> tuple[int, list[dict[str, Any]]]:
-        """Gives a waiting process its job; its pid, and exit messages of others that came first.
+    def spawn(
+        self, spec: dict[str, Any], parts: list[bytes], fds: list[int], on_exit: Callable[[dict[str, Any]], None]
+    ) -> int:
+        """Gives a waiting process its job; its pid. Exit messages of others that come meanwhile go to ``on_exit``.
 
         Raises:
             Refused: there is none and none can be made.
         """
-        early: list[dict[str, Any]] = []
-        if not self._standby and self._refused:
-            self._refused = ""
-            self.line.send(b"fork")
+        tries = 0
         while not self._standby:
-            early += self.exits()
-            if self._refused:
-                raise Refused(self._refused)
+            for message in self.exits():
+                on_exit(message)
+            if self._refused:  # perhaps long ago, when a job had used up all processes
+                if tries == TRIES:
+                    raise Refused(self._refused)
+                time.sleep(0.005 * tries)
+                tries, self._refused = tries + 1, ""
+                self.line.send(b"fork")
         pid, line = self._standby.popleft()
         with line:
             data = wire.encode(spec, parts)
             sent = socket.send_fds(line, [data], fds)
             if sent < len(data):  # even an empty send fails once the job has closed its end
                 line.sendall(data[sent:])
-        return pid, early
+        return pid
 
     def need(self, count: int) -> None:
         """Asks for so many waiting processes in all."""

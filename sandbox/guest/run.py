@@ -69,6 +69,7 @@ class Process:
     private: Sink
     nonce: bytes
     cwd: str
+    lane: int = 0
     status: int | None = None
     ended_in: str = ""
 
@@ -175,9 +176,10 @@ class Run:
         writers = [w for _, w in pipes]
         control = self._control()
         try:
-            pid, early = parent.spawn(order, self.parts, [*writers, *([control.fileno()] if control else [])])
+            fds = [*writers, *([control.fileno()] if control else [])]
+            pid = parent.spawn(order, self.parts, fds, self._exited)
         except Refused as error:
-            pid, early = 0, []
+            pid = 0
             os.write(writers[1], f"/bin/bash: fork: {error}\n".encode())
         for fd in writers:
             os.close(fd)
@@ -185,7 +187,7 @@ class Run:
             control.close()
         keep = spec["output"]
         sinks = [Sink(r, limit) for (r, _), limit in zip(pipes, (keep, keep, PRIVATE_BYTES), strict=True)]
-        process = Process(pid, sinks[0], sinks[1], sinks[2], secret, cwd)
+        process = Process(pid, sinks[0], sinks[1], sinks[2], secret, cwd, lane)
         for sink in sinks:
             self._serve(sink.fd, partial(self._drain, sink))
         self._sinks += sinks
@@ -194,8 +196,6 @@ class Run:
         else:
             process.status = NO_PROCESS
         self.done.append(process)
-        for frame in early:
-            self._exited(frame)
         return process
 
     def _control(self) -> socket.socket | None:
@@ -328,10 +328,14 @@ class Run:
             os.close(listener)
         self._held = []
 
+    def reported(self) -> list[Process]:
+        """The processes of the record: of a shell job that ran several times at once, the first one's."""
+        return [p for p in self.done if self.spec["kind"] == "skill" or p.lane == 0]
+
     def messages(self) -> list[tuple[list[bytes], list[str]]]:
         """Per process, what it said over its private pipe, and findings about that."""
         out = []
-        for process in self.done:
+        for process in self.reported():
             found, notes = private.parse_frames(process.nonce, bytes(process.private.kept))
             if process.private.total > len(process.private.kept):
                 notes.append("a flood of bytes came over the job's private pipe")

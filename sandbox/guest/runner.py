@@ -131,7 +131,7 @@ class Runner:
     ) -> tuple[dict[str, Any], list[bytes]]:
         parts: list[bytes] = []
         result["steps"] = []
-        for process, (frames, notes) in zip(run.done, run.messages(), strict=True):
+        for process, (frames, notes) in zip(run.reported(), run.messages(), strict=True):
             parts += [bytes(process.out.kept), bytes(process.err.kept), *frames]
             step = {"status": process.status, "out": process.out.total, "err": process.err.total, "cwd": process.cwd}
             result["steps"].append({**step, "frames": len(frames), "notes": notes})

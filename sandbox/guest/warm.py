@@ -142,6 +142,8 @@ def _become(spec: dict[str, Any], parts: list[bytes], null: int, fds: list[int])
         enter.become_job(spec)
         enter.take_environment(spec["env"])
         seen = enter.probe() if spec["probe"] else {}
+        if seen and spec["kind"] == "exec":
+            seen["hash_seed"] = f"PYTHONHASHSEED={spec['env'].get('PYTHONHASHSEED', '')}"  # what its own Pythons will see
         if line is not None:
             enter.await_go(line, spec["watch"])
     except (OSError, LookupError) as error:

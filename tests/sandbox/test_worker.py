@@ -142,12 +142,22 @@ def test_an_unclean_container_is_replaced_without_using_up_the_retry() -> None:
 
 
 def test_a_container_grows_old() -> None:
-    """After many runs a container is replaced on principle."""
-    engine = ScriptedEngine([result() for _ in range(RUNS_PER_CONTAINER)], [result()])
+    """After many runs a container is replaced on principle, and the fresh one must give the last result again."""
+    engine = ScriptedEngine([result() for _ in range(RUNS_PER_CONTAINER)], [result(), result()])
     worker = Worker(engine, SPEC)
     for _ in range(RUNS_PER_CONTAINER + 1):
         worker.run(ask())
     assert len(engine.started) == 2
+    assert (worker.audited, worker.disagreements) == (1, [])
+
+
+def test_an_audit_that_disagrees_is_noted() -> None:
+    """A run that comes out otherwise in a fresh container is on record."""
+    engine = ScriptedEngine([result() for _ in range(RUNS_PER_CONTAINER)], [result(ended="timeout"), result()])
+    worker = Worker(engine, SPEC)
+    for _ in range(RUNS_PER_CONTAINER + 1):
+        worker.run(ask())
+    assert len(worker.disagreements) == 1
 
 
 def test_another_workspace_path_is_mounted() -> None:
