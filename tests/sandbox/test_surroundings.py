@@ -1,0 +1,179 @@
+"""Surroundings, faults and helpers of a real run: each factor is seen inside the job, and nothing else moves with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import pytest
+
+from sandbox import open_sandbox
+from sandbox.image import ensure_image
+from sandbox.interface import (
+    CrashAt,
+    Entry,
+    ErrnoAt,
+    Raised,
+    ReadOnlySubtree,
+    ReplayRecord,
+    Returned,
+    RunRequest,
+    Session,
+    ShellJob,
+    SkillJob,
+    Snapshot,
+    Surroundings,
+    effects,
+)
+
+pytestmark = pytest.mark.engine
+
+HOSTILE = "it's; rm -rf $HOME.txt"
+BASE = Snapshot({name: Entry("file", 0o644, b"x\n") for name in ("a.txt", HOSTILE, "B.md", "z")})
+HEAD = """import os, subprocess
+from pathlib import Path
+from skill_api import nu, skill_command
+@skill_command
+def f(v: str = ''):
+"""
+
+
+def skill(body: str, **args: str) -> SkillJob:
+    return SkillJob(HEAD + "".join(f"    {line}\n" for line in body.splitlines()), args)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with open_sandbox(image=ensure_image(lambda _: None)) as sandbox, sandbox.session("surroundings", 1) as opened:
+        yield opened
+
+
+def seen(session: Session, kind: Literal["skill", "shell"], where: Surroundings) -> Mapping[str, str]:
+    job = skill("return 1") if kind == "skill" else ShellJob(("true",))
+    probe = session.run(RunRequest(job, BASE, surroundings=where)).probe
+    return {key: value for key, value in probe.items() if key != "clock"}
+
+
+@pytest.mark.parametrize("kind", ["skill", "shell"])
+@pytest.mark.parametrize(
+    ("where", "key"),
+    [
+        (Surroundings(order="reversed"), "order"),
+        (Surroundings(order="shuffled:5"), "order"),
+        (Surroundings(hash_seed=9), "hash_seed"),
+        (Surroundings(tz="Asia/Tokyo"), "tz"),
+        (Surroundings(locale="en_US.UTF-8"), "locale"),
+        (Surroundings(home="alt"), "home"),
+        (Surroundings(umask=0o077), "umask"),
+        (Surroundings(workdir="other"), "cwd"),
+        (Surroundings(workdir="/home/user/repo"), "cwd"),
+        (Surroundings(cpus=1), "cpus"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_one_factor_at_a_time(session: Session, kind: Literal["skill", "shell"], where: Surroundings, key: str) -> None:
+    """The factor that is asked for differs, and only that one; the next normal run is normal again."""
+    normal = seen(session, kind, Surroundings())
+    other = seen(session, kind, where)
+    assert {k for k in normal if normal[k] != other[k]} == {key}
+    assert seen(session, kind, Surroundings()) == normal
+
+
+def test_the_clock_moves(session: Session) -> None:
+    """A delay passes before the job's own start."""
+    request = RunRequest(ShellJob(("true",)), BASE, surroundings=Surroundings(delay_s=1.1))
+    first, second = (float(session.run(request).probe["clock"]) for _ in range(2))
+    assert second - first > 1.1
+
+
+def test_nushell_gets_values_as_data(session: Session) -> None:
+    """A hostile file name is a value like another, and hostile values run nothing."""
+    body = "return nu.run('ls | where name =~ $values.p | get name | sort', p=v)"
+    assert session.run(RunRequest(skill(body, v="txt$"), BASE)).outcome == Returned(["a.txt", HOSTILE])
+    record = session.run(RunRequest(skill(body, v="x'; rm z; $(rm z) #"), BASE))
+    assert "z" in record.post
+    body = "return nu.run('open --raw $values.n | str trim', n=v)"
+    assert session.run(RunRequest(skill(body, v=HOSTILE), BASE)).outcome == Returned("x")
+
+
+def test_runs_at_once_share_the_workspace(session: Session) -> None:
+    """Of three at once, the record is the first one's, and the tree is of all."""
+    body = "fd = os.open('log', os.O_CREAT | os.O_APPEND | os.O_WRONLY)\nos.write(fd, b'1')\nreturn 'done'"
+    record = session.run(RunRequest(skill(body), BASE, concurrent=3))
+    assert record.outcome == Returned("done")
+    assert record.others == (Returned("done"), Returned("done"))
+    assert record.post["log"].content == b"111"
+    record = session.run(RunRequest(ShellJob(("mkdir -p q; cd q", "echo 1 >> x; pwd")), BASE, concurrent=3))
+    assert [s.stdout for s in record.steps] == [b"", b"/ws/q\n"]
+    assert record.post["q/x"].content == b"1\n" * 3
+
+
+# ---------------------------------------------------------------- faults
+
+RENAME = "for p in sorted(Path('.').glob('*.txt')):\n    p.rename(p.with_suffix('.md'))\nreturn 'ok'"
+
+
+def changed(record: ReplayRecord) -> list[tuple[str, str]]:
+    return [(e.path, e.kind) for e in effects(BASE, record.post) if e.path != "."]
+
+
+def test_every_crash_point_is_visited_once(session: Session) -> None:
+    """Killed before the k-th change, exactly k changes are there; one beyond the last is not reached."""
+    request = RunRequest(skill(RENAME), BASE)
+    for k in range(3):
+        record = session.run(RunRequest(request.job, BASE, fault=CrashAt(k)))
+        assert len(changed(record)) == 2 * k
+        assert record.fault_reached == (k < 2)
+        assert record.ended == ("killed" if k < 2 else "exited")
+
+
+def test_calls_are_in_order_with_their_paths(session: Session) -> None:
+    """What was observed is what was done, over all processes of the run."""
+    body = "Path('n').write_text('1')\nsubprocess.run(['mv', 'z', 'y'], check=True)\nos.chmod('n', 0o600)\nos.symlink('n', 'l')"
+    record = session.run(RunRequest(skill(body), BASE, observe=True))
+    made = [(c.kind, c.path, c.path2) for c in record.calls if c.changes_tree]
+    assert made == [
+        ("create", "/ws/n", ""), ("rename", "/ws/z", "/ws/y"), ("chmod", "/ws/n", ""), ("link", "/ws/l", "n"),
+    ]  # fmt: skip
+    assert record.outside == ()
+    read = session.run(RunRequest(skill("Path('z').read_text()\nopen('/etc/passwd').read()"), BASE, observe=True))
+    assert [(c.kind, c.path) for c in read.calls] == [("open-read", "/ws/z")]
+
+
+def test_attempts_outside_and_on_the_network_are_noted(session: Session) -> None:
+    """Whether they are refused or not."""
+    job = ShellJob(("touch /etc/evil; mv z /opt/z; : > /tmp/fine; exec 3<>/dev/tcp/10.1.2.3/80",))
+    record = session.run(RunRequest(job, BASE, observe=True))
+    assert any("/etc/evil" in text for text in record.outside)
+    assert any("/opt/z" in text for text in record.outside)
+    assert not any("/tmp" in text for text in record.outside)
+    assert "connect inet 10.1.2.3:80" in record.network
+    assert session.run(RunRequest(job, BASE)).network, "the kernel's counters see it without supervision"
+
+
+@pytest.mark.parametrize(
+    ("fault", "body", "error"),
+    [
+        (ErrnoAt(0, "EACCES", "read"), "return Path('z').read_text()", "PermissionError"),
+        (ErrnoAt(0, "ENOSPC", "write"), "Path('n').write_text('x')", "OSError"),
+        (ErrnoAt(1, "EIO", "change"), RENAME, "OSError"),
+        (ErrnoAt(0, "EACCES", "chmod"), "os.chmod('z', 0o600)", "PermissionError"),
+        (ReadOnlySubtree("."), RENAME, "OSError"),
+    ],
+    ids=["read", "write", "change", "chmod", "read-only"],
+)
+def test_injected_errors_reach_the_skill(session: Session, fault: ErrnoAt | ReadOnlySubtree, body: str, error: str) -> None:
+    """The call that was aimed at fails with that error, and the record says which it was."""
+    record = session.run(RunRequest(skill(body), BASE, fault=fault))
+    assert isinstance(record.outcome, Raised)
+    assert record.outcome.type == error
+    assert record.fault_reached
+    assert sum(bool(c.injected) for c in record.calls) == 1
+
+
+def test_lines_that_ran(session: Session) -> None:
+    """Exactly the lines of the branch that was taken."""
+    job = skill("if v == 'x':\n    a = 1\nelse:\n    a = 2\nreturn a", v="x")
+    lines = session.run(RunRequest(SkillJob(job.source, job.args, trace_lines=True), BASE)).lines
+    assert {6, 7, 10} <= lines
+    assert 9 not in lines
