@@ -25,8 +25,11 @@ def change(scope: Scope, name: str, words: Sequence[Word]) -> None:
         EDITS[name](scope, words)
     elif name in ARCHIVES:
         ARCHIVES[name](scope, words)
-    elif name in ACTIONS:
-        ACTIONS[name](scope, parse_args(TABLE[name], words))
+    elif name in ACTIONS and name in TABLE:
+        parsed = parse_args(TABLE[name], words)
+        if len(parsed.operands) < (2 if name == "chmod" else 1):
+            raise ShellError(f"{name} without a path is not understood")
+        ACTIONS[name](scope, parsed)
     else:
         raise ShellError(f"{name} is not understood")
 

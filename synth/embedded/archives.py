@@ -9,7 +9,7 @@ from synth.embedded.filters import expand, receiver
 from synth.embedded.meanings import TABLE, parse_args
 from synth.embedded.names import Items
 from synth.embedded.scope import Scope
-from synth.embedded.tree import ShellError, Word, literal_word
+from synth.embedded.tree import Lit, ShellError, Word, literal_word
 
 _PACK = {"bzip2": ("bz2", "bz2.compress({data})", ".bz2"), "gzip": ("gzip", "gzip.compress({data}, mtime=0)", ".gz"),
          "xz": ("lzma", "lzma.compress({data})", ".xz")}  # fmt: skip
@@ -68,7 +68,7 @@ def _named_packed(scope: Scope, path: str, call: str, suffix: str, unpack: bool)
 
 def tar(scope: Scope, words: Sequence[Word]) -> None:
     """tar c: the same content gives the same bytes (sorted names, no times, no owners)."""
-    first = words[0].literal or ""
+    first = (words[0].literal or "") if words else ""
     rest = [*words]
     if first and not first.startswith("-"):
         rest = [literal_word("-" + first), *words[1:]]
@@ -104,6 +104,24 @@ def _compressed(scope: Scope, code: str, letters: set[str], out: Word) -> str:
     return call.replace("{data}", code)
 
 
+def zip_(scope: Scope, words: Sequence[Word]) -> None:
+    """zip -r ARCHIVE PATH…: the same content gives the same bytes (one date, no owners)."""
+    parsed = parse_args(TABLE["zip"], words)
+    if parsed.names - {"-r", "-q", "-9"} or len(parsed.operands) < 2 or scope.facts.exists(parsed.operands[0], scope.cwd):
+        raise ShellError("zip other than of paths into a new archive is not understood")
+    out, *rest = parsed.operands
+    listed = []
+    for operand in expand(scope, rest):
+        path = operand.code if isinstance(operand, Items) else f"[{scope.path(operand)}]"
+        listed.append(f"for p in {path}")
+    scope.code.helper("_walk")
+    roots = " + ".join(f"[q {head} for q in _walk(p)]" if parsed.has("-r") else f"[p {head}]" for head in listed)
+    last = out.parts[-1] if out.parts else None
+    suffix = "" if isinstance(last, Lit) and "." in last.text else ".zip" if out.literal is not None else ""
+    target = scope.path(Word((*out.parts, *([Lit(suffix)] if suffix else []))))
+    scope.count(f"{scope.code.helper('_put')}({target}, {scope.code.helper('_zipped')}({roots}))")
+
+
 def split(scope: Scope, words: Sequence[Word]) -> None:
     """split -l N [-d] FILE PREFIX."""
     parsed = parse_args(TABLE["split"], words)
@@ -134,5 +152,6 @@ def split(scope: Scope, words: Sequence[Word]) -> None:
 ARCHIVES: dict[str, Callable[[Scope, Sequence[Word]], None]] = {
     **{name: pack(name) for name in (*_PACK, *_UNPACK)},
     "tar": tar,
+    "zip": zip_,
     "split": split,
 }

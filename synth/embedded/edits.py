@@ -37,6 +37,8 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
         raise ShellError("sed without -i changes nothing")
     parsed = parse_args(TABLE["sed"], plain)
     files = list(parsed.operands)
+    if len(files) + parsed.has("-e") < 2:
+        raise ShellError("sed -i without a file is not understood")
     scripts = [v for n, v in parsed.options if n == "-e" and v is not None] or [files.pop(0)]
     has_parameter = any(w.literal is None for w in scripts)
     line = _whole_line(scripts[0]) if len(scripts) == 1 else None

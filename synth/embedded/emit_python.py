@@ -19,7 +19,7 @@ from synth.embedded.scope import Facts, Param, Scope
 from synth.embedded.streams import stream, substituted
 from synth.embedded.tree import Seq, ShellError, Simple
 
-_MODULES = ("bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "lzma", "os", "re", "shutil", "subprocess", "tempfile")
+_MODULES = ("bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "lzma", "os", "re", "shutil", "subprocess", "tempfile", "zipfile")
 _IMPORTS = {
     "Path": "from pathlib import Path",
     "Iterator": "from collections.abc import Iterator",

@@ -75,8 +75,10 @@ def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str) -> No
             code.line(f"changed += {code.helper('_mkdir')}(Path({name}))")
     if kinds & {("created", "file"), ("content", "file"), ("mode", "file")}:
         with code.block(each(f"({stage} / p).is_file() and not ({stage} / p).is_symlink()")):
-            code.line(f"changed += {code.helper('_put')}(Path({name}), ({stage} / {name}).read_bytes())")
-            code.line(f"changed += {code.helper('_chmod')}(Path({name}), ({stage} / {name}).stat().st_mode & 0o7777)")
+            mode = f"({stage} / {name}).stat().st_mode & 0o7777"
+            code.line(f"changed += {code.helper('_put')}(Path({name}), ({stage} / {name}).read_bytes(), {mode})")
+            if ("mode", "file") in kinds:
+                code.line(f"changed += {code.helper('_chmod')}(Path({name}), {mode})")
     if ("created", "symlink") in kinds:
         with code.block(each(f"({stage} / p).is_symlink()")):
             code.line(f"changed += {code.helper('_link')}(os.readlink({stage} / {name}), Path({name}))")

@@ -123,7 +123,7 @@ def cases(works: Sequence[Work]) -> Iterator[Case]:
         except Mismatch:
             continue
         if len(group) > 1 or len(works) == 1:
-            yield Case(template, tuple(group), tuple(make_params(template)))
+            yield case_of(template, group)
     for group in groups if len(groups) > 1 else []:
         alike = same_form(works, group[0])
         programs = transferred(group[0], alike) if len(alike) > 1 else None
@@ -133,7 +133,21 @@ def cases(works: Sequence[Work]) -> Iterator[Case]:
             template = template_of(programs)
         except Mismatch:
             continue
-        yield Case(template, tuple(alike), tuple(make_params(template)))
+        yield case_of(template, alike)
+
+
+def case_of(template: Template, works: Sequence[Work]) -> Case:
+    folders = {
+        k
+        for k, values in enumerate(template.values)
+        if all(isinstance(v, str) and _is_folder(w, v) for v, w in zip(values, works, strict=True))
+    }
+    return Case(template, tuple(works), tuple(make_params(template, folders)))
+
+
+def _is_folder(w: Work, value: str) -> bool:
+    entry = (w.evidence.base or Snapshot()).get(value.removeprefix("./").rstrip("/"))
+    return entry is not None and entry.type == "dir"
 
 
 def shell_code(case: Case, writes: bool) -> Code:

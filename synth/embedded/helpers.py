@@ -298,6 +298,18 @@ def _below(root: Path) -> list[str]:
     return sorted(str(Path(folder, name).relative_to(root)) for folder, dirs, files in os.walk(root) for name in dirs + files)
 '''
 
+_ZIPPED = '''
+def _zipped(paths: list[Path]) -> bytes:
+    """Return a zip archive of these files and folders; equal content gives equal bytes."""
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w") as archive:
+        for path in paths:
+            info = zipfile.ZipInfo(f"{path}{'/' * path.is_dir()}", (1980, 1, 1, 0, 0, 0))
+            info.external_attr = (path.stat().st_mode & 0xFFFF) << 16
+            archive.writestr(info, b"" if path.is_dir() else path.read_bytes())
+    return memory.getvalue()
+'''
+
 _PUT_IMPORTS = ("hashlib", "os", "shutil", "Path")
 
 HELPERS: Mapping[str, Helper] = {
@@ -314,6 +326,7 @@ HELPERS: Mapping[str, Helper] = {
     "_shell": Helper(_SHELL, ("os", "subprocess")),
     "_shell:in": Helper(_SHELL_IN, ("os", "subprocess", "Path")),
     "_below": Helper(_BELOW, ("os", "Path")),
+    "_zipped": Helper(_ZIPPED, ("io", "zipfile", "Path")),
     "_append": Helper(_APPEND, ("Path",), ("_put",)),
     "_prepend": Helper(_PREPEND, ("Path",), ("_put",)),
     "_rename": Helper(_RENAME, ("os", "Path")),

@@ -165,6 +165,7 @@ TABLE: Mapping[str, Spec] = {
     "chmod": Spec("change", operands=("text", "operand")),
     "rename": Spec("change", operands=("script", "operand")),
     "prename": Spec("change", operands=("script", "operand")),
+    "file-rename": Spec("change", operands=("script", "operand")),
     "tee": Spec("change"),
     "truncate": Spec("change", {"-s": "number", "--size": "number"}),
     "split": Spec("change", {"-l": "number", "-b": "text", "-a": "number", "-n": "text", "--additional-suffix": "text"}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from synth.embedded.antiunify import Template, Value
@@ -185,8 +185,15 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
     return ("file", "File to read, relative to the workspace")
 
 
-def make_params(template: Template) -> list[Param]:
-    """One parameter a hole, in the holes' order, names unique."""
+_FOLDER = ("folder", "Directory, relative to the workspace")
+
+
+def make_params(template: Template, folders: Collection[int] = ()) -> list[Param]:
+    """One parameter a hole, in the holes' order, names unique.
+
+    Args:
+        folders: holes whose values name directories in every trace.
+    """
     first: dict[int, Context] = {}
     number: set[int] = set()
     for index, at in contexts(template.program):
@@ -195,7 +202,7 @@ def make_params(template: Template) -> list[Param]:
         if at.role == "number" or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
-    chosen = _distinct(chosen)
+    chosen = _distinct([_FOLDER if k in folders and c[0] in ("file", "source", "path") else c for k, c in enumerate(chosen)])
     out: list[Param] = []
     for k, values in enumerate(template.values):
         kind = "list[str]" if isinstance(values[0], tuple) else "str"
