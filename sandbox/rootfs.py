@@ -51,7 +51,9 @@ def find_mmdebstrap(scratch: Path, say: Say) -> tuple[list[str], dict[str, str]]
     apt_get, unpack = which("apt-get"), which("dpkg-deb")
     if apt_get is not None and unpack is not None and which("perl") is not None:
         say("mmdebstrap is not installed; unpacking it into a temporary directory")
-        subprocess.run([apt_get, "-q", "download", "mmdebstrap"], cwd=scratch, stdin=subprocess.DEVNULL, stdout=2, check=False)
+        for arguments in (["download", "mmdebstrap"], ["update"], ["download", "mmdebstrap"]):
+            if not list(scratch.glob("mmdebstrap_*.deb")):  # the package lists of a new machine are empty
+                subprocess.run([apt_get, "-q", *arguments], cwd=scratch, stdin=subprocess.DEVNULL, stdout=2, check=False)
         for package in scratch.glob("mmdebstrap_*.deb"):
             subprocess.run([unpack, "-x", str(package), str(scratch / "tool")], check=True)
             return ["perl", str(scratch / "tool/usr/bin/mmdebstrap")], dict(os.environ)

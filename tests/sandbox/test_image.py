@@ -333,6 +333,29 @@ def test_too_little_room_is_told_before_anything_is_built(monkeypatch: pytest.Mo
     assert caught.value.cause is Cause.DISK
 
 
+def test_mmdebstrap_is_unpacked_aside_where_it_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is installed on a machine that has an engine; empty package lists are filled first."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    lists = tmp_path / "lists"
+    npm_that(
+        tools / "apt-get",
+        f"[ $2 = update ] && touch {lists}; [ $2 = download ] && [ -e {lists} ] && touch mmdebstrap_1_all.deb; true",
+    )
+    npm_that(tools / "dpkg-deb", 'mkdir -p "$3/usr/bin"; echo "from $2" > "$3/usr/bin/mmdebstrap"')
+    npm_that(tools / "perl", "true")
+    monkeypatch.setattr(rootfs, "which", lambda name: str(tools / name) if (tools / name).exists() else None)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    argv, _ = rootfs.find_mmdebstrap(scratch, QUIET)
+    assert argv[0] == "perl"
+    assert Path(argv[1]).read_text().endswith("mmdebstrap_1_all.deb\n")
+    (tools / "perl").unlink()
+    with pytest.raises(SandboxError, match="mmdebstrap, which would build one from packages, is not installed") as caught:
+        rootfs.find_mmdebstrap(scratch, QUIET)
+    assert "apt-get install mmdebstrap" in caught.value.diagnostics()
+
+
 # ---------------------------------------------------------------- Nushell
 
 
