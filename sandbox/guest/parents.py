@@ -73,14 +73,14 @@ class Parent:
         """
         tries = 0
         while not self._standby:
-            for message in self.exits():
-                on_exit(message)
             if self._refused:  # perhaps long ago, when a job had used up all processes
                 if tries == TRIES:
                     raise Refused(self._refused)
                 time.sleep(0.005 * tries)
                 tries, self._refused = tries + 1, ""
                 self.line.send(b"fork")
+            for message in self.exits():
+                on_exit(message)
         pid, line = self._standby.popleft()
         with line:
             data = wire.encode(spec, parts)
