@@ -39,7 +39,7 @@ def clone_sharing_cwd() -> int:
     number = _SYS_CLONE[os.uname().machine]
     pid = int(_libc.syscall(number, CLONE_FS | signal.SIGCHLD, 0, 0, 0, 0))
     if pid < 0:
-        raise OSError(ctypes.get_errno(), "clone")
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return pid
 
 

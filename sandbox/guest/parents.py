@@ -84,7 +84,10 @@ class Parent:
         pid, line = self._standby.popleft()
         with line:
             data = wire.encode(spec, parts)
-            sent = socket.send_fds(line, [data], fds)
+            try:
+                sent = socket.send_fds(line, [data], fds)
+            except ConnectionError:  # it was killed while it waited; another is on its way
+                return self.spawn(spec, parts, fds, on_exit)
             if sent < len(data):  # even an empty send fails once the job has closed its end
                 line.sendall(data[sent:])
         return pid
