@@ -166,7 +166,8 @@ class SkillCrystallizer:
             return
         verify = self.config.verify
         with self._open() as box:
-            yield SandboxJudge(box, verify.budget, verify.profile, None, verify.seed_salt, verify.min_usable)
+            extra = frozenset(self.config.conventions.allow_imports)
+            yield SandboxJudge(box, verify.budget, verify.profile, None, verify.seed_salt, verify.min_usable, extra)
 
     def _open(self) -> Sandbox:
         from sandbox import open_sandbox

@@ -70,6 +70,7 @@ class SandboxJudge:
     seed: int | None = None
     salt: str = ""
     min_usable: int = 3
+    extra_imports: frozenset[str] = frozenset()
     progress: Callable[[str], None] | None = None
     _memory: Memory = field(default_factory=dict)
 
@@ -115,6 +116,7 @@ class SandboxJudge:
         options = Options(
             budget=self.budget, profile=self.profile, seed=self.seed, salt=self.salt, unseen=unseen,
             leave_one_out_failures=failures, min_usable=self.min_usable, memory=self._memory, progress=self.progress,
+            extra_imports=self.extra_imports,
         )  # fmt: skip
         return verify(self._subject(candidate), evidence, _typed(bindings), sandbox=self.sandbox, options=options)
 

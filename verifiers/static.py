@@ -8,6 +8,7 @@ from typing import cast
 
 from verifiers.checks import conventions, mypy_strict, parses, ruff_clean
 from verifiers.checks.conventions import Conventions
+from verifiers.checks.mypy_strict import MypyStrict
 from verifiers.interface import CheckResult, StaticCheck, Subject
 
 # Named here instead of taken from the catalog: that one loads the dynamic checks too, which takes several times as long.
@@ -45,11 +46,8 @@ def run_static(
     keys = [_key(s, extra_imports) for s in subjects]
     if keys and all(k in _prefetched for k in keys):
         return [[r for r in _prefetched[k] if checks is None or r.id in checks] for k in keys]
-    wanted: list[StaticCheck] = [
-        cast("StaticCheck", Conventions(extra_imports)) if c.id == "conventions" else c
-        for c in STATIC
-        if checks is None or c.id in checks
-    ]
+    told = (parses.CHECK, Conventions(extra_imports), ruff_clean.CHECK, MypyStrict(extra_imports)) if extra_imports else STATIC
+    wanted = [c for c in cast("tuple[StaticCheck, ...]", told) if checks is None or c.id in checks]
     with ThreadPoolExecutor(max_workers=len(_OWN_PROCESS)) as pool:
         started = {c.id: pool.submit(c.run_batch, subjects) for c in wanted if c.id in _OWN_PROCESS}
         columns = [started[c.id].result() if c.id in started else _here(c, subjects) for c in _cheap_first(wanted)]

@@ -50,6 +50,7 @@ def skill_command(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def __getattr__(name: str) -> Any: ...
 """
+_SETTINGS = "mypy.ini"
 _ANYTHING = "from typing import Any\n\ndef __getattr__(name: str) -> Any: ...\n"
 
 
@@ -70,11 +71,24 @@ class TypecheckFailed:
     why: str
 
 
-def typecheck(sources: Mapping[str, str], profile: Profile = "seed") -> Mapping[str, tuple[Complaint, ...]] | TypecheckFailed:
-    """mypy's errors by file stem, in file order; a stem is absent where mypy gave up on that one file."""
+def typecheck(
+    sources: Mapping[str, str], profile: Profile = "seed", unknown: frozenset[str] = frozenset()
+) -> Mapping[str, tuple[Complaint, ...]] | TypecheckFailed:
+    """mypy's errors by file stem, in file order; a stem is absent where mypy gave up on that one file.
+
+    Args:
+        unknown: modules that may be imported although nothing is known of them; what they hold is ``Any``.
+    """
+    settings = _settings(unknown)
     with _cache() as cache:
         stubs = _stubs(cache, profile)
-        return _checked(dict(sources), profile, cache, stubs)
+        return _checked(dict(sources), profile, cache, stubs, settings)
+
+
+def _settings(unknown: frozenset[str]) -> str:
+    """mypy's configuration for modules that it need not find."""
+    names = sorted(n for n in unknown if all(part.isidentifier() for part in n.split(".")))
+    return "[mypy]\n" + "".join(f"[mypy-{n},{n}.*]\nignore_missing_imports = True\n" for n in names)
 
 
 def neutralised(source: str) -> str:
@@ -94,26 +108,28 @@ def neutralised(source: str) -> str:
 
 
 def _checked(
-    sources: dict[str, str], profile: Profile, cache: Path, stubs: Path
+    sources: dict[str, str], profile: Profile, cache: Path, stubs: Path, settings: str
 ) -> Mapping[str, tuple[Complaint, ...]] | TypecheckFailed:
     command = [
-        sys.executable, "-m", "mypy", "--strict", "--config-file=", "--output=json", "--no-error-summary", "--no-site-packages",
+        sys.executable, "-m", "mypy", "--strict", f"--config-file={_SETTINGS}",
+        "--output=json", "--no-error-summary", "--no-site-packages",
         "--python-version", PYTHON_VERSION, "--follow-imports=silent", "--no-color-output",
         "--cache-dir", str(cache / "types" / profile),
         *(["--ignore-missing-imports", "--allow-subclassing-any"] if profile == "omni" else []), ".",
     ]  # fmt: skip
     with written({stem: neutralised(text) for stem, text in sources.items()}) as folder:
+        (folder / _SETTINGS).write_text(settings, encoding="utf-8")
         done = run_tool(command, folder, {"MYPYPATH": str(stubs), "MYPY_FORCE_COLOR": "0"})
     complaints = _complaints(done.stdout, sources)
     if done.exit_code in (0, 1):
         return complaints
     if done.exit_code is None or not sources:
         return TypecheckFailed(f"mypy {tool_version('mypy')}: {done.stderr}")
-    return _without_the_culprit(sources, profile, cache, stubs, done.stderr or done.stdout)
+    return _without_the_culprit(sources, profile, cache, stubs, settings, done.stderr or done.stdout)
 
 
 def _without_the_culprit(
-    sources: dict[str, str], profile: Profile, cache: Path, stubs: Path, said: str
+    sources: dict[str, str], profile: Profile, cache: Path, stubs: Path, settings: str, said: str
 ) -> Mapping[str, tuple[Complaint, ...]] | TypecheckFailed:
     """mypy stops at the first file that it cannot take at all: halve the batch until that one is alone."""
     if len(sources) == 1:
@@ -123,7 +139,7 @@ def _without_the_culprit(
     stems = sorted(sources)
     merged: dict[str, tuple[Complaint, ...]] = {}
     for half in (stems[: len(stems) // 2], stems[len(stems) // 2 :]):
-        part = _checked({s: sources[s] for s in half}, profile, cache, stubs)
+        part = _checked({s: sources[s] for s in half}, profile, cache, stubs, settings)
         if isinstance(part, TypecheckFailed):
             return part
         merged.update(part)

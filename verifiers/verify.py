@@ -61,6 +61,8 @@ class Options:
     """task_ids that the author of the skill has not seen."""
     excluded: Mapping[str, str] = field(default_factory=dict)
     """task_id -> reason."""
+    extra_imports: frozenset[str] = frozenset()
+    """Modules that skills may import besides the list in the manual."""
     workers: int | None = None
     torn_strict: bool = False
     forbid_outside: bool = False
@@ -139,6 +141,8 @@ def derive_seed(subject: Subject, evidence: Sequence[Evidence], bindings: Mappin
     """A seed from the digest of everything judged, so that the same inputs give the same report (SEMANTICS §8)."""
     bound = sorted((t, sorted(b.args.items())) for t, b in (bindings or {}).items())
     doc = [subject.sha256, sorted(e.digest for e in evidence), repr(bound), options.profile, options.budget, options.salt]
+    if options.extra_imports:
+        doc.append(sorted(options.extra_imports))
     return int.from_bytes(hashlib.sha256(json.dumps(doc).encode("utf-8", "surrogatepass")).digest()[:4], "big")
 
 
@@ -162,7 +166,7 @@ def _static(run: _Run, subject: Subject, options: Options) -> None:
         return
     if options.progress:
         options.progress("static checks")
-    run.results += [r for r in run_static([subject])[0] if options.wants(r.id)]
+    run.results += [r for r in run_static([subject], extra_imports=options.extra_imports)[0] if options.wants(r.id)]
 
 
 def _dynamic(

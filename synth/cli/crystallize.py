@@ -76,7 +76,7 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
         return _once(request)
     pause_s = request.config.evolution.crystallization_interval if every < 0 else every
     while True:
-        _once(request)
+        _tolerant(request)
         console.say(f"again in {pause_s:g} s (Ctrl-C ends)")
         time.sleep(pause_s)
 
@@ -85,6 +85,17 @@ def _configured(values: dict[str, Any]) -> Config:
     settings = config()
     chosen = {name: values[name] for name in ("min_frequency", "min_complexity", "trigger") if values.get(name) is not None}
     return replace(settings, evolution=settings.evolution.model_copy(update=chosen))
+
+
+def _tolerant(request: Request) -> None:
+    """One round of ``--every``: what is missing now may be there the next time."""
+    from sandbox.interface import SandboxError
+    from verifiers.interface import AssayError
+
+    try:
+        _once(request)
+    except (AssayError, SandboxError) as e:
+        console.error(e.diagnostics())
 
 
 def _hold_out(given: int | None, settings: Config) -> int:
@@ -134,13 +145,17 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
             open_sandbox(image=judging.image, runtime=judging.runtime, workers=judging.workers, host=judging.host)
         )
         registry = stack.enter_context(open_registry(request.registry))
-        judge = SandboxJudge(box, judging.budget, judging.profile, judging.seed, judging.salt, judging.min_usable)
+        judge = SandboxJudge(box, judging.budget, judging.profile, judging.seed, judging.salt, judging.min_usable,
+            judging.extra_imports)  # fmt: skip
+        generation = request.generation
+        # Every proposal of a model and every repair of it is a candidate.
+        asked = generation.candidates * (generation.rounds + 1) if generation.uses_model else 0
         settings = SearchSettings(
-            hold_out=request.hold_out, min_usable=judging.min_usable, max_candidates=request.max_candidates,
+            hold_out=request.hold_out, min_usable=judging.min_usable, max_candidates=max(request.max_candidates, asked),
             seed=judging.seed or 0, template=request.config.generator.template,
-            refits=not request.generation.uses_model, sealed=request.generation.uses_model,
+            refits=not generation.uses_model, sealed=generation.uses_model,
         )  # fmt: skip
-        yield Crystallization(request.generation.open(), judge, registry, settings, request.config.registry.approve)
+        yield Crystallization(generation.open(), judge, registry, settings, request.config.registry.approve)
 
 
 def _say(talk: console.Talk, number: int, total: int, task: str, text: str) -> None:

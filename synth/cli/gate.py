@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from synth.cli.targets import registered
 from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
+    from synth.fanout import Fleet
     from verifiers.discover import Target
     from verifiers.gate import Facts, Failure, GateResult
     from verifiers.interface import Report
@@ -34,6 +36,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--since", metavar="REV", help="Only skills that changed since this git revision.")
 @click.option("--registry", type=FILE, metavar="DIR", help="Where to look for evidence by name.")
 @click.option("--require-attestation", "public_key", type=FILE, metavar="KEY", help="Also ask for an attestation by this key.")
+@click.option("--scheduler", metavar="ADDRESS", help="Verify on the workers of this Dask scheduler, each with its own engine.")
 @judging_options
 @sandbox_options
 @output_options()
@@ -45,7 +48,8 @@ def command(paths: tuple[Path, ...], policy_file: Path | None, since: str | None
     outputs = plan(rest.pop("formats"), rest.pop("files"))
     began = time.monotonic()
     judging = Judging.of(rest, config())
-    result = gate(paths, judging, _policy(policy_file), since=since, registry=registry, public_key=rest.get("public_key"))
+    more = {"public_key": rest.get("public_key"), "scheduler": rest.get("scheduler")}
+    result = gate(paths, judging, _policy(policy_file), since=since, registry=registry, **more)
     _show(result, outputs, time.monotonic() - began)
     return result.exit_code
 
@@ -58,23 +62,41 @@ def gate(
     since: str | None = None,
     registry: Path | None = None,
     public_key: Path | None = None,
+    scheduler: str | None = None,
 ) -> GateResult:
-    """The gate's verdict on every skill below ``paths``. Unchanged skills come from the cache."""
+    """The gate's verdict on every skill below ``paths``. Unchanged skills come from the cache.
+
+    Args:
+        scheduler: Address of a Dask scheduler whose workers verify; None = verify here.
+    """
     from dataclasses import replace
 
+    from synth.cli.batch import reports as reports_on
     from verifiers.cache import open_cache
 
     # A waived check must not stop the others: what it would have hidden still counts.
     every = judging.every or bool(policy.waivers)
     salted = replace(judging, salt=policy.seed_salt or judging.salt, min_usable=policy.min_usable, every=every)
     targets, facts = _targets(paths, since, salted)
-    with console.talk() as talk, Verifier(salted, open_cache(trusted=policy.cache == "trusted")) as verifier:
-        reports, failures = _reports(targets, verifier, talk, lambda name: registered(name, registry))
+    with ExitStack() as stack:
+        talk = stack.enter_context(console.talk())
+        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted")))
+        fleet = stack.enter_context(_fleet(scheduler)) if scheduler is not None else None
+        if fleet is not None:
+            there = fleet.facts(salted.image, engine=not salted.static)
+            verifier.facts = lambda: there
+        reports, failures = reports_on(targets, verifier, talk, lambda name: registered(name, registry), fleet)
     facts = _with_signatures(facts, reports, targets, public_key)
     if policy.approval:
         approved = _approved(registry)
         facts = replace(facts, approved=lambda report: (report.sha256, report.evidence.sha256) in approved)
     return _judged(reports, failures, policy, facts)
+
+
+def _fleet(scheduler: str) -> Fleet:
+    from synth.fanout import Fleet
+
+    return Fleet(scheduler)
 
 
 def _policy(path: Path | None) -> Policy:
@@ -100,26 +122,6 @@ def _targets(paths: Sequence[Path], since: str | None, judging: Judging) -> tupl
     console.say(f"{len(chosen)} of {len(found)} skills changed since {since}")
     left_out = len(found) - len(chosen)
     return chosen, Facts(changed=touched, revision_known=True, allow_partial=partial, unchanged=left_out)
-
-
-def _reports(
-    targets: Sequence[Target], verifier: Verifier, talk: console.Talk, look_up: Callable[[str], Path | None]
-) -> tuple[list[Report], list[Failure]]:
-    """A report for every target that can be judged; the others fail with their reason. One bad file stops nothing."""
-    from verifiers.discover import with_evidence
-    from verifiers.gate import failure
-    from verifiers.interface import AssayError
-
-    reports: list[Report] = []
-    failures: list[Failure] = []
-    for number, target in enumerate(targets):
-        talk.step(target.path, number, len(targets))
-        try:
-            whole = target if verifier.judging.static else with_evidence(target, look_up)
-            reports.append(verifier.report(whole))
-        except AssayError as e:
-            failures.append(failure(target.path, e))
-    return reports, failures
 
 
 def _approved(registry: Path | None) -> frozenset[tuple[str, str]]:

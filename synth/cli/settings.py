@@ -61,6 +61,8 @@ class Judging:
     salt: str = ""
     min_usable: int = 3
     excluded: Mapping[str, str] = field(default_factory=dict)
+    extra_imports: frozenset[str] = frozenset()
+    """Modules that skills may import besides the built-in list, as configured."""
     no_cache: bool = False
     image: str | None = None
     runtime: str | None = None
@@ -78,6 +80,7 @@ class Judging:
         known: dict[str, Any] = {
             "profile": verify.profile, "budget": verify.budget, "salt": verify.seed_salt, "min_usable": verify.min_usable,
             "image": box.image, "runtime": box.runtime, "workers": box.workers, "host": box.host,
+            "extra_imports": frozenset(config.conventions.allow_imports),
         }  # fmt: skip
         known |= {n: v for n, v in values.items() if n in cls.__dataclass_fields__ and v is not None}
         if "excluded" in known:
@@ -92,7 +95,8 @@ class Judging:
 
         return Options(
             budget=self.budget, seed=self.seed, salt=self.salt, profile=self.profile, checks=self.checks, static_only=self.static,
-            stop_early=not self.every, min_usable=self.min_usable, workers=self.workers, excluded=self.excluded, **more,
+            stop_early=not self.every, min_usable=self.min_usable, workers=self.workers, excluded=self.excluded,
+            extra_imports=self.extra_imports, **more,
         )  # fmt: skip
 
 

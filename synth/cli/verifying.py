@@ -6,22 +6,20 @@ import hashlib
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synth.cli import console
 from synth.cli.settings import Judging
+from synth.judged_by import engine_facts, judge_code, tools
 
 if TYPE_CHECKING:
     from sandbox.interface import Sandbox
+    from synth.verification import Job
     from verifiers.cache import Key, VerdictCache
     from verifiers.discover import Target
-    from verifiers.interface import Evidence, Report
+    from verifiers.interface import Report
     from verifiers.sessions import Memory
-
-TOOLS = ("skill-assay", "libcst", "ruff", "mypy", "hypothesis")
 
 
 @dataclass
@@ -35,6 +33,8 @@ class Verifier:
     _no_box: str = ""
     _memory: Memory = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
+    facts: Callable[[], tuple[str, str] | None] | None = None
+    """Image and engine that the verdicts come from, where that is not the engine here."""
     cache_hits: int = 0
 
     def __enter__(self) -> Verifier:
@@ -52,37 +52,54 @@ class Verifier:
         Raises:
             AssayError: a file of it cannot be read as what it should be.
         """
-        key = self._key(target) if self.cache is not None and not self.judging.no_cache else None
-        if key is not None and self.cache is not None:
-            known = self.cache.get(key)
-            if known is not None:
-                self.cache_hits += 1
-                return known
+        known = self.known(target)
+        return known if known is not None else self.fresh(target, unseen)
+
+    def known(self, target: Target) -> Report | None:
+        """What the cache has."""
+        key = self._key(target)
+        known = self.cache.get(key) if key is not None and self.cache is not None else None
+        self.cache_hits += known is not None
+        return known
+
+    def fresh(self, target: Target, unseen: frozenset[str] = frozenset()) -> Report:
+        """A new report, which the cache then has too.
+
+        Raises:
+            AssayError: a file of it cannot be read as what it should be.
+        """
         report = self._verify(target, unseen)
-        # What was not checked for want of an engine may be checked next time: only whole reports are kept.
+        self.keep(target, report)
+        return report
+
+    def keep(self, target: Target, report: Report) -> None:
+        """Puts a report into the cache, if it is whole: what was not checked for want of an engine may be checked next time."""
+        key = self._key(target)
         if key is not None and self.cache is not None and not _cut_short(report):
             self.cache.put(key, report)
-        return report
+
+    def job(self, target: Target, unseen: frozenset[str] = frozenset()) -> Job:
+        """A target as it can be verified elsewhere.
+
+        Raises:
+            AssayError: a file of it cannot be read as what it should be.
+        """
+        from dataclasses import replace
+
+        from synth.verification import read_job
+
+        j = self.judging
+        options = replace(j.options(), unseen=unseen)
+        return read_job(target, options, image=j.image, runtime=j.runtime, workers=j.workers)
 
     def _verify(self, target: Target, unseen: frozenset[str]) -> Report:
         from dataclasses import replace
 
-        from verifiers.bindings import load_bindings
-        from verifiers.evidence import load_evidence
-        from verifiers.subject import load_subject
-        from verifiers.verify import verify
+        from synth.verification import NoSandbox, run_job
 
-        subject = replace(load_subject(target.skill, self.judging.profile), path=target.path)
-        options = replace(self.judging.options(progress=self.progress, memory=self._memory), unseen=unseen)
-        if self.judging.static:
-            return verify(subject, [], None, options=options)
-        evidence = load_evidence(target.evidence) if target.evidence is not None else []
-        bindings = load_bindings(target.bindings) if target.bindings is not None else None
-        box = self.open()
-        if box is not None and any(e.base is None and e.success for e in evidence):
-            evidence = _rebuilt(evidence, box)
-        why = self._no_box or "no sandbox was given"
-        return verify(subject, evidence, bindings, sandbox=box, options=options, no_sandbox=why)
+        job = self.job(target, unseen)
+        options = replace(job.options, progress=self.progress, memory=self._memory)
+        return run_job(job, lambda: self.open() or NoSandbox(self._no_box), options)
 
     def open(self) -> Sandbox | None:
         """The sandbox; None where there is none, and then the reason was said."""
@@ -100,30 +117,25 @@ class Verifier:
         return self._box
 
     def _key(self, target: Target) -> Key | None:
-        """What the verdict depends on; None where no engine says which image would be used."""
+        """What the verdict depends on; None without a cache, or where no engine says which image would be used."""
         from verifiers.cache import Key
 
-        facts = ("", "") if self.judging.static else _engine_facts(self.judging.host, self.judging.image)
+        j = self.judging
+        if self.cache is None or j.no_cache:
+            return None
+        facts = ("", "") if j.static else self.facts() if self.facts else engine_facts(j.host, j.image)
         if facts is None:
             return None
-        j = self.judging
         return Key(
             path=target.path, code=_sha(target.skill), evidence=_sha(target.evidence), bindings=_sha(target.bindings),
             profile=j.profile, budget=j.budget, seed=j.seed, salt=hashlib.sha256(j.salt.encode()).hexdigest(),
-            checks={"judge": _judge_code()}, tools=_tools(), inventory=facts[0], probes={facts[1]: True},
+            checks={"judge": judge_code()}, tools=tools(), inventory=facts[0], probes={facts[1]: True},
             options={
                 "static": j.static, "all": j.every, "min_usable": j.min_usable, "runtime": j.runtime,
                 "checks": ",".join(sorted(j.checks)) if j.checks is not None else None, "excluded": dict(j.excluded),
+                "extra_imports": sorted(j.extra_imports),
             },
         )  # fmt: skip
-
-
-def _rebuilt(evidence: list[Evidence], box: Sandbox) -> list[Evidence]:
-    """Traces from elsewhere get the start that their outputs bear out."""
-    from verifiers.reconstruct import rebuild_all
-
-    with box.session("evidence") as session:
-        return rebuild_all(evidence, session)
 
 
 def _cut_short(report: Report) -> bool:
@@ -133,39 +145,3 @@ def _cut_short(report: Report) -> bool:
 
 def _sha(path: Path | None) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path is not None else ""
-
-
-@cache
-def _judge_code() -> int:
-    """A number for the judge's own code: another byte of it, another verdict cache. Cheaper than importing it."""
-    import sandbox
-    import verifiers
-
-    digest = hashlib.sha256()
-    for package in (sandbox, verifiers):
-        for top in package.__path__:
-            for path in sorted(Path(top).rglob("*.py")):
-                digest.update(path.read_bytes())
-    return int.from_bytes(digest.digest()[:6], "big")
-
-
-@cache
-def _tools() -> dict[str, str]:
-    found = {}
-    for name in TOOLS:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = ""
-    return found
-
-
-@cache
-def _engine_facts(host: str | None, image: str | None) -> tuple[str, str] | None:
-    """The image's inventory and what the engine is, without starting a container; None where there is none."""
-    from sandbox.status import engine_status
-
-    status = engine_status(host, probe=False)
-    if status.missing or not status.inventory:
-        return None
-    return f"{image or status.image} {status.inventory}", f"{status.engine} {status.runc} {status.kernel}"

@@ -99,6 +99,13 @@ def test_extra_imports() -> None:
     assert found[0][0].verdict is Verdict.PASS
 
 
+def test_mypy_asks_nothing_of_extra_imports() -> None:
+    """What a configured module holds is unknown, and so is what is below it; another module stays an error."""
+    source = GOOD.replace("from pathlib", "import requests.adapters\nfrom pathlib")
+    assert run_static([subject(source)], {"mypy-strict"}, frozenset({"requests"}))[0][0].verdict is Verdict.PASS
+    assert run_static([subject(source)], {"mypy-strict"}, frozenset({"numpy"}))[0][0].verdict is Verdict.FAIL
+
+
 @pytest.mark.parametrize("check", STATIC, ids=lambda c: c.id)
 def test_own_examples(check: StaticCheck) -> None:
     """Each check passes its good examples and not its bad ones."""

@@ -20,7 +20,8 @@ class MypyStrict:
     title = "Does mypy in strict mode, against skill_api's types, find nothing?"
     why = (
         "`mypy --strict` for Python 3.11, without site packages, against the `skill_api` that the sandbox has (in the "
-        "`omni` profile against a stub of the upstream decorator, other packages unknown). Types catch what replays of a "
+        "`omni` profile against a stub of the upstream decorator, other packages unknown; `conventions.allow_imports` may be "
+        "unknown too). Types catch what replays of a "
         "few recordings cannot: the branch nobody recorded. `# type: ignore` and `# mypy:` comments are not honoured. All"
         " skills of a run are checked by one process."
     )
@@ -36,13 +37,19 @@ class MypyStrict:
         Example("a wrong return, hidden", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"  # type: ignore\n'),
     )
 
+    def __init__(self, extra_imports: frozenset[str] = frozenset()) -> None:
+        self.extra_imports = extra_imports
+        """Modules that the configuration allows; nothing is known of what they hold."""
+
     def run_batch(self, subjects: Sequence[Subject]) -> list[CheckResult]:
         """One result a subject, in order; one process for all of a profile."""
         start = time.perf_counter()
         outcomes: dict[Profile, Mapping[str, tuple[Complaint, ...]] | TypecheckFailed] = {}
         for profile in sorted({s.profile for s in subjects}):
             group = [s for s in subjects if s.profile == profile and not isinstance(parse_module(s.source), ParseProblem)]
-            outcomes[profile] = typecheck({module_name(s): s.source for s in group}, profile) if group else {}
+            outcomes[profile] = {}
+            if group:
+                outcomes[profile] = typecheck({module_name(s): s.source for s in group}, profile, self.extra_imports)
         seconds = (time.perf_counter() - start) / max(len(subjects), 1)
         return [self._result(s, outcomes[s.profile], seconds) for s in subjects]
 

@@ -37,7 +37,7 @@ class AllowedImports(Rule):
         "Allowed is the standard library without what reaches the network, works around the interpreter (ctypes, mmap, "
         "multiprocessing), runs code while reading data (pickle, marshal, shelve), loads other code (importlib, runpy) or "
         "looks at frames; plus `skill_api`. A skill that needs another package cannot run where it is registered. "
-        "`extra_imports` in the configuration adds modules. In the `omni` profile, whose real skills use the host's "
+        "`conventions.allow_imports` in the configuration adds modules. In the `omni` profile, whose real skills use the host's "
         "packages, this only warns."
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)

@@ -1,0 +1,83 @@
+"""One verification as data: what is judged and how, apart from where it runs. The same steps here and on another machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sandbox.interface import SandboxError
+from verifiers.bindings import load_bindings
+from verifiers.evidence import load_evidence
+from verifiers.interface import Binding, Evidence, Report, Subject
+from verifiers.subject import load_subject
+from verifiers.verify import Options, verify
+
+if TYPE_CHECKING:
+    from sandbox.interface import Sandbox
+    from verifiers.discover import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything that a verification needs besides a sandbox. Can be pickled."""
+
+    subject: Subject
+    evidence: tuple[Evidence, ...]
+    bindings: Mapping[str, Binding] | None
+    options: Options
+    """Without progress and memory: those belong to the process that runs it."""
+    image: str | None = None
+    runtime: str | None = None
+    workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoSandbox:
+    why: str
+
+
+def read_job(
+    target: Target, options: Options, *, image: str | None = None, runtime: str | None = None, workers: int | None = None
+) -> Job:
+    """What a target's files hold.
+
+    Raises:
+        AssayError: a file cannot be read as what it should be.
+    """
+    subject = replace(load_subject(target.skill, options.profile), path=target.path)
+    if options.static_only:
+        return Job(subject, (), None, options, image, runtime, workers)
+    evidence = load_evidence(target.evidence) if target.evidence is not None else []
+    bindings = load_bindings(target.bindings) if target.bindings is not None else None
+    return Job(subject, tuple(evidence), bindings, options, image, runtime, workers)
+
+
+def run_job(job: Job, opened: Callable[[], Sandbox | NoSandbox], options: Options | None = None) -> Report:
+    """Verifies.
+
+    Args:
+        opened: Gives the sandbox; asked only where one is needed.
+        options: The job's, with progress and memory of this process.
+    """
+    options = options or job.options
+    if options.static_only:
+        return verify(job.subject, [], None, options=options)
+    box = opened()
+    if isinstance(box, NoSandbox):
+        return verify(job.subject, job.evidence, job.bindings, options=options, no_sandbox=box.why)
+    evidence = list(job.evidence)
+    if any(e.base is None and e.success for e in evidence):
+        try:
+            evidence = _rebuilt(evidence, box)
+        except SandboxError as e:
+            return verify(job.subject, job.evidence, job.bindings, options=options, no_sandbox=e.diagnostics())
+    return verify(job.subject, evidence, job.bindings, sandbox=box, options=options)
+
+
+def _rebuilt(evidence: list[Evidence], box: Sandbox) -> list[Evidence]:
+    """Traces from elsewhere get the start that their outputs bear out."""
+    from verifiers.reconstruct import rebuild_all
+
+    with box.session("evidence") as session:
+        return rebuild_all(evidence, session)

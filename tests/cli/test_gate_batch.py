@@ -1,0 +1,74 @@
+"""A gate over many skills: read ahead in one go, judged by what the configuration allows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from synth.cli.program import run
+from verifiers import static
+from verifiers.interface import Subject
+from verifiers.verify import Options, derive_seed
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = (ROOT / "fixtures" / "skills" / "rename_ext" / "skill.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def drafts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three skills in a directory with a cache of its own; the second imports a package."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CI", raising=False)
+    for number in range(3):
+        (tmp_path / f"s{number}").mkdir()
+        (tmp_path / f"s{number}" / "skill.py").write_text(f"{SOURCE}# {number}\n", encoding="utf-8")
+    second = tmp_path / "s1" / "skill.py"
+    second.write_text(SOURCE.replace("from skill_api", "from markdown_it import MarkdownIt\nfrom skill_api"), encoding="utf-8")
+    return tmp_path
+
+
+def verdicts(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    return {s["path"]: s["verdict"] for s in json.loads(capsys.readouterr().out)["skills"]}
+
+
+def test_linters_start_once(drafts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not in the cache is linted in one batch, what is there not at all."""
+    batches: list[int] = []
+    real = static.ruff_clean.CHECK.run_batch
+
+    def counted(subjects: Sequence[Subject]) -> object:
+        batches.append(len(subjects))
+        return real(subjects)
+
+    monkeypatch.setattr(static.ruff_clean.CHECK, "run_batch", counted)
+    command = ["gate", str(drafts), "--static", "--checks", "parses,ruff-clean", "--format", "json"]
+    run(command)
+    first = capsys.readouterr().out
+    assert batches == [3]
+    run(command)
+    assert batches == [3]
+    assert capsys.readouterr().out == first
+    (drafts / "s2" / "skill.py").write_text(f"{SOURCE}# changed\n", encoding="utf-8")
+    run(command)
+    assert batches == [3, 1]
+
+
+def test_configured_imports_are_allowed(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A module of `conventions.allow_imports` passes the conventions and mypy; the cache does not mix the two answers."""
+    command = ["gate", str(drafts), "--static", "--checks", "conventions,mypy-strict", "--format", "json"]
+    assert run(command) == 1
+    assert verdicts(capsys) == {"s0/skill.py": "PASS", "s1/skill.py": "FAIL", "s2/skill.py": "PASS"}
+    (drafts / "assay.yaml").write_text("conventions:\n  allow_imports: [markdown_it]\n", encoding="utf-8")
+    assert run(command) == 0
+    assert set(verdicts(capsys).values()) == {"PASS"}
+
+
+def test_seed_depends_on_allowed_imports() -> None:
+    """Two policies about imports are two questions."""
+    subject = Subject("x", "x.py", "x")
+    seeds = {derive_seed(subject, [], None, Options(extra_imports=frozenset(e))) for e in ((), ("a",), ("a", "b"), ("b", "a"))}
+    assert len(seeds) == 3
