@@ -269,9 +269,13 @@ def roles(name: str, words: Sequence[Word]) -> list[Role]:
     if name == "xargs":
         return _xargs_roles(words)
     spec = TABLE.get(name)
+    plain: list[Role] = ["syntax" if (w.literal or "").startswith("-") else "operand" for w in words]
     if spec is None:
-        return ["syntax" if (w.literal or "").startswith("-") else "operand" for w in words]
-    parsed = parse_args(spec, words)
+        return plain
+    try:
+        parsed = parse_args(spec, words)
+    except ShellError:
+        return plain
     by_identity: dict[int, Role] = {}
     for option, value in parsed.options:
         if value is not None:
