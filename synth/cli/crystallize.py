@@ -126,10 +126,21 @@ def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[Patter
         for number, pattern in enumerate(patterns):
             talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
             crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
-            outcome = crystallization.run(pattern)
+            outcome = _guarded(crystallization, pattern)
             talk.note(_line(outcome))
             found.append(outcome)
     return found
+
+
+def _guarded(crystallization: Crystallization, pattern: TracePattern) -> PatternOutcome:
+    """One pattern's outcome. A bug that one pattern brings out must not cost the others theirs."""
+    from synth.outcome import PatternOutcome
+
+    try:
+        return crystallization.run(pattern)
+    except Exception as e:  # noqa: BLE001  the command line's own net; it never looks like a verdict
+        why = f"internal error: {type(e).__name__}: {e}"
+        return PatternOutcome(pattern.task_category, tuple(t.task_id for t in pattern.traces), "inconclusive", why)
 
 
 @contextmanager
@@ -146,7 +157,8 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
         )
         registry = stack.enter_context(open_registry(request.registry))
         judge = SandboxJudge(box, judging.budget, judging.profile, judging.seed, judging.salt, judging.min_usable,
-            judging.extra_imports)  # fmt: skip
+            judging.extra_imports,
+        )  # fmt: skip
         generation = request.generation
         # Every proposal of a model and every repair of it is a candidate.
         asked = generation.candidates * (generation.rounds + 1) if generation.uses_model else 0

@@ -133,7 +133,7 @@ class Verifier:
             options={
                 "static": j.static, "all": j.every, "min_usable": j.min_usable, "runtime": j.runtime,
                 "checks": ",".join(sorted(j.checks)) if j.checks is not None else None, "excluded": dict(j.excluded),
-                "extra_imports": sorted(j.extra_imports),
+                "extra_imports": ",".join(sorted(j.extra_imports)),
             },
         )  # fmt: skip
 

@@ -98,7 +98,7 @@ def _substituted(node: object, pattern: re.Pattern[str], changes: dict[str, str]
         kinds = roles(node.name, node.words[1:])
         words = [w if k == "syntax" else _substituted(w, pattern, changes) for w, k in zip(node.words[1:], kinds, strict=True)]
         redirects = _substituted(node.redirects, pattern, changes)
-        return dataclasses.replace(node, words=(*node.words[:1], *words), redirects=redirects)  # type: ignore[arg-type]
+        return dataclasses.replace(node, words=(*node.words[:1], *words), redirects=redirects)  # type: ignore[arg-type]  # untyped
     if isinstance(node, tuple):
         return tuple(_substituted(x, pattern, changes) for x in node)
     if dataclasses.is_dataclass(node) and not isinstance(node, type):
@@ -114,7 +114,7 @@ def matcher(description: str, values: Sequence[str]) -> re.Pattern[str] | None:
         return None
     text = re.escape(description)
     for k, v in enumerate(values):
-        text, n = re.subn(rf"(?<!\w){re.escape(re.escape(v))}(?!\w)", lambda m, k=k: f"(?P<v{k}>.+?)", text, count=1)  # type: ignore[misc]
+        text, n = re.subn(rf"(?<!\w){re.escape(re.escape(v))}(?!\w)", lambda m, k=k: f"(?P<v{k}>.+?)", text, count=1)  # type: ignore[misc]  # untyped
         if n != 1:
             return None
     return re.compile(text + r"\Z", re.S)

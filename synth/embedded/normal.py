@@ -22,21 +22,21 @@ def _normal(node: object, names: dict[str, str]) -> object:
     if isinstance(node, For):
         inner = {**names, node.var: f"v{len(names)}"}
         words = _normal(node.words, names)
-        return dataclasses.replace(node, var=inner[node.var], words=words, body=_normal(node.body, inner))  # type: ignore[arg-type]
+        return dataclasses.replace(node, var=inner[node.var], words=words, body=_normal(node.body, inner))  # type: ignore[arg-type]  # untyped
     if isinstance(node, Var):
         args = _normal(node.args, names)
-        return dataclasses.replace(node, name=names.get(node.name, node.name), args=args, quoted=True)  # type: ignore[arg-type]
+        return dataclasses.replace(node, name=names.get(node.name, node.name), args=args, quoted=True)  # type: ignore[arg-type]  # untyped
     if isinstance(node, Sub):
-        return dataclasses.replace(node, body=_normal(node.body, names))  # type: ignore[arg-type]
+        return dataclasses.replace(node, body=_normal(node.body, names))  # type: ignore[arg-type]  # replace() is untyped here
     if isinstance(node, Simple):
         words = tuple(_normal(w, names) for w in node.words)
         if node.name == "find":
-            words = _with_cursor(_ordered(_with_root(words)))  # type: ignore[arg-type]
+            words = _with_cursor(_ordered(_with_root(words)))  # type: ignore[arg-type]  # replace() is untyped here
         if node.name in ("xargs", "sort"):
-            plain = (_plain_xargs if node.name == "xargs" else _plain_sort)(dataclasses.replace(node, words=words))  # type: ignore[arg-type]
+            plain = (_plain_xargs if node.name == "xargs" else _plain_sort)(dataclasses.replace(node, words=words))  # type: ignore[arg-type]  # untyped
             words = plain.words
         rest = {"redirects": _normal(node.redirects, names), "assigns": _normal(node.assigns, names)}
-        return dataclasses.replace(node, words=words, **rest)  # type: ignore[arg-type]
+        return dataclasses.replace(node, words=words, **rest)  # type: ignore[arg-type]  # replace() is untyped here
     if isinstance(node, tuple):
         return tuple(_normal(x, names) for x in node)
     if dataclasses.is_dataclass(node) and not isinstance(node, type):
