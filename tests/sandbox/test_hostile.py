@@ -82,7 +82,7 @@ class Hostile:
 
     def request(self) -> RunRequest:
         job = SkillJob(self.skill, {}, function="attack") if self.skill else ShellJob(self.shell)
-        wall_s = 1.0 if "timeout" in self.ended else self.wall_s
+        wall_s = 1.0 if "timeout" in self.ended and self.wall_s == 5.0 else self.wall_s
         return RunRequest(job, BASE, limits=Limits(wall_s=wall_s), observe=self.watched)
 
 
@@ -238,6 +238,15 @@ def test_a_hostile_job_is_found_out_and_harms_nothing(arena: Arena, job: Hostile
         assert other.post != record.post
     assert arena.canary() == arena.before
     assert arena.containers() == 1
+
+
+def test_a_content_that_was_not_read_does_not_stand_for_another(arena: Arena) -> None:
+    """What stands in for a file that is too large must not come back as the content of a small one."""
+    size = 50 << 20
+    overflow = SkillJob(f"def go():\n    for n in range(3):\n        open(str(n), 'wb').truncate({size})\n", {}, function="go")
+    assert arena.session.run(RunRequest(overflow, BASE)).scan_findings
+    honest = SkillJob(f"def go():\n    open('x', 'w').write('unread {size}')\n", {}, function="go")
+    assert arena.session.run(RunRequest(honest, BASE)).post["x"].content == b"unread %d" % size
 
 
 def test_the_tables_are_large_enough_and_name_every_job_once() -> None:
