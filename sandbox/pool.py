@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from queue import LifoQueue
 
-from sandbox import owner
+from sandbox import owner, telemetry
 from sandbox.container import LABEL, LABEL_SUBJECT, ContainerSpec
 from sandbox.engine import Engine
 from sandbox.interface import ReplayRecord, RunRequest, SandboxError, SandboxInfo, ShellJob
@@ -33,6 +33,7 @@ class DockerSession:
         self._runs = self._busy = 0
         self._lock = threading.Lock()
         self._closed = False
+        self._span = telemetry.begin("sandbox.session", subject=spec.labels.get(LABEL_SUBJECT, ""), workers=workers)
         first, *others = self._workers
         for worker in others:
             self._free.put(worker)
@@ -106,6 +107,9 @@ class DockerSession:
         self._threads.shutdown(wait=True, cancel_futures=True)
         for worker in self._workers:
             worker.close()
+        self._span.set_attribute("assay.runs", self._runs)
+        self._span.set_attribute("assay.containers_replaced", len(self.replaced))
+        self._span.end()
 
     def __enter__(self) -> DockerSession:
         return self

@@ -149,10 +149,11 @@ def verify_here(job: Job) -> Report:
     """Verifies in a sandbox of this machine's own engine."""
     from contextlib import ExitStack
 
-    from sandbox import open_sandbox
+    from sandbox import open_sandbox, telemetry
     from sandbox.interface import Sandbox
     from synth.verification import NoSandbox, run_job
 
+    telemetry.configure()
     with ExitStack() as stack:
 
         def opened() -> Sandbox | NoSandbox:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 
+from sandbox import telemetry
 from sandbox.interface import Sandbox, SandboxError
 from verifiers.capabilities import capabilities
 from verifiers.cases import Bound, bind
@@ -117,6 +118,16 @@ def verify(
     Returns:
         A report. A bad skill, an unusable trace, a lost engine or a crashed check are all in it; nothing is raised for them.
     """
+    with telemetry.span("verification", skill=subject.name, path=subject.path, sha256=subject.sha256) as span:
+        report = _verified(subject, evidence, bindings, sandbox, options, no_sandbox)
+        span.set_attribute("assay.verdict", report.verdict.name)
+    return report
+
+
+def _verified(
+    subject: Subject, evidence: Sequence[Evidence], bindings: Mapping[str, Binding] | None, sandbox: Sandbox | None,
+    options: Options, no_sandbox: str,
+) -> Report:  # fmt: skip
     began = time.monotonic()
     seed = derive_seed(subject, evidence, bindings, options) if options.seed is None else options.seed
     run = _Run()
@@ -166,7 +177,8 @@ def _static(run: _Run, subject: Subject, options: Options) -> None:
         return
     if options.progress:
         options.progress("static checks")
-    run.results += [r for r in run_static([subject], extra_imports=options.extra_imports)[0] if options.wants(r.id)]
+    with telemetry.span("check", id="static"):
+        run.results += [r for r in run_static([subject], extra_imports=options.extra_imports)[0] if options.wants(r.id)]
 
 
 def _dynamic(
@@ -230,7 +242,10 @@ def _run_checks(run: _Run, checks: Sequence[Check], context: Context, options: O
         if options.progress:
             options.progress(check.id)
         began = time.monotonic()
-        result = _guarded(check, context)
+        with telemetry.span("check", id=check.id) as span:
+            result = _guarded(check, context)
+            span.set_attribute("assay.verdict", result.verdict.name if result.verdict is not None else "NOT_APPLICABLE")
+            span.set_attribute("assay.runs", result.runs)
         run.results.append(replace(result, seconds=round(time.monotonic() - began, 3)))
         waiting.remove(check.id)
 

@@ -87,6 +87,7 @@ def run(argv: Sequence[str]) -> int:
         console.error(problem)
         return 2
     signal.signal(signal.SIGTERM, _terminated)
+    _send_spans()
     try:
         result = assay.main(args=list(argv), prog_name="assay", standalone_mode=False)
         sys.stdout.flush()
@@ -105,6 +106,17 @@ def run(argv: Sequence[str]) -> int:
     except Exception as e:  # noqa: BLE001  the one place where every error becomes an exit code
         return _failed(e)
     return result if isinstance(result, int) else 0
+
+
+def _send_spans() -> None:
+    """Configures OpenTelemetry, if the environment asks for it."""
+    if not {"OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT"} & set(os.environ):
+        return
+    from sandbox import telemetry
+
+    problem = telemetry.configure()
+    if problem:
+        console.say(problem)
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:
