@@ -51,6 +51,13 @@ def test_any_text_is_a_tree_or_a_shell_error(text: str) -> None:
         assert isinstance(parse(text), Seq)
 
 
+def test_rare_letters_do_not_end_the_process() -> None:
+    """The parser's library crashes on these when it sees them."""
+    with contextlib.suppress(ShellError):
+        parse("폁\U0010e198${\U00109e4f\x0e")
+    assert only("echo \U0010e198é").words[1].literal == "\U0010e198é"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
