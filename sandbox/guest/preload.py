@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import sys
@@ -10,22 +11,21 @@ import types
 from sandbox.guest import job
 
 MODULES = (
-    "argparse ast asyncio base64 binascii bisect bz2 calendar collections configparser contextlib copy csv dataclasses "
-    "datetime decimal difflib enum errno fcntl filecmp fileinput fnmatch fractions functools getpass glob grp gzip hashlib "
-    "heapq html io itertools json locale logging lzma math operator os pathlib platform pprint pwd queue random re secrets "
-    "shlex shutil signal sqlite3 stat statistics string struct subprocess tarfile tempfile textwrap threading time "
-    "traceback types typing unicodedata urllib.parse uuid warnings xml.etree.ElementTree zipfile zlib concurrent.futures "
-    "asyncio.subprocess skill_api"
+    "ast asyncio asyncio.subprocess base64 binascii bisect collections contextlib copy csv dataclasses datetime enum errno "
+    "fcntl filecmp fnmatch functools glob gzip hashlib heapq io itertools json locale math operator os pathlib pwd random re "
+    "secrets shlex shutil signal stat string struct subprocess tarfile tempfile textwrap threading time traceback types "
+    "typing unicodedata zipfile zlib skill_api"
 )
+"""What skills use most. Every further library makes each fork dearer, also for those that do not use it."""
 
 
 def everything() -> None:
     """Imports what there is; a smaller image has less, and the skill that needs it will say so."""
+    sys.modules["ssl"] = None  # type: ignore[assignment]  # refuses the import: asyncio does without, and it is large
     for name in MODULES.split():
-        try:
+        with contextlib.suppress(ImportError):
             importlib.import_module(name)
-        except ImportError:
-            continue
+    del sys.modules["ssl"]
     _omni_aliases()
     job.rehearse()
     gc.collect()

@@ -7,6 +7,7 @@ import re
 import signal
 import time
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 JOB_ID = 1000
 """uid and gid of every job. The runner and the warm parents are 0, so that no job can signal, trace or limit them."""
@@ -138,6 +139,17 @@ def _listing(path: str) -> list[os.DirEntry[str]]:
 
 
 # ---------------------------------------------------------------- network
+
+
+class Counters(NamedTuple):
+    """What the kernel counts for this container."""
+
+    network: str
+    oom_kills: int
+
+
+def counters() -> Counters:
+    return Counters(network_counters(), oom_kills())
 
 
 def network_counters() -> str:

@@ -34,6 +34,8 @@ class Runner:
         self.places: dict[str, tuple[int, int, int]] = {}
         """Every writable place, with its owner, group and mode."""
         self.reads = Reads()
+        self.counters = procs.counters()
+        """As they were when last nothing ran: between runs nothing can move them."""
         self.own_state = _own_state()
 
     # ------------------------------------------------------------ messages
@@ -87,17 +89,19 @@ class Runner:
             return {"type": "no-room", "why": str(error)}, []
         if spec["delay"]:
             time.sleep(spec["delay"])
-        network, ooms = procs.network_counters(), procs.oom_kills()
         run = Run(spec, parts, self.parents, self.reads, (*(p for p in self.scratch if p != spec["workdir"]), "/dev"))
         run.perform()
         result: dict[str, Any] = {"type": "result", "leftovers": run.leftovers() if run.ended == "exited" else []}
-        survivors = run.kill()
-        if survivors:
-            self.dirty = f"processes {survivors} could not be killed"
+        if result["leftovers"] or run.ended != "exited":
+            survivors = run.kill()
+            if survivors:
+                self.dirty = f"processes {survivors} could not be killed"
         run.close()
-        if run.ended == "exited" and procs.oom_kills() > ooms:
+        procs.reap(())
+        before, self.counters = self.counters, procs.counters()
+        if run.ended == "exited" and self.counters.oom_kills > before.oom_kills:
             run.ended = "oom"
-        result["network"] = procs.network_attempts(network, procs.network_counters())
+        result["network"] = procs.network_attempts(before.network, self.counters.network)
         self._note_traces(result, spec)
         return self._result(run, result, base)
 
@@ -172,9 +176,6 @@ class Runner:
             self.dirty = str(much)
         except OSError as error:
             self.dirty = f"{error.filename or workdir} could not be emptied: {error.strerror}"
-        strangers = procs.strangers(self.parents.pids())
-        if strangers:
-            self.dirty = f"process {procs.describe(strangers[0])} is not ours"
         if _own_state() != self.own_state:
             self.dirty = "the runner's own limits have changed"
         self.store.trim()

@@ -144,7 +144,7 @@ class Scan:
         if kind == "symlink":
             mode, ref = 0o777, os.readlink(name, dir_fd=at)
         elif kind == "file":
-            ref = self._file(at, name, path)
+            ref = self._file(at, name, path, info.st_size)
         self.entries.append(WireEntry(path, kind, mode, ref))
         if kind != "dir":
             return
@@ -157,17 +157,16 @@ class Scan:
         finally:
             os.close(fd)
 
-    def _file(self, at: int, name: str, path: str) -> str:
+    def _file(self, at: int, name: str, path: str, size: int) -> str:
+        if self._bytes + size > MAX_SCAN_BYTES:
+            self._finding(f"files of more than {MAX_SCAN_BYTES} bytes together; some are held without their content")
+            stand_in = f"unread {size}".encode()
+            ref = hashlib.sha256(stand_in).hexdigest()
+            self.contents[ref] = stand_in  # a content is always what its digest says: a lie would outlive this run
+            return ref
+        self._bytes += size
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
         try:
-            size = os.fstat(fd).st_size
-            if self._bytes + size > MAX_SCAN_BYTES:
-                self._finding(f"files of more than {MAX_SCAN_BYTES} bytes together; some are held without their content")
-                stand_in = f"unread {size}".encode()
-                ref = hashlib.sha256(stand_in).hexdigest()
-                self.contents[ref] = stand_in  # a content is always what its digest says: a lie would outlive this run
-                return ref
-            self._bytes += size
             content = _read_all(fd, size)
         finally:
             os.close(fd)
