@@ -149,7 +149,8 @@ def _closing(text: str, start: int, quote: str, escapes: bool) -> int:
 
 def _collect(command: str, step: int, words: list[Word], statements: set[str], depth: int) -> None:
     data = command.encode("utf-8", "surrogateescape")
-    tree = Parser(Language(tree_sitter_bash.language())).parse(data)
+    # tree-sitter-bash 0.25 ends the process on "${" and a rare letter: it sees an ASCII one of the same length instead.
+    tree = Parser(Language(tree_sitter_bash.language())).parse(re.sub(rb"[\x80-\xff]", b"x", data))
     own = list(_walk(tree.root_node, data, "", "", step, statements))
     words.extend(own)
     if depth < _MAX_NESTING:

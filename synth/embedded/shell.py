@@ -30,7 +30,6 @@ from synth.embedded.tree import (
 )
 from synth.embedded.words import read_words
 
-
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 
 
