@@ -22,9 +22,22 @@ class Usage:
     refusals: int = 0
     malformed: int = 0
     truncated: int = 0
+    events: tuple[str, ...] = ()
+    """Refusals, malformed and truncated answers, in order, with what was wrong."""
     model: str = ""
     prompts: str = ""
     """SHA-256 of the prompt files that were used."""
+
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all kinds."""
+        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+    def __str__(self) -> str:
+        """For people: requests, tokens, money."""
+        cost = f"{self.cost_usd:.3f} USD" if self.cost_usd is not None else "price unknown"
+        return f"{self.requests} requests, {self.tokens} tokens, {cost}"
 
 
 @runtime_checkable

@@ -41,7 +41,7 @@ PRICES = {
 }
 """By the longest prefix of the model's name. Source: the pricing page of the service, November 2026; the dearer figure where a
 model has several."""
-DEAREST = Price(15.0, 75.0, 1.5, 18.75)
+DEAREST = Price(10.0, 50.0, 1.0, 12.5)
 """Held against the budget where the price of a model is not known."""
 
 
@@ -69,8 +69,8 @@ class Budget:
         # Three characters a token errs on the dear side for code and JSON.
         text = len(request.system) + len(request.evidence) + len(request.instruction)
         worst = Usage(input_tokens=text // 3 + 1, output_tokens=request.max_output_tokens)
-        spent = total(self.usage)
-        if spent + total(worst) > self.max_tokens:
+        spent = self.usage.tokens
+        if spent + worst.tokens > self.max_tokens:
             what = f"the budget of {self.max_tokens} tokens is used up ({spent} spent)"
             raise BudgetSpent(what, "Raise it with --llm-max-tokens")
         if self.max_cost_usd is None:
@@ -95,8 +95,3 @@ class Budget:
         )
         price = price_of(self.model)
         self.usage = replace(self.usage, cost_usd=price.cost(self.usage) if price is not None else None)
-
-
-def total(usage: Usage) -> int:
-    """Tokens of all kinds."""
-    return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens

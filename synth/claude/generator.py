@@ -36,7 +36,7 @@ class Settings:
     max_tokens: int = 200_000
     """Per pattern, input and output together."""
     max_cost_usd: float | None = None
-    max_output_tokens: int = 16_000
+    max_output_tokens: int = 8_000
     """Of one answer."""
     record: Path | None = None
     replay: Path | None = None
@@ -115,11 +115,11 @@ class AnthropicGenerator:
         """What was spent on the pattern since it was begun, with how the answers went."""
         budget, self._budget = self._budget, None
         usage = budget.usage if budget is not None else Usage()
-        counts = {kind: sum(e.startswith(kind) for e in self._events) for kind in ("refused", "malformed", "truncated")}
-        self._events = []
+        events, self._events = tuple(self._events), []
+        counts = {kind: sum(e.startswith(kind) for e in events) for kind in ("refused", "malformed", "truncated")}
         return replace(
             usage, refusals=counts["refused"], malformed=counts["malformed"], truncated=counts["truncated"],
-            model=chosen_model(self.settings.model), prompts=prompts_sha256(),
+            events=events, model=chosen_model(self.settings.model), prompts=prompts_sha256(),
         )  # fmt: skip
 
     async def propose(self, pattern: TracePattern, evidence: Sequence[Evidence]) -> list[Candidate]:
@@ -246,9 +246,11 @@ class AnthropicGenerator:
         """The proposal as a candidate. Bindings of traces that were not shown are dropped: they could only be invented."""
         bindings: dict[str, Args] = {b.task_id: b.args for b in proposal.bindings if b.task_id in ids}
         subject = parse_subject(proposal.code, "skill.py")
-        notes = (_flat(proposal.notes),) if proposal.notes.strip() else ()
+        said = (_flat(proposal.notes),) if proposal.notes.strip() else ()
+        notes = (*said, f"made with the prompts {prompts_sha256()}")
         name = _identifier(subject.name if subject.parameters or subject.description else proposal.name)
-        return Candidate(name, proposal.code, bindings, _flat(proposal.description), self.name, notes, float(len(proposal.code)))
+        description = _flat(proposal.description) or subject.description
+        return Candidate(name, proposal.code, bindings, description, self.name, notes, float(len(proposal.code)))
 
 
 class _Declined(AnswerError):

@@ -178,7 +178,8 @@ def _line(outcome: PatternOutcome) -> str:
     score = f" {outcome.score:.2f}" if outcome.score is not None else ""
     name = f" as {outcome.skill}{score}" if outcome.skill else ""
     why = f": {outcome.why}" if outcome.why else ""
-    return f"  {outcome.task}: {outcome.ending}{name}{why} ({outcome.seconds:.1f} s)"
+    spent = f"; {outcome.usage}" if outcome.usage is not None else ""
+    return f"  {outcome.task}: {outcome.ending}{name}{why} ({outcome.seconds:.1f} s{spent})"
 
 
 def _metrics(outcomes: Sequence[PatternOutcome], patterns: Sequence[TracePattern]) -> dict[str, Any]:

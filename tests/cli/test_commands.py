@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from factories import draft, report
+from messages_server import MessagesServer, proposal
 
 from synth.cli.program import run
 from synth.draft import write_draft
@@ -127,6 +128,24 @@ def test_candidates_become_drafts(tmp_path: Path, capsys: pytest.CaptureFixture[
     (folder,) = [Path(line) for line in capsys.readouterr().out.splitlines()]
     assert {p.name for p in folder.iterdir()} >= {"skill.py", "evidence.jsonl", "bindings.json", "SKILL.md"}
     assert run(["verify", str(folder), "--static", "--no-cache"]) == 0
+
+
+def test_a_models_exchanges_are_recorded_and_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--llm-record` keeps what `--llm-replay` then needs no key and no network for; what is missing is exit 3."""
+    tape = tmp_path / "tape"
+    model = ["synth", str(TRACES), "--generator", "anthropic", "--model", "scripted"]
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
+    with MessagesServer(proposal("X = 1\n", {})) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert run([*model, "--llm-record", str(tape)]) == 0
+    first = capsys.readouterr().out
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    assert run([*model, "--llm-replay", str(tape)]) == 0
+    assert capsys.readouterr().out == first
+    assert run([*model, "--llm-replay", str(tmp_path / "empty")]) == 3
+    assert "--llm-record" in capsys.readouterr().err
 
 
 def test_import_appends_and_says_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

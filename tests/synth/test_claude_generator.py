@@ -157,7 +157,9 @@ def test_refusal_and_truncation_are_counted(monkeypatch: pytest.MonkeyPatch, rep
     assert len(made.events) == 1
     usage = made.take_usage()
     assert getattr(usage, count) == 1
+    assert why in usage.events[0]
     assert usage.input_tokens == 1000
+    assert str(usage) == "1 requests, 1200 tokens, 0.004 USD"
 
 
 @pytest.mark.parametrize(
