@@ -82,10 +82,11 @@ def replay(evidence: Sequence[Evidence], session: Session, lost: Mapping[str, st
     unusable = {**lost, **{e.task_id: why for e in evidence if (why := _unfit(e))}}
     fit = [e for e in evidence if e.task_id not in unusable]
     rounds: list[list[ReplayRecord]] = []
-    began = time.monotonic()
+    began, before = time.monotonic(), session.runs
     for surroundings in REPETITIONS:
         rounds.append(session.map(shell_request(e.base, e.commands, _rooted(surroundings, e)) for e in fit if e.base is not None))
-        if len(rounds) == 1 and fit:
+        # What is remembered was run with the pause already.
+        if len(rounds) == 1 and session.runs > before:
             time.sleep(max(0.0, ELAPSED_S - (time.monotonic() - began)))
     usable = []
     for i, e in enumerate(fit):

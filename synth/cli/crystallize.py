@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from synth.outcome import PatternOutcome
 
 PLAIN_JSON = ("plain", "json")
+MOST_AT_ONCE = 600
+"""Recordings that are replayed and remembered before the first pattern; of more, each pattern's in its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ def _once(request: Request) -> int:
 def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[PatternOutcome]:
     found: list[PatternOutcome] = []
     with console.talk(request.quiet) as talk, _crystallization(request, talk) as crystallization:
+        _replay_all(crystallization, patterns, talk)
         for number, pattern in enumerate(patterns):
             talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
             crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
@@ -130,6 +133,22 @@ def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[Patter
             talk.note(_line(outcome))
             found.append(outcome)
     return found
+
+
+def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePattern], talk: console.Talk) -> None:
+    """Replays the recordings of all patterns in one go: the judge remembers them, and two replays apart in time cost one wait."""
+    from sandbox.interface import SandboxError
+    from synth.traces import to_evidence
+
+    traces = [t for p in patterns for t in p.traces if t.workspace is not None]
+    if len(traces) > MOST_AT_ONCE:
+        return
+    talk.step(f"replaying {len(traces)} recordings")
+    try:
+        crystallization.judge.unusable([to_evidence(t) for t in traces])
+    except SandboxError as e:
+        # Each pattern will say so in its outcome.
+        talk.note(e.diagnostics())
 
 
 def _guarded(crystallization: Crystallization, pattern: TracePattern) -> PatternOutcome:
