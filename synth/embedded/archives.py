@@ -138,14 +138,16 @@ def split(scope: Scope, words: Sequence[Word]) -> None:
     size = int(width.literal) if width is not None and width.literal and width.literal.isdigit() else 2
     source = scope.path(parsed.operands[0])
     prefix = scope.path(parsed.operands[1]) if len(parsed.operands) > 1 else 'Path("x")'
-    if not parsed.has("-d"):
-        raise ShellError("split with letters is not understood")
+    if not parsed.has("-d") and size != 2:
+        raise ShellError("split with other than two letters is not understood")
     scope.code.need("io")
     rows = scope.code.assign("rows", f"list(io.BytesIO({receiver(source)}.read_bytes()))")
     number = scope.code.fresh("number")
     start = scope.code.fresh("start")
     with scope.code.block(f"for {number}, {start} in enumerate(range(0, len({rows}), {count})):"):
-        target = f'Path(str({prefix}) + f"{{{number}:0{size}d}}")'
+        letters = f"chr(97 + {number} // 26) + chr(97 + {number} % 26)"
+        suffix = f'f"{{{number}:0{size}d}}"' if parsed.has("-d") else letters
+        target = f"Path(str({prefix}) + {suffix})"
         scope.count(f"{scope.code.helper('_put')}({target}, b\"\".join({rows}[{start} : {start} + {count}]))")
 
 

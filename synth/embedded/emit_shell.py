@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from sandbox.interface import Effect
+from sandbox.interface import ROOT, Effect
 from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, quote
 from synth.embedded.kinds import walk
@@ -45,7 +45,7 @@ def staged_program(program: Program, params: Sequence[Param], effects: Collectio
         ShellError: as ``read_program``; or kinds of change that are not put in place.
     """
     _safe(program)
-    kinds: set[tuple[str, str]] = {(e.kind, entry.type) for e in effects if (entry := e.after or e.before) is not None}
+    kinds: set[tuple[str, str]] = {(e.kind, entry.type) for e in effects if e.path != ROOT and (entry := e.after or e.before)}
     code = Code(taken={p.name for p in params} | {"changed", "p"})
     code.need("tempfile", "shutil", "os")
     code.helper("_shell:in")
