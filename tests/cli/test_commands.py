@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -232,3 +233,27 @@ def test_static_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "broken" / "skill.py").write_text("@skill_command\ndef (:\n", encoding="utf-8")
     assert run(["gate", str(tmp_path), "--static", "--format", "json", "--no-cache"]) == 1
     assert document(capsys)["counts"] == {"pass": 1, "fail": 1, "inconclusive": 0}
+
+
+def test_watch_verifies_on_every_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once at the start, again after an edit, not without one; an unreadable edit is shown and survived."""
+    file = tmp_path / "skill.py"
+    file.write_text((RENAME / "skill.py").read_text(encoding="utf-8"), encoding="utf-8")
+    edits = iter([None, "def broken(:\n", None, b"\xff\xfe"])
+
+    def pause(seconds: float) -> None:
+        try:
+            edit = next(edits)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+        if edit is not None:
+            file.write_bytes(edit.encode() if isinstance(edit, str) else edit)
+            os.utime(file, (seconds, len(str(edit))))
+
+    monkeypatch.setattr("synth.cli.verify.time.sleep", pause)
+    assert run(["verify", str(file), "--static", "--watch"]) == 130
+    told = capsys.readouterr()
+    assert told.err.count("watching ") == 3
+    assert told.out.index("1 pass") < told.out.index("FAIL[parses]")
