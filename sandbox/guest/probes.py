@@ -22,6 +22,7 @@ def facts(parents: Parents, reads: Reads, workdirs: list[str]) -> dict[str, Any]
     able = {
         "readdir_order": _readdir_order(workdirs[0]),
         "supervise": _supervise(parents, reads, workdirs[0]),
+        "lock": str(parents.get(Key("skill")).hello["unlocked"]),
         "hash_seed": _hash_seed(parents),
         "locale": "" if other_locale() else "the image has no locale with another collation",
         "workdir": "" if len(workdirs) > 1 else "the container has one workspace mount only",

@@ -16,7 +16,7 @@ import socket
 import sys
 from typing import Any, NoReturn
 
-from sandbox.guest import enter, private, wire
+from sandbox.guest import enter, guard, private, wire
 
 CONTROL = 3
 MESSAGE = 1 << 16
@@ -25,8 +25,8 @@ MESSAGE = 1 << 16
 class WarmParent:
     """``sharing``: children share the working directory (shell). ``ready``: what a child does before its job comes."""
 
-    def __init__(self, sharing: bool) -> None:
-        self._sharing = sharing
+    def __init__(self, sharing: bool, unlocked: str) -> None:
+        self._sharing, self._unlocked = sharing, unlocked
         self._line = socket.socket(fileno=CONTROL)
         self._null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
 
@@ -35,7 +35,7 @@ class WarmParent:
         wake_in, wake_out = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake_out, warn_on_full_buffer=False)
-        self._say({"hello": os.getpid(), "hash": f"{hash('probe') & 0xFFFFFFFF:08x}"})
+        self._say({"hello": os.getpid(), "hash": f"{hash('probe') & 0xFFFFFFFF:08x}", "unlocked": self._unlocked})
         poll = select.poll()
         poll.register(CONTROL, select.POLLIN)
         poll.register(wake_in, select.POLLIN)
@@ -174,4 +174,4 @@ def main() -> NoReturn:
         from sandbox.guest import preload
 
         preload.everything()
-    WarmParent(sharing=sys.argv[1] == "shell").serve()
+    WarmParent(sharing=sys.argv[1] == "shell", unlocked=guard.lock()).serve()
