@@ -55,18 +55,17 @@ def describe(pid: int) -> str:
     return text.encode("unicode_escape").decode("ascii")[:200]
 
 
-def reap(keep: Collection[int]) -> list[int]:
-    """Collects dead children of PID 1; those in ``keep`` that died are returned."""
-    lost: list[int] = []
+def reap() -> int:
+    """Collects dead children of PID 1; how many of them were killed."""
+    killed = 0
     while True:
         try:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return lost
+            return killed
         if pid == 0:
-            return lost
-        if pid in keep:
-            lost.append(pid)
+            return killed
+        killed += os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
 def kill_jobs() -> None:
@@ -82,19 +81,26 @@ def kill_jobs() -> None:
         os.setresuid(0, 0, 0)
 
 
-def kill_all(keep: Collection[int], timeout_s: float = 10.0) -> list[int]:
-    """Kills and reaps until only ``keep`` is left; what is still alive after the time."""
+def kill_all(keep: Collection[int], timeout_s: float = 10.0) -> tuple[list[int], bool]:
+    """Kills and reaps until only ``keep`` is left: what is still alive after the time, and whether there was anything.
+
+    It kills before it looks: a process that forks and ends again and again is in no listing, but under SIGKILL at once
+    nothing new can appear, so what a listing shows afterwards is all there is.
+    """
+    reap()
+    kill_jobs()
     deadline = time.monotonic() + timeout_s
     pause = 0.0002
-    while True:
-        left = strangers(keep)
-        if not left or time.monotonic() > deadline:
-            reap(())
-            return left
-        kill_jobs()
-        reap(())
+    caught = 0
+    while left := strangers(keep):
+        caught += 1
+        if time.monotonic() > deadline:
+            break
         time.sleep(pause)
         pause = min(pause * 2, 0.02)
+        kill_jobs()
+    caught += reap()
+    return left, caught > 0
 
 
 # ---------------------------------------------------------------- leftovers other than processes

@@ -297,8 +297,8 @@ class Run:
         self.ended = why
         self.kill()
 
-    def kill(self) -> list[int]:
-        """Kills every process of the run; what could not be killed."""
+    def kill(self) -> tuple[list[int], bool]:
+        """Kills every process of the run: what could not be killed, and whether there was anything to kill."""
         return procs.kill_all(self.parents.pids())
 
     # ------------------------------------------------------------ afterwards

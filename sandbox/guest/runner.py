@@ -92,12 +92,12 @@ class Runner:
         run = Run(spec, parts, self.parents, self.reads, (*(p for p in self.scratch if p != spec["workdir"]), "/dev"))
         run.perform()
         result: dict[str, Any] = {"type": "result", "leftovers": run.leftovers() if run.ended == "exited" else []}
-        if result["leftovers"] or run.ended != "exited":
-            survivors = run.kill()
-            if survivors:
-                self.dirty = f"processes {survivors} could not be killed"
+        survivors, caught = run.kill()
+        if survivors:
+            self.dirty = f"processes {survivors} could not be killed"
+        if caught and run.ended == "exited" and not result["leftovers"]:
+            result["leftovers"].append(["process", "one that forks and ends too fast to be seen"])
         run.close()
-        procs.reap(())
         before, self.counters = self.counters, procs.counters()
         if run.ended == "exited" and self.counters.oom_kills > before.oom_kills:
             run.ended = "oom"
