@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from synth.redact import redact
+
 _STOP = frozenset(
     """a an the of in to all any each every with from for and or on at by is are be it this that these those under into below
     here current directory folder please its their there do make sure which what how many as using use""".split()  # noqa: SIM905  (a list of words reads better as text)
@@ -32,7 +34,7 @@ def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]]) -> str:
     """
     best, found = "Repeat a recorded task", -1
     for description, values in cases:
-        text, n = " ".join(description.split()), 0
+        text, n = " ".join(redact(description).split()), 0
         for name, value in sorted(values.items(), key=lambda item: -len(item[1])):
             if value:
                 text, hits = re.subn(rf"(?<!\w){re.escape(value)}(?!\w)", f"<{name}>", text)

@@ -117,3 +117,9 @@ def test_summaries_name_the_parameters() -> None:
     """Values give way to names."""
     assert summary_of([("Rename .txt to .md", {"old": "txt", "new": "md"})]) == "Rename .<old> to .<new>"
     assert summary_of([("", {})]) == "Repeat a recorded task"
+
+
+def test_secrets_stay_out_of_summaries() -> None:
+    """A key in a description is masked."""
+    key = "AKIAIOSFODNN7EXAMPLE"
+    assert key not in summary_of([(f"upload with {key}", {})])
