@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from sandbox.interface import SandboxInfo
+from synth.annotations import measured
 from synth.draft import draft_files
 from synth.files import manifest_digest, manifest_of
 from synth.interface import Draft, RegistryEntry
@@ -210,14 +211,18 @@ class Registry(Lifecycle):
 
 
 def _facts(subject: Subject, report: Report) -> dict[str, Any]:
-    """What is worth knowing of a version without opening its files. Kept small: listings carry it."""
+    """What is worth knowing of a version without opening its files. Kept small: listings carry it.
+
+    MCP hints that the decorator does not declare are filled in as measured. The file stays as it was judged: its digest is the
+    report's.
+    """
     return {
         "function": subject.name,
         "parameters": [
             {"name": p.name, "annotation": p.annotation, "description": p.description, "required": p.required}
             for p in subject.parameters
         ],
-        "hints": plain(subject.hints),
+        "hints": plain({**asdict(measured(report_document(report))), **subject.hints}),
         "profile": report.profile,
         "capabilities": sorted(report.capabilities),
         "traces": report.evidence.traces,

@@ -15,6 +15,7 @@ from factories import SANDBOX, draft, measured, report
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synth.annotations import measured as annotations
 from synth.interface import Draft, RegistryEntry
 from synth.registry import (
     ApprovalRequired,
@@ -56,6 +57,17 @@ def test_a_pass_is_registered_with_its_bytes_and_its_score(registry: Registry) -
     assert (registry.root / "skills" / "batch_rename").resolve() == Path(entry.path)
     assert registry.report("batch_rename") == report_document(report(draft()))
     assert entry.report_sha256 == document_sha256(registry.report("batch_rename"))
+
+
+def test_absent_hints_are_filled_in_as_measured(registry: Registry) -> None:
+    """What the decorator declares is kept, the rest comes from the report; the file is not touched."""
+    plain = draft()
+    said = replace(plain, name="told", source=plain.source.replace("autowire=True", "autowire=True, destructive=True"))
+    silent, told = register(registry).metadata["hints"], register(registry, said).metadata["hints"]
+    assert set(silent) == set(told) == {"read_only", "destructive", "idempotent", "open_world"}
+    assert silent["destructive"] is annotations(report_document(report(plain))).destructive
+    assert told == {**silent, "destructive": True}
+    assert registry.draft("told").source == said.source
 
 
 REFUSED: dict[str, Callable[[Report], Report]] = {
