@@ -198,8 +198,21 @@ def run_plain(scope: Scope, name: str, spec: Spec | None, words: Sequence[Word],
 
 def read_all(scope: Scope, operand: Word | Items) -> list[Content]:
     if isinstance(operand, Items):
-        return [Content(f'b"".join(p.read_bytes() for p in {operand.code})')]
+        return [Content(f'b"".join(p.read_bytes() for p in {unlisted(operand.code)})')]
     return read(scope, operand)
+
+
+def unlisted(code: str) -> str:
+    """The inside of a list comprehension over p, to go on in another one; other lists as they are."""
+    head = "[p for p in "
+    if not code.startswith(head) or not code.endswith("]"):
+        return code
+    depth = 0
+    for k, c in enumerate(code):
+        depth += (c in "[(") - (c in "])")
+        if depth == 0 and k < len(code) - 1:
+            return code
+    return code[len(head) : -1]
 
 
 def stays_operand(name: str, spec: Spec, parsed: Parsed, files: Sequence[Word | Items]) -> bool:

@@ -62,6 +62,9 @@ class EmbeddedGenerator:
             self._why.append("none of the commands could be read as shell text")
             return
         known = list(cases(works))
+        if writes and any(any(e.exit_codes or ()) for e in usable):
+            again = [w for e in usable if (w := work(e, writes, drop_failed=True)) is not None]
+            known += cases(again) if [w.program for w in again] != [w.program for w in works] else []
         made = [c for case in known if (c := self._candidate(pattern, case, works, writes)) is not None]
         made += [c for case in known if (c := self._candidate(pattern, case, works, writes, fallback=True)) is not None]
         seen: set[str] = set()

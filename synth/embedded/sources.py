@@ -19,6 +19,7 @@ from synth.embedded.filters import (
     receiver,
     run_code,
     run_filter,
+    unlisted,
 )
 from synth.embedded.finding import FindReader, found_items
 from synth.embedded.meanings import TABLE, Parsed, parse_args, xargs_command
@@ -125,7 +126,7 @@ def apply(scope: Scope, words: list[Word], items: Items, one_by_one: bool) -> St
     if spec is None or (spec.kind != "filter") or any(isinstance(p, Var) and p.name == CURSOR for w in plain for p in w.parts):
         raise ShellError(f"{name} on a list of paths is not understood")
     if name == "cat" and len(plain) == 1:
-        return data(f'b"".join(p.read_bytes() for p in {items.code})')
+        return data(f'b"".join(p.read_bytes() for p in {unlisted(items.code)})')
     if one_by_one and name not in ("md5sum", "sha256sum", "sha1sum"):
         raise ShellError(f"{name} on one path after another is not understood")
     return run_filter(scope, name, spec, plain[1:], None, items)

@@ -37,14 +37,21 @@ def parse_or_none(text: str) -> Seq | None:
         return None
 
 
-def work(evidence: Evidence, writes: bool) -> Work | None:
-    """The working steps; None where one of them cannot be parsed."""
+def work(evidence: Evidence, writes: bool, drop_failed: bool = False) -> Work | None:
+    """The working steps; None where one of them cannot be parsed.
+
+    Args:
+        drop_failed: leave out steps that ended with an error too (an attempt before the one that worked).
+    """
     trees = [parse_or_none(c) for c in evidence.commands]
     kept: list[int] = []
     dropped: list[str] = []
     last = len(trees) - 1
+    codes = evidence.exit_codes or (0,) * len(trees)
     for k, tree in enumerate(trees):
-        if (tree is not None and _is_cd(tree)) or (writes and _may_change(tree)) or (not writes and k == last):
+        if drop_failed and codes[k] != 0:
+            dropped.append(f"step {k + 1} failed: {evidence.commands[k][:60]}")
+        elif (tree is not None and _is_cd(tree)) or (writes and _may_change(tree)) or (not writes and k == last):
             kept.append(k)
         else:
             dropped.append(f"step {k + 1} only looks: {evidence.commands[k][:60]}")

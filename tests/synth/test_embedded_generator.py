@@ -123,3 +123,11 @@ def test_secrets_stay_out_of_summaries() -> None:
     """A key in a description is masked."""
     key = "AKIAIOSFODNN7EXAMPLE"
     assert key not in summary_of([(f"upload with {key}", {})])
+
+
+def test_a_failed_attempt_is_left_out_with_a_reason() -> None:
+    """What worked afterwards is the task."""
+    traces = [evidence([f"cp {n}", f"cp {n} out.txt"], True, n) for n in ("a", "b")]
+    failed = [Evidence(e.task_id, e.description, e.commands, e.outputs, None, (1, 0), e.base, e.post, True) for e in traces]
+    candidates = list(EmbeddedGenerator().generate(pattern(failed), failed))
+    assert any("step 1 failed: cp a" in c.notes for c in candidates)
