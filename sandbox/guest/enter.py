@@ -158,8 +158,11 @@ def _order() -> str:
     return f"{zlib.crc32(chr(0).join(names[:256]).encode('utf-8', 'surrogateescape')):08x}"
 
 
-def await_go(line: int, watch: dict[str, Any] | None) -> None:
-    """Puts this process under supervision where asked for, then waits until the runner says go."""
+def await_go(line: int, watch: dict[str, Any] | None, hold: bool) -> None:
+    """Puts this process under supervision where asked for; with ``hold``, waits until the runner says go.
+
+    Without, there is nothing to wait for: the first call that is announced waits for the runner by itself.
+    """
     import socket
 
     with socket.socket(fileno=line) as control:
@@ -169,4 +172,5 @@ def await_go(line: int, watch: dict[str, Any] | None) -> None:
             listener = seccomp.install(watch["classes"], CONTROL_FD)
             socket.send_fds(control, [b"l"], [listener])
             os.close(listener)
-        control.recv(1)
+        if hold:
+            control.recv(1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _EVENT = struct.Struct("iIII")
@@ -26,9 +26,9 @@ class Reads:
             raise OSError(ctypes.get_errno(), "inotify_init1")
         self._paths: dict[int, str] = {}
 
-    def start(self, root: str) -> None:
-        """Watches a tree from now on. Raises OSError."""
-        for path, _, _ in os.walk(root):
+    def start(self, directories: Iterable[str]) -> None:
+        """Watches directories, and those that are made below them, from now on."""
+        for path in directories:
             self._add(path)
         self.take()
 

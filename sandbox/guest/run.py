@@ -123,7 +123,7 @@ class Run:
         if self.supervisor is None or not self.spec["watch"]["reads"]:
             yield
             return
-        self.reads.start(self.workdir)
+        self.reads.start(self.spec["directories"])
         self._serve(self.reads.fd, self._note_reads)
         try:
             yield
@@ -166,6 +166,7 @@ class Run:
             "nonce": secret.hex(),
             "cwd": cwd,
             "probe": not self.done,
+            "hold": spec["concurrent"] > 1,
             **{k: spec[k] for k in ("function", "trace", "env", "workdir", "umask", "cpus", "file_bytes", "watch")},
         }
         with memory.as_runner():  # pipes of the job's own uid could be opened by it, and read
@@ -212,11 +213,11 @@ class Run:
         data, fds, _, _ = socket.recv_fds(line, 16, 1)
         for fd in fds:
             self._supervise(fd)
-        if data:
+        if data and self.spec["concurrent"] > 1:
             self._held.append(line)
         else:
             line.close()
-        if len(self._held) == self.spec["concurrent"]:
+        if len(self._held) == self.spec["concurrent"] > 1:
             for held in self._held:
                 held.sendall(b"g")
                 held.close()

@@ -89,6 +89,8 @@ class Runner:
             return {"type": "no-room", "why": str(error)}, []
         if spec["delay"]:
             time.sleep(spec["delay"])
+        root = spec["workdir"]
+        spec["directories"] = [root, *(f"{root}/{e.path}" for e in base.values() if e.type == "dir" and e.path != tree.ROOT)]
         run = Run(spec, parts, self.parents, self.reads, (*(p for p in self.scratch if p != spec["workdir"]), "/dev"))
         run.perform()
         result: dict[str, Any] = {"type": "result", "leftovers": run.leftovers() if run.ended == "exited" else []}
