@@ -141,7 +141,7 @@ def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePatter
     from synth.traces import to_evidence
 
     traces = [t for p in patterns for t in p.traces if t.workspace is not None]
-    if len(traces) > MOST_AT_ONCE:
+    if len(patterns) < 2 or len(traces) > MOST_AT_ONCE:
         return
     talk.step(f"replaying {len(traces)} recordings")
     try:
