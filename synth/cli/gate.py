@@ -18,6 +18,7 @@ from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
 from synth.cli.targets import registered
+from synth.cli.verify import titles_for
 from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def gate(
     # A waived check must not stop the others: what it would have hidden still counts.
     every = judging.every or bool(policy.waivers)
     salted = replace(judging, salt=policy.seed_salt or judging.salt, min_usable=policy.min_usable, every=every)
+    if scheduler is not None:
+        salted = replace(salted, database=None)  # its workers have none
     targets, facts = _targets(paths, since, salted)
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
@@ -173,7 +176,8 @@ def _show(result: GateResult, outputs: Sequence[Output], seconds: float) -> None
     colour = console.colour(sys.stdout)
 
     def text(format: str, to_screen: bool) -> str:
-        return render(list(result.reports), format, gate=result, color=colour and to_screen, seconds=seconds)
+        titles = titles_for(format)
+        return render(list(result.reports), format, gate=result, color=colour and to_screen, seconds=seconds, titles=titles)
 
     emit(outputs, text)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,9 +70,14 @@ def show(reports: list[Report], outputs: list[Output], seconds: float) -> None:
     colour = console.colour(sys.stdout)
 
     def text(format: str, to_screen: bool) -> str:
-        return render(reports, format, color=colour and to_screen, seconds=seconds)
+        return render(reports, format, color=colour and to_screen, seconds=seconds, titles=titles_for(format))
 
     emit(outputs, text)
+
+
+def titles_for(format: str) -> Mapping[str, str] | None:
+    """None (look them up) for the formats that show the checks' questions: looking them up imports every check."""
+    return None if format in ("html", "sarif") else {}
 
 
 @dataclass(frozen=True, slots=True)
