@@ -31,6 +31,13 @@ def sandbox_image() -> str:
     return ensure_image(lambda _: None)
 
 
+def unmount_below(place: Path) -> None:
+    """Unmounts what an engine left mounted at or below a directory, the deepest first."""
+    points = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    for point in sorted((p for p in points if p == str(place) or p.startswith(f"{place}/")), reverse=True):
+        subprocess.run(["umount", "-l", point], check=False)
+
+
 class PrivateEngine:
     """A Docker daemon of the tests' own, in a network namespace of its own (it would take another's bridge away)."""
 
@@ -79,12 +86,8 @@ class PrivateEngine:
 
     def destroy(self) -> None:
         self.stop()
-        for kind in ("netns", "overlay2", "containers"):
-            for mount in sorted(Path("/proc/self/mounts").read_text().splitlines(), reverse=True):
-                if (where := mount.split()[1]).startswith(f"{self.daemon.exec_root}/{kind}") or where.startswith(
-                    f"{self.data}/{kind}"
-                ):
-                    subprocess.run(["umount", "-l", where], check=False)
+        unmount_below(self.daemon.exec_root)
+        unmount_below(self.data)
         shutil.rmtree(self.data, ignore_errors=True)
 
 
@@ -92,6 +95,12 @@ class PrivateEngine:
 def make_private_engine() -> Callable[[Path], PrivateEngine]:
     """For a test that needs an engine of its own, in a directory of its own."""
     return PrivateEngine
+
+
+@pytest.fixture(scope="session")
+def unmount() -> Callable[[Path], None]:
+    """Unmounts everything at or below a directory."""
+    return unmount_below
 
 
 @pytest.fixture(scope="session")

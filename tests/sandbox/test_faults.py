@@ -373,7 +373,6 @@ def small_engine(tmp_path: Path, sandbox_image: str, make_private_engine: Callab
         yield private
     finally:
         private.destroy()
-        subprocess.run(["umount", "-l", str(private.data)], check=True)
 
 
 def test_a_full_disk_of_the_engine_is_named(small_engine: Any, quick: RunRequest) -> None:
