@@ -7,6 +7,7 @@ import random
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from sandbox.interface import (
     Call,
@@ -25,6 +26,9 @@ from verifiers.budgets import COUNTS, Counts
 from verifiers.equivalence import Difference, differences
 from verifiers.interface import Args, Budget, Counterexample, Evidence, Finding, Subject
 from verifiers.oracle import Expectation, Replayed
+
+if TYPE_CHECKING:
+    from verifiers.worlds.past import Past
 
 NEVER = 1 << 30
 """A point that no run reaches: the run is supervised for it and ends cleanly."""
@@ -158,6 +162,8 @@ class Context:
     min_usable: int = 3
     strict_torn: bool = False
     forbid_outside: bool = False
+    past: Past | None = None
+    """Where counterexamples of this skill's name are kept."""
     evidence_args: Mapping[str, Args] = field(default_factory=dict)
     first: dict[str, ReplayRecord] = field(default_factory=dict)
     """label of a recorded case -> the first (observed) run on its base."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
+from pathlib import Path
 
 from sandbox import telemetry
 from sandbox.interface import Sandbox, SandboxError
@@ -38,6 +39,7 @@ from verifiers.reconstruct import rebuild
 from verifiers.score import ScoreInputs, Trial, score
 from verifiers.sessions import Memory, RememberingSession
 from verifiers.static import run_static
+from verifiers.worlds.past import Past
 
 NOT_REQUIRED = frozenset({"mutants-killed"})
 """May be missing without making the verdict INCONCLUSIVE (SEMANTICS §1)."""
@@ -68,6 +70,8 @@ class Options:
     torn_strict: bool = False
     forbid_outside: bool = False
     leave_one_out_failures: int = 0
+    database: Path | None = None
+    """Directory of past counterexamples, which are tried first."""
     memory: Memory | None = None
     """Replays of traces to share between verifications in one process."""
     progress: Callable[[str], None] | None = None
@@ -209,6 +213,7 @@ def _dynamic(
             run.context = Context(
                 subject, run.replayed, run.bound.cases, skill, traces, sandbox.info, options.budget, seed,
                 Judge(run.replayed.read_only, None), options.min_usable, options.torn_strict, options.forbid_outside,
+                Past(options.database, subject.name) if options.database is not None else None,
             )  # fmt: skip
             _run_checks(run, checks, run.context, options, waiting)
     except SandboxError as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_NO = frozenset({"", "0", "false", "no", "off"})
 BUDGETS = click.Choice(["fast", "standard", "thorough"])
 JUDGING = (
     click.option("--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: seed."),
@@ -63,6 +66,8 @@ class Judging:
     excluded: Mapping[str, str] = field(default_factory=dict)
     extra_imports: frozenset[str] = frozenset()
     """Modules that skills may import besides the built-in list, as configured."""
+    database: Path | None = None
+    """Directory of past counterexamples; None in CI and with --no-cache, where a verdict may depend on nothing kept."""
     no_cache: bool = False
     image: str | None = None
     runtime: str | None = None
@@ -83,6 +88,8 @@ class Judging:
             "extra_imports": frozenset(config.conventions.allow_imports),
         }  # fmt: skip
         known |= {n: v for n, v in values.items() if n in cls.__dataclass_fields__ and v is not None}
+        if not known.get("no_cache") and os.environ.get("CI", "").lower() in _NO:
+            known["database"] = config.path("{PRJ_DATA}/counterexamples")
         if "excluded" in known:
             known["excluded"] = dict(_exclusion(text) for text in known["excluded"])
         if "checks" in known:
@@ -96,7 +103,7 @@ class Judging:
         return Options(
             budget=self.budget, seed=self.seed, salt=self.salt, profile=self.profile, checks=self.checks, static_only=self.static,
             stop_early=not self.every, min_usable=self.min_usable, workers=self.workers, excluded=self.excluded,
-            extra_imports=self.extra_imports, **more,
+            extra_imports=self.extra_imports, database=self.database, **more,
         )  # fmt: skip
 
 

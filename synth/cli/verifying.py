@@ -68,13 +68,18 @@ class Verifier:
         Raises:
             AssayError: a file of it cannot be read as what it should be.
         """
+        # The key of before: the verification itself may add to what the next one tries first.
+        key = self._key(target)
         report = self._verify(target, unseen)
-        self.keep(target, report)
+        self._put(key, report)
         return report
 
     def keep(self, target: Target, report: Report) -> None:
-        """Puts a report into the cache, if it is whole: what was not checked for want of an engine may be checked next time."""
-        key = self._key(target)
+        """Puts a report that was made elsewhere into the cache."""
+        self._put(self._key(target), report)
+
+    def _put(self, key: Key | None, report: Report) -> None:
+        """Only whole reports: what was not checked for want of an engine may be checked next time."""
         if key is not None and self.cache is not None and not _cut_short(report):
             self.cache.put(key, report)
 
@@ -134,8 +139,19 @@ class Verifier:
                 "static": j.static, "all": j.every, "min_usable": j.min_usable, "runtime": j.runtime,
                 "checks": ",".join(sorted(j.checks)) if j.checks is not None else None, "excluded": dict(j.excluded),
                 "extra_imports": ",".join(sorted(j.extra_imports)),
+                "past": _past(j.database, target.skill) if j.database is not None and not j.static else "",
             },
         )  # fmt: skip
+
+
+def _past(database: Path, skill: Path) -> str:
+    """Digest of the kept counterexamples that may concern a skill: those of a name that its text contains."""
+    try:
+        files = sorted(p for p in database.iterdir() if p.suffix == ".json")
+    except OSError:
+        return ""
+    text = skill.read_text(encoding="utf-8", errors="replace") if files else ""
+    return ",".join(_sha(p) for p in files if p.name.rpartition("-")[0] in text)
 
 
 def _cut_short(report: Report) -> bool:

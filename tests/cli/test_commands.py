@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,16 @@ def test_route_and_feedback(registry: Path, capsys: pytest.CaptureFixture[str]) 
     assert run(["route", "transcode a video", *where]) == 4
 
 
+def test_a_registered_name_wins_over_a_file_here(registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --registry a bare name is the registered skill, even where a draft of that name lies in the current directory."""
+    from synth.cli.targets import target_of
+
+    monkeypatch.chdir(tmp_path)
+    write_draft(tmp_path, draft("batch_rename", source="# another\n"))
+    assert target_of(Path("batch_rename"), registry=registry).skill.is_relative_to(registry)
+    assert target_of(Path("batch_rename")).skill == Path("batch_rename/skill.py")
+
+
 def test_export_for_agentskills(registry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The exported directory is where it says; a target is required."""
     assert run(["export", "batch_rename", "--to", "agentskills", "-o", str(tmp_path / "out"), "--registry", str(registry)]) == 0
@@ -242,8 +253,12 @@ def test_watch_verifies_on_every_change(
     file = tmp_path / "skill.py"
     file.write_text((RENAME / "skill.py").read_text(encoding="utf-8"), encoding="utf-8")
     edits = iter([None, "def broken(:\n", None, b"\xff\xfe"])
+    really = time.sleep
 
     def pause(seconds: float) -> None:
+        if seconds != 0.5:  # somebody else waits, for a lock say
+            really(seconds)
+            return
         try:
             edit = next(edits)
         except StopIteration:

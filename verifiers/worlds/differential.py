@@ -20,6 +20,8 @@ from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import TOKEN, all_text, fresh_words, like, new_digits, rename_tree, substitute, tokens
 
 MAX_COPIES = 3
+EDITS = 3
+"""Ways to edit a file, see ``edited``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
         copies=pairs(len(g.files), len(g.directories), MAX_COPIES),
         drops=some(len(g.files), 2),
         bystanders=some(len(g.directories), 2),
-        edits=pairs(len(g.files), 3, 2),
+        edits=pairs(len(g.files), EDITS, 2),
         salt=st.integers(0, 3),
     )
 

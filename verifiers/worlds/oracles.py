@@ -15,6 +15,7 @@ from verifiers.worlds.differential import Plan, World, plans, realise
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs, outside_arguments
+from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.renaming import expected_under, image, renamable, rename_args, renamings
 from verifiers.worlds.template import as_text, templates
 
@@ -43,8 +44,13 @@ def grammars(context: Context) -> list[Grammar]:
 
 
 def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
-    """The trace's commands against the skill on clean starts."""
+    """The trace's commands against the skill on clean starts: first those where it was wrong before, then drawn ones."""
     out = Judged()
+    known = _wrong_again(context, gs)
+    if known is not None:
+        out.findings.append(known)
+        out.judged += 1
+        return out
     able = [g for g in gs if g.template.parameters or not g.args]
     share = -(-context.counts.differential // len(able)) if able else 0
     drawn = [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
@@ -68,6 +74,22 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.findings.append(_shrunk(context, g, plan, case, wrong))
             break
     return out
+
+
+def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
+    """A past counterexample that is still one. Those that pass count nowhere: reports do not depend on what was kept."""
+    stored = matching(context.past.failing(), gs) if context.past is not None else []
+    worlds = [(g, p, w) for g, p in stored if (w := realise(g, p)) is not None]
+    cases = _clean_cases(context, worlds)
+    records = context.skill.map([context.request(c.base, c.args) for _, _, _, c in cases])
+    for (g, plan, world, case), record in zip(cases, records, strict=True):
+        case = replace(case, label=f"past counterexample (trace {g.task_id})")
+        wrong = context.judge.wrong(record, case.expectation)
+        if wrong is not None:
+            wrong, case = _second_look(context, world, case, record)
+        if wrong is not None and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan)):
+            return _shrunk(context, g, plan, case, wrong)
+    return None
 
 
 def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
@@ -144,7 +166,9 @@ def _shrunk(context: Context, g: Grammar, plan: Plan, case: Case, wrong: Wrong) 
         return bad is not None
 
     if wrong.observed != "timeout":
-        shrink(plan, still_wrong, context.counts.shrink)
+        plan = shrink(plan, still_wrong, context.counts.shrink)
+    if context.past is not None:
+        context.past.add(Failing(g.task_id, plan))
     case, wrong = best[-1]
     message = f"differs from the trace's commands on a workspace like the recorded ones: {wrong.message}"
     finding = context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}")
