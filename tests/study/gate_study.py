@@ -84,9 +84,12 @@ def main() -> int:
     parser.add_argument("--budget", default="standard")
     parser.add_argument("--all", action="store_true", help="do not stop at the first FAIL")
     parser.add_argument("--image", default=None)
+    parser.add_argument("--without", type=Path, default=None, help="log of an earlier run: skills that it got right are left out")
     parser.add_argument("--checks", default=None)
     a = parser.parse_args()
     labels = [json.loads(line) for line in (FIXTURES / "gate" / "labels.jsonl").read_text().splitlines()]
+    done = {line.split()[1] for line in a.without.read_text().splitlines() if line.startswith("ok")} if a.without else set()
+    labels = [x for x in labels if x["path"] not in done]
     labels = [x for x in labels if a.only in f"{x['path']} {x['fault']}" and (not a.good or x["label"] == "good")]
     traces = {e.task_id: e for e in load_evidence(FIXTURES / "traces" / "traces.jsonl")}
     memory: Memory = {}
