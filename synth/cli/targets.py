@@ -32,8 +32,11 @@ def target_of(
     from verifiers.interface import NothingToVerify
 
     place = skill
-    if not skill.exists() and registered(skill.name, registry) is not None and skill.parent == Path():
-        place = registered(skill.name, registry) or skill
+    # A bare name together with --registry means the registered skill, whatever lies in the current directory.
+    named = skill.parent == Path() and (registry is not None or not skill.exists())
+    known = registered(skill.name, registry) if named else None
+    if known is not None:
+        place = known
     elif skill.is_dir() and not (skill / "skill.py").exists() and (skill / OMNI).is_file():
         place = skill / OMNI
     found = find([place])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -48,11 +48,11 @@ def command(skill: Path, evidence: Path | None, bindings: Path | None, registry:
 
 
 def _once(target: Target, judging: Judging, outputs: list[Output]) -> int:
-    began = time.monotonic()
+    began = monotonic()
     with console.talk() as talk, _verifier(judging, talk) as verifier:
         report = verifier.report(target)
     count_reports([] if verifier.cache_hits else [report])
-    show([report], outputs, time.monotonic() - began)
+    show([report], outputs, monotonic() - began)
     return exit_code(report.verdict)
 
 
@@ -106,4 +106,4 @@ def _watch(target: Target, judging: Judging, outputs: list[Output], pause_s: flo
             except AssayError as e:
                 console.error(e.diagnostics())
             console.say(f"watching {target.skill} (Ctrl-C ends)")
-        time.sleep(pause_s)
+        sleep(pause_s)

@@ -267,7 +267,7 @@ def test_watch_verifies_on_every_change(
             file.write_bytes(edit.encode() if isinstance(edit, str) else edit)
             os.utime(file, (seconds, len(str(edit))))
 
-    monkeypatch.setattr("synth.cli.verify.time.sleep", pause)
+    monkeypatch.setattr("synth.cli.verify.sleep", pause)
     assert run(["verify", str(file), "--static", "--watch"]) == 130
     told = capsys.readouterr()
     assert told.err.count("watching ") == 3
