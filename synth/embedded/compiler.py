@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from synth.embedded.actions import change, one_more
@@ -11,7 +12,7 @@ from synth.embedded.buffers import append, output_of, transient, write
 from synth.embedded.conditions import condition
 from synth.embedded.filters import Data, as_bytes, data, expand, read
 from synth.embedded.finding import Branch, FindReader, Found, found_items
-from synth.embedded.kinds import changes, edits_in_place, only_prints, temporaries, walk
+from synth.embedded.kinds import changes, edits_in_place, only_prints, temporaries, walk, with_cursor
 from synth.embedded.meanings import TABLE, parse_args, xargs_command
 from synth.embedded.names import DOT, Items, split_path
 from synth.embedded.scope import Content, Scope
@@ -25,7 +26,6 @@ from synth.embedded.tree import (
     Group,
     If,
     Lit,
-    Part,
     Pipe,
     Redirect,
     Seq,
@@ -281,7 +281,7 @@ def find(scope: Scope, found: Found) -> None:
         head = "if"
         for b in found.branches:
             condition_ = _renamed(" and ".join(b.tests), name)
-            with scope.code.block(f"{head} {condition_ or 'True'}:"), _cursor(scope, name, found.shown):
+            with scope.code.block(f"{head} {condition_ or 'True'}:"), cursor(scope, name):
                 acts(scope, b)
                 scope.flush()
             head = "elif"
@@ -291,24 +291,19 @@ def _renamed(tests: str, name: str) -> str:
     return re.sub(r"\bp\b(?=[.,)]|$)", name, tests)
 
 
-class _cursor:
-    """Binds ``{}`` inside a ``with``."""
-
-    def __init__(self, scope: Scope, name: str, shown: str) -> None:
-        self.scope, self.name = scope, name
-        self.before = dict(scope.vars)
-
-    def __enter__(self) -> None:
-        self.scope.vars[CURSOR] = (self.name, "Path")
-
-    def __exit__(self, *exc: object) -> None:
-        self.scope.vars = self.before
+@contextmanager
+def cursor(scope: Scope, name: str) -> Iterator[None]:
+    """Binds ``{}`` to a loop's variable."""
+    before = dict(scope.vars)
+    scope.vars[CURSOR] = (name, "Path")
+    yield
+    scope.vars = before
 
 
 def loop_over(scope: Scope, items: Items, body: Callable[[], None], fixed_end: bool) -> None:
     name = scope.code.fresh("path")
     scope.fixed[name] = (False, fixed_end)
-    with scope.code.block(f"for {name} in {items.code}:"), _cursor(scope, name, items.shown):
+    with scope.code.block(f"for {name} in {items.code}:"), cursor(scope, name):
         body()
         scope.flush()
 
@@ -328,21 +323,6 @@ def acts(scope: Scope, found_branch: Branch) -> None:
         statement(scope, node)
     scope.flush()
     scope.temps = outer_temps
-
-
-def with_cursor(word: Word, mark: str) -> Word:
-    """A word with every ``{}`` in its constants as the loop's variable."""
-    parts: list[Part] = []
-    for part in word.parts:
-        if not isinstance(part, Lit) or mark not in part.text:
-            parts.append(part)
-            continue
-        for k, text in enumerate(part.text.split(mark)):
-            if k:
-                parts.append(Var(CURSOR, quoted=True))
-            if text:
-                parts.append(Lit(text))
-    return Word(tuple(parts))
 
 
 def pipe(scope: Scope, node: Pipe) -> None:

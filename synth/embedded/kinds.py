@@ -7,13 +7,17 @@ from collections.abc import Iterator, Sequence
 
 from synth.embedded.meanings import TABLE, parse_args
 from synth.embedded.tree import (
+    CURSOR,
     Command,
     For,
     Group,
     If,
+    Lit,
+    Part,
     Pipe,
     Seq,
     Simple,
+    Var,
     While,
     Word,
 )
@@ -79,3 +83,18 @@ def temporaries(items: Sequence[Command]) -> frozenset[Word]:
             made.add(operands[1])
         made.update(r.target for r in node.redirects if r.op in (">", ">>"))
     return frozenset(out)
+
+
+def with_cursor(word: Word, mark: str) -> Word:
+    """A word with every ``{}`` in its constants as the loop's variable."""
+    parts: list[Part] = []
+    for part in word.parts:
+        if not isinstance(part, Lit) or mark not in part.text:
+            parts.append(part)
+            continue
+        for k, text in enumerate(part.text.split(mark)):
+            if k:
+                parts.append(Var(CURSOR, quoted=True))
+            if text:
+                parts.append(Lit(text))
+    return Word(tuple(parts))

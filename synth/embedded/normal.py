@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from synth.embedded.antiunify import Program
-from synth.embedded.compiler import with_cursor
+from synth.embedded.kinds import with_cursor
 from synth.embedded.meanings import PREDICATE_ROLES, TABLE
 from synth.embedded.tree import CURSOR, For, Simple, Sub, Var, Word, literal_word
 
