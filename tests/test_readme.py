@@ -43,7 +43,7 @@ def test_every_command_it_names_exists() -> None:
     """Each ``assay …`` in the text parses: the command, and the options that it is shown with."""
     names = {m[1] for m in re.finditer(r"\bassay ([a-z]+)\b", TEXT)}
     assert names <= set(COMMANDS) | {"is"}
-    for line in re.findall(r"(?m)^(?:\$ |    )?(assay [^#\n`]+)", TEXT):
+    for line in re.findall(r"(?m)^(?:\$ |    )?(assay [^#|\n`]+)", TEXT):
         words = shlex.split(line.replace("…", "x"))
         if len(words) < 2 or words[1] not in COMMANDS:
             continue
