@@ -143,11 +143,16 @@ def main() -> int:
                 point = trial(label, salt, traces, sandbox, memory)
                 if point is not None:
                     points.append(point)
+                    print(f"{point.path} passed={point.passed} score={point.score:.3f} held={point.held}", flush=True)
     if not points:
+        print("nothing ran")
         return 1
-    _text, honest = table(points)
+    text, honest = table(points)
     pairs = [(p.estimate, p.held) for p in points]
     constant = [(0.7, p.held) for p in points]
+    print(text)
+    ours, flat = brier(pairs), brier(constant)
+    print(f"Brier {ours:.3f} (constant 0.7: {flat:.3f}), AUC {auc(pairs):.3f} (constant: 0.500), {len(points)} points")
     if a.plot:
         plot(points, a.plot)
     return 0 if honest and brier(pairs) < brier(constant) and auc(pairs) > 0.5 else 1

@@ -96,12 +96,23 @@ def main() -> int:
     checks = frozenset(a.checks.split(",")) if a.checks else DYNAMIC
     options = Options(budget=a.budget, checks=checks, stop_early=not a.all, memory=memory)
     rows = []
-    time.monotonic()
+    began = time.monotonic()
     with open_sandbox(image=a.image) as sandbox:
         for label in labels:
             row = judge(label, traces, sandbox, options)
             rows.append(row)
-    good, _bad = [r for r in rows if r.good], [r for r in rows if not r.good]
+            mark = "ok   " if row.right else "WRONG"
+            shown = f"{row.fault} {row.report.verdict} {row.report.seconds:.1f}s {row.report.why[:230]}"
+            print(f"{mark} {row.path} {shown}", flush=True)
+    print(table(rows))
+    good, bad = [r for r in rows if r.good], [r for r in rows if not r.good]
+    seconds = sorted(r.report.seconds for r in good)
+    if good:
+        print(f"a good skill: median {seconds[len(seconds) // 2]:.1f} s, p90 {seconds[int(len(seconds) * 0.9)]:.1f} s")
+    print(
+        f"{sum(r.right for r in good)}/{len(good)} good pass, {sum(r.right for r in bad)}/{len(bad)} faulty do not, "
+        f"{time.monotonic() - began:.0f} s"
+    )
     return 0 if rows and all(r.right for r in good) else 1
 
 
