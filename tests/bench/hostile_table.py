@@ -44,7 +44,7 @@ def finding(record: ReplayRecord) -> str:
 
 def main() -> None:
     tests = suite()
-    print("| job | finding | canary |\n|---|---|---|")  # noqa: T201 - this is the output
+    print("| job | finding | canary |\n|---|---|---|")
     engine = Engine()
     with open_sandbox(workers=1) as sandbox, sandbox.session("hostile", workers=1) as session:
         arena = tests.Arena(sandbox, session, engine, [])
@@ -55,7 +55,7 @@ def main() -> None:
             except SandboxError as error:
                 seen = f"the sandbox gave up (inconclusive): {error.what[:60]}"
             same = arena.canary() == arena.before and arena.containers() == 1
-            print(f"| {job.name} | {seen} | {'same' if same else 'DIFFERS'} |", flush=True)  # noqa: T201 - the same
+            print(f"| {job.name} | {seen} | {'same' if same else 'DIFFERS'} |", flush=True)
     engine.close()
 
 
