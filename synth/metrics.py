@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ class Metric:
     name: str
     kind: Kind
     help: str
+    label: str = ""
+    """Name of the label that tells its samples apart."""
 
 
 METRICS = (
@@ -38,10 +41,13 @@ METRICS = (
     Metric("gate_inconclusive", "counter", "Verifications that ended in INCONCLUSIVE."),
     Metric("sandbox_runs", "counter", "Runs in the sandbox."),
     Metric("verification_seconds", "summary", "Time a verification takes, in seconds."),
+    Metric("check_seconds", "summary", "Time a check takes, in seconds.", "check"),
+    Metric("cache_hits", "counter", "Verdicts that came from the cache."),
     Metric("traces_recorded", "counter", "Traces stored."),
     Metric("skills_demoted", "counter", "Skills that passed and no longer do."),
     Metric("llm_tokens", "counter", "Tokens sent to and received from a model."),
 )
+_LABEL = re.compile(r"[a-z0-9-]+")
 _BY_NAME = {m.name: m for m in METRICS}
 
 
@@ -55,24 +61,24 @@ class Metrics:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
 
-    def add(self, name: str, value: float = 1) -> None:
+    def add(self, name: str, value: float = 1, label: str = "") -> None:
         """Adds to a counter, or one observation to a summary.
+
+        Args:
+            label: Lower-case letters, digits and hyphens; for a metric that has a label, and only for one.
 
         Raises:
             KeyError: no such metric.
-            ValueError: a negative step of a counter, or a gauge.
+            ValueError: a negative step of a counter, a gauge, or a label where there is none.
         """
-        metric = _BY_NAME[name]
-        if metric.kind == "gauge":
-            raise ValueError(f"{name} is a gauge: set it")
-        if value < 0:
-            raise ValueError(f"{name} never decreases")
+        self.add_all([(name, value, label)])
+
+    def add_all(self, steps: Iterable[tuple[str, float, str]]) -> None:
+        """Many steps (name, value, label) as one change of the file. Raises as ``add`` does, and then nothing was counted."""
+        changes = [change for name, value, label in steps for change in _changes(name, value, label)]
         with self._change() as values:
-            if metric.kind == "summary":
-                values[f"{name}_sum"] = values.get(f"{name}_sum", 0) + value
-                values[f"{name}_count"] = values.get(f"{name}_count", 0) + 1
-            else:
-                values[name] = values.get(name, 0) + value
+            for key, step in changes:
+                values[key] = values.get(key, 0) + step
 
     def set(self, name: str, value: float) -> None:
         """Sets a gauge.
@@ -121,9 +127,24 @@ class Metrics:
         return data
 
 
+def _changes(name: str, value: float, label: str) -> list[tuple[str, float]]:
+    """The samples that one step adds to."""
+    metric = _BY_NAME[name]
+    if metric.kind == "gauge":
+        raise ValueError(f"{name} is a gauge: set it")
+    if value < 0:
+        raise ValueError(f"{name} never decreases")
+    if bool(label) is not bool(metric.label) or (label and not _LABEL.fullmatch(label)):
+        raise ValueError(f"{label!r} is no label of {name}")
+    tag = f'{{{metric.label}="{label}"}}' if label else ""
+    return [(f"{name}_sum{tag}", value), (f"{name}_count{tag}", 1)] if metric.kind == "summary" else [(name, value)]
+
+
 def _zeroes() -> dict[str, float]:
     out: dict[str, float] = {}
     for m in METRICS:
+        if m.label:
+            continue
         out.update({f"{m.name}_sum": 0, f"{m.name}_count": 0} if m.kind == "summary" else {m.name: 0})
     return out
 
@@ -135,5 +156,7 @@ def render_prometheus(values: Mapping[str, float], prefix: str = "assay_") -> st
         suffix = "_total" if m.kind == "counter" else ""
         lines += [f"# HELP {prefix}{m.name}{suffix} {m.help}", f"# TYPE {prefix}{m.name}{suffix} {m.kind}"]
         samples = [f"{m.name}_sum", f"{m.name}_count"] if m.kind == "summary" else [m.name]
+        if m.label:
+            samples = sorted(v for v in values if v.startswith((f"{m.name}_sum{{", f"{m.name}_count{{")))
         lines += [f"{prefix}{s}{suffix} {values.get(s, 0):g}" for s in samples]
     return "\n".join(lines) + "\n"

@@ -162,6 +162,8 @@ class Context:
     min_usable: int = 3
     strict_torn: bool = False
     forbid_outside: bool = False
+    reproduce_with: tuple[str, ...] = ()
+    """What the command that shows a finding again must say besides, quoted: where evidence and bindings are."""
     past: Past | None = None
     """Where counterexamples of this skill's name are kept."""
     evidence_args: Mapping[str, Args] = field(default_factory=dict)
@@ -240,7 +242,10 @@ class Context:
     def reproduce(self, check: str, task_id: str = "", extra: str = "") -> str:
         words = ["assay", "replay", self.subject.path]
         words += ["--trace", task_id] if task_id else []
-        return " ".join(shlex.quote(w) for w in [*words, "--check", check]) + (f" {extra}" if extra else "")
+        words += ["--check", check]
+        words += ["--budget", self.budget] if self.budget != "standard" else []
+        words += ["--profile", self.subject.profile] if self.subject.profile != "seed" else []
+        return " ".join([*(shlex.quote(w) for w in words), *([extra] if extra else []), *self.reproduce_with])
 
     def finding(
         self, check: str, message: str, case: Case, wrong: Wrong | None = None, extra: str = "", line: int | None = None

@@ -72,6 +72,8 @@ class Options:
     leave_one_out_failures: int = 0
     database: Path | None = None
     """Directory of past counterexamples, which are tried first."""
+    reproduce_with: tuple[str, ...] = ()
+    """What commands that show a finding again must say besides the skill, quoted."""
     memory: Memory | None = None
     """Replays of traces to share between verifications in one process."""
     progress: Callable[[str], None] | None = None
@@ -213,6 +215,7 @@ def _dynamic(
             run.context = Context(
                 subject, run.replayed, run.bound.cases, skill, traces, sandbox.info, options.budget, seed,
                 Judge(run.replayed.read_only, None), options.min_usable, options.torn_strict, options.forbid_outside,
+                options.reproduce_with,
                 Past(options.database, subject.name) if options.database is not None else None,
             )  # fmt: skip
             _run_checks(run, checks, run.context, options, waiting)

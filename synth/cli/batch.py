@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synth.cli import console
+from synth.cli.counting import count_reports
 from synth.cli.verifying import Verifier
 from verifiers.discover import Target, with_evidence
 from verifiers.gate import Failure, failure
@@ -45,6 +46,7 @@ def reports(
         found[number] = result
         if fleet is not None:
             talk.step(targets[number].path, len(found), len(targets))
+    count_reports([r for n in waiting if isinstance(r := found[n], Report)], verifier.cache_hits)
     ordered = [found[number] for number in range(len(targets))]
     return [r for r in ordered if isinstance(r, Report)], [f for f in ordered if isinstance(f, Failure)]
 

@@ -13,21 +13,31 @@ if TYPE_CHECKING:
     from verifiers.interface import Report
 
 
-def count_reports(reports: Sequence[Report]) -> None:
-    """Verdicts, runs and seconds of fresh reports."""
+def count_reports(reports: Sequence[Report], cache_hits: int = 0) -> None:
+    """Verdicts, runs and seconds of fresh reports, and how many others the cache had."""
 
-    def add(metrics: Metrics) -> None:
-        for report in reports:
-            metrics.add(f"gate_{report.verdict.name.lower()}")
-            metrics.add("verification_seconds", report.seconds)
-            if report.sandbox is not None:
-                metrics.add("sandbox_runs", report.sandbox.runs)
+    steps: list[tuple[str, float, str]] = [("cache_hits", cache_hits, "")] if cache_hits else []
+    for report in reports:
+        steps += [(f"gate_{report.verdict.name.lower()}", 1, ""), ("verification_seconds", report.seconds, "")]
+        if report.sandbox is not None:
+            steps.append(("sandbox_runs", report.sandbox.runs, ""))
+        steps += [("check_seconds", check.seconds, check.id) for check in report.checks]
+    if steps:
+        _count(lambda metrics: metrics.add_all(steps))
 
-    _count(add)
+
+def count_demotions(skills: int) -> None:
+    """Registered skills that were found to have drifted."""
+    if skills:
+        _count(lambda metrics: metrics.add("skills_demoted", skills))
 
 
-def count_outcomes(outcomes: Sequence[PatternOutcome]) -> None:
-    """The seed's five, and what was spent on a model."""
+def count_outcomes(outcomes: Sequence[PatternOutcome], improvement: float | None = None) -> None:
+    """The seed's five, and what was spent on a model.
+
+    Args:
+        improvement: Success rate of the new skills minus that of their traces; None where no skill is new.
+    """
 
     def add(metrics: Metrics) -> None:
         for outcome in outcomes:
@@ -38,6 +48,8 @@ def count_outcomes(outcomes: Sequence[PatternOutcome]) -> None:
             if outcome.ending == "registered" and outcome.report is not None:
                 metrics.add("skills_crystallized")
                 metrics.add("crystallization_latency_ms", outcome.seconds * 1000)
+        if improvement is not None:
+            metrics.set("success_rate_improvement", improvement)
 
     _count(add)
 

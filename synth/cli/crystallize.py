@@ -116,8 +116,8 @@ def _once(request: Request) -> int:
     if not patterns:
         console.error("no repeated task was found in these traces")
     outcomes = _outcomes(request, patterns) if patterns else []
-    count_outcomes(outcomes)
     metrics = _metrics(outcomes, patterns)
+    count_outcomes(outcomes, metrics["success_rate_improvement"])
     emit_document(request.outputs, to_json(outcomes, metrics), _plain(outcomes, time.monotonic() - began))
     return exit_code(outcomes)
 
@@ -209,8 +209,15 @@ def _metrics(outcomes: Sequence[PatternOutcome], patterns: Sequence[TracePattern
         "patterns_detected": len(patterns),
         "skills_crystallized": len(made),
         "crystallization_latency_ms": round(1000 * sum(o.seconds for o in made) / len(made), 1) if made else None,
-        "success_rate_improvement": None,
+        "success_rate_improvement": _improvement(outcomes, patterns),
     }
+
+
+def _improvement(outcomes: Sequence[PatternOutcome], patterns: Sequence[TracePattern]) -> float | None:
+    """Success rate of the new skills on their replays, which is 1, minus that of the traces of their patterns; the mean."""
+    new = {o.task_ids for o in outcomes if o.ending == "registered" and o.report is not None}
+    rates = [p.success_rate for p in patterns if tuple(t.task_id for t in p.traces) in new]
+    return round(1.0 - sum(rates) / len(rates), 4) if rates else None
 
 
 def exit_code(outcomes: Sequence[PatternOutcome]) -> int:

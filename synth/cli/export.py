@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synth.cli import console
-from synth.cli.home import open_registry, registry_option
-from synth.cli.registry import actor
+from synth.cli.home import actor, open_registry, registry_option
 
 if TYPE_CHECKING:
     from synth.export import Skill

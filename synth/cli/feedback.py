@@ -19,6 +19,10 @@ def command(skill: str, outcome: str, registry: Path | None) -> int:
     from synth.route import RouteIndex
 
     with open_registry(registry, must_exist=True) as opened:
-        arm = RouteIndex(opened).feedback(skill, outcome == "ok")
-    console.out(f"{skill}: {arm.succeeded} ok, {arm.failed} failed, {arm.seeds} seeds; expected {arm.mean:.2f}")
+        index = RouteIndex(opened)
+        arm = index.feedback(skill, outcome == "ok")
+        rates = index.success_rates(skill)
+    before = f"; before it was there, {rates.before:.0%} of its task's traces succeeded" if rates.before is not None else ""
+    after = f", {rates.after:.0%} of {rates.outcomes} since" if rates.after is not None else ""
+    console.out(f"{skill}: {arm.succeeded} ok, {arm.failed} failed, {arm.seeds} seeds; expected {arm.mean:.2f}{before}{after}")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -54,3 +55,11 @@ def registry_option(command: Command) -> Command:
         "--registry", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
         help="The registry. Default: the configured one.",
     )(command)  # fmt: skip
+
+
+def actor() -> str:
+    """Who asks, for the history."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "assay"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import getpass
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from synth.cli import console
+from synth.cli import console, export
+from synth.cli.counting import count_demotions
 from synth.cli.exits import FAIL, NOTHING, PASS, exit_code
-from synth.cli.home import config, open_registry, registry_option
+from synth.cli.home import actor, config, open_registry, registry_option
 from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
 
@@ -48,14 +48,6 @@ def _entry_json(entry: RegistryEntry) -> dict[str, Any]:
 def _said(entry: RegistryEntry, what: str) -> int:
     console.out(f"{entry.name} {entry.version[:12]} is {entry.status} ({what})")
     return 0
-
-
-def actor() -> str:
-    """Who asks, for the history."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "assay"
 
 
 @command.command("list")
@@ -201,6 +193,9 @@ def audit(registry: Path | None, **rest: Any) -> int:
     return FAIL if found else PASS
 
 
+command.add_command(export.command, "export")
+
+
 @command.command("verify")
 @registry_option
 @click.argument("names", nargs=-1, metavar="[NAME]...")
@@ -225,6 +220,7 @@ def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
             return verifier.report(find([Path(entry.path)])[0], opened.unseen(entry.name, entry.version))
 
         found.extend(opened.verify(again, names or None, actor=actor()))
+    count_demotions(sum(r.drifted for r in found))
     document = {
         "schema": "assay-reverification/1",
         "skills": [{**dataclasses.asdict(r), "verdict": str(r.verdict)} for r in found],

@@ -68,6 +68,8 @@ class Judging:
     """Modules that skills may import besides the built-in list, as configured."""
     database: Path | None = None
     """Directory of past counterexamples; None in CI and with --no-cache, where a verdict may depend on nothing kept."""
+    reproduce_with: tuple[str, ...] = ()
+    """Options that name evidence and bindings, for the commands that show a finding again."""
     no_cache: bool = False
     image: str | None = None
     runtime: str | None = None
@@ -103,7 +105,8 @@ class Judging:
         return Options(
             budget=self.budget, seed=self.seed, salt=self.salt, profile=self.profile, checks=self.checks, static_only=self.static,
             stop_early=not self.every, min_usable=self.min_usable, workers=self.workers, excluded=self.excluded,
-            extra_imports=self.extra_imports, database=self.database, **more,
+            extra_imports=self.extra_imports, database=self.database,
+            reproduce_with=self.reproduce_with, **more,
         )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -43,15 +44,24 @@ def command(skill: Path, evidence: Path | None, bindings: Path | None, registry:
     """
     outputs = plan(rest.pop("formats"), rest.pop("files"))
     judging = Judging.of(rest, config())
+    judging = replace(judging, reproduce_with=_again(judging, evidence=evidence, bindings=bindings, registry=registry))
     target = target_of(skill, evidence, bindings, registry, static=judging.static)
     return _watch(target, judging, outputs) if watch else _once(target, judging, outputs)
+
+
+def _again(judging: Judging, **files: Path | None) -> tuple[str, ...]:
+    """The options that a command must repeat to see the same findings, for a shell."""
+    told = [(name, str(path)) for name, path in files.items() if path is not None]
+    told += [("seed", str(judging.seed))] if judging.seed is not None else []
+    told += [("exclude", f"{task_id}={why}") for task_id, why in judging.excluded.items()]
+    return tuple(f"--{name} {shlex.quote(value)}" for name, value in told)
 
 
 def _once(target: Target, judging: Judging, outputs: list[Output]) -> int:
     began = monotonic()
     with console.talk() as talk, _verifier(judging, talk) as verifier:
         report = verifier.report(target)
-    count_reports([] if verifier.cache_hits else [report])
+    count_reports([] if verifier.cache_hits else [report], verifier.cache_hits)
     show([report], outputs, monotonic() - began)
     return exit_code(report.verdict)
 

@@ -31,6 +31,21 @@ def test_counts_survive_the_process(tmp_path: Path) -> None:
     assert values["success_rate_improvement"] == -0.25
 
 
+def test_labels_tell_samples_apart(tmp_path: Path) -> None:
+    """Seconds are counted by check, in one change of the file; a wrong step counts nothing."""
+    metrics = Metrics(tmp_path / "m.json")
+    metrics.add_all([("check_seconds", 0.5, "parses"), ("check_seconds", 1.5, "parses"), ("check_seconds", 2, "contained")])
+    assert metrics.values()['check_seconds_sum{check="parses"}'] == 2
+    text = metrics.prometheus()
+    assert 'assay_check_seconds_count{check="parses"} 2\n' in text
+    assert 'assay_check_seconds_sum{check="contained"} 2\n' in text
+    assert text.count("# TYPE assay_check_seconds summary") == 1
+    for name, label in (("check_seconds", ""), ("check_seconds", 'x"'), ("gate_pass", "x")):
+        with pytest.raises(ValueError, match="no label"):
+            metrics.add_all([("cache_hits", 1, ""), (name, 1, label)])
+    assert metrics.values()["cache_hits"] == 0
+
+
 def test_parallel_changes_all_count(tmp_path: Path) -> None:
     """Each change is locked."""
 

@@ -1,0 +1,130 @@
+"""The life of registered skills from the command line: versions, approval, drift, outcomes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from factories import draft, report
+
+from synth.cli.program import run
+from synth.interface import ExecutionTrace
+from synth.metrics import Metrics
+from synth.registry import Registry
+
+ROOT = Path(__file__).parents[2]
+BROKEN = ROOT / "fixtures" / "broken" / "append_line"
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two versions of one skill, the newer one waiting for approval."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".assay" / "evolution").mkdir(parents=True)
+    first = draft()
+    second = replace(first, source=first.source.replace("changed = 0", "changed = 0 + 0"))
+    with Registry(tmp_path / "registry") as opened:
+        opened.register(first, report(first), metadata={"success_rate": 0.25})
+        opened.register(second, report(second), supersedes="batch_rename", require_approval=True)
+    return tmp_path / "registry"
+
+
+def versions(registry: Path) -> dict[str, str]:
+    with Registry(registry) as opened:
+        return {e.status: e.version for e in opened.list(None)}
+
+
+def test_approval_rollback_and_diff(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A staged version needs its approver; then it is active, and the one before can come back."""
+    where = ["--registry", str(registry)]
+    staged, first = versions(registry)["staged"], versions(registry)["active"]
+    assert run(["registry", "promote", *where, "batch_rename", staged]) == 3
+    assert run(["registry", "approve", *where, "batch_rename", staged, "--approver", "Ada"]) == 0
+    assert versions(registry) == {"active": staged, "archived": first}
+    capsys.readouterr()
+    assert run(["registry", "diff", *where, "batch_rename", first]) == 0
+    assert "+    changed = 0 + 0" in capsys.readouterr().out
+    assert run(["registry", "rollback", *where, "batch_rename"]) == 0
+    assert versions(registry)["active"] == first
+    capsys.readouterr()
+    assert run(["registry", "history", *where, "batch_rename"]) == 0
+    assert "Ada" in capsys.readouterr().out
+
+
+def test_exports_are_a_verb_of_the_registry_too(registry: Path, tmp_path: Path) -> None:
+    """The same as `assay export`."""
+    more = ["--to", "agentskills", "--registry", str(registry)]
+    assert run(["registry", "export", *more, "-o", str(tmp_path / "a")]) == 0
+    assert run(["export", *more, "-o", str(tmp_path / "b")]) == 0
+    files = [sorted(p.relative_to(tmp_path / d) for p in (tmp_path / d).rglob("*")) for d in "ab"]
+    assert files[0] == files[1] != []
+
+
+def test_feedback_compares_with_before(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Success rate of the task's traces, and of the outcomes since."""
+    for outcome in ("ok", "ok", "fail", "ok"):
+        assert run(["feedback", "--registry", str(registry), "batch_rename", outcome]) == 0
+    assert "25% of its task's traces succeeded, 75% of 4 since" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_verify_without_an_engine_demotes_nobody(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be checked has not drifted."""
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent.sock")
+    before = versions(registry)
+    assert run(["registry", "verify", "--registry", str(registry)]) == 3
+    assert versions(registry) == before
+    assert Metrics(Path(".assay/evolution/metrics.json")).values()["skills_demoted"] == 0
+
+
+@pytest.mark.engine
+def test_drift_demotes_and_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A registered skill that fails now is staged again, without a score, and no longer routed to."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".assay" / "evolution").mkdir(parents=True)
+    made = draft()
+    args = {t.task_id: dict(zip(("old_ext", "new_ext"), _extensions(t), strict=True)) for t in made.evidence}
+    wrong = replace(made, source=made.source.replace('f".{new_ext}"', 'f".{new_ext}x"'), bindings=args)
+    with Registry(tmp_path / "registry") as opened:
+        opened.register(wrong, report(wrong))
+    where = ["--registry", str(tmp_path / "registry")]
+    assert run(["route", *where, "rename txt files to md"]) == 0
+    capsys.readouterr()
+    assert run(["registry", "verify", *where, "--budget", "fast", "--format", "json"]) == 1
+    (skill,) = json.loads(capsys.readouterr().out)["skills"]
+    assert (skill["verdict"], skill["after"]) == ("FAIL", None)
+    assert list(versions(tmp_path / "registry")) == ["staged"]
+    assert Metrics(Path(".assay/evolution/metrics.json")).values()["skills_demoted"] == 1
+    assert run(["route", *where, "rename txt files to md"]) == 4
+
+
+def _extensions(trace: ExecutionTrace) -> tuple[str, str]:
+    """What the factory's traces rename from and to."""
+    (before,), (after,) = trace.workspace or {}, trace.post_workspace or {}
+    return before.rpartition(".")[2], after.rpartition(".")[2]
+
+
+@pytest.mark.engine
+def test_the_reproduce_line_works_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also for a skill whose evidence lies elsewhere, in a directory that a shell would take apart."""
+    monkeypatch.chdir(tmp_path)
+    elsewhere = tmp_path / "it's here"
+    shutil.copytree(BROKEN, elsewhere)
+    skill = tmp_path / "draft.py"
+    (elsewhere / "skill.py").rename(skill)
+    named = ["--evidence", str(elsewhere / "evidence.jsonl"), "--bindings", str(elsewhere / "bindings.json")]
+    assert run(["verify", str(skill), *named, "--budget", "fast", "--no-cache", "--format", "json"]) == 1
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    finding = next(f for c in checks for f in c["findings"] if f["reproduce"])
+    words = shlex.split(finding["reproduce"])
+    assert words[0] == "assay"
+    assert str(elsewhere / "evidence.jsonl") in words
+    assert run(words[1:]) == 1
+    assert finding["message"].splitlines()[0] in capsys.readouterr().out
