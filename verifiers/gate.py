@@ -27,6 +27,8 @@ class Facts:
     """Shown paths of skills whose evidence or bindings changed since the revision."""
     signed: Callable[[Report], bool] = lambda report: False
     """Whether an attestation that verifies binds this report's digests."""
+    attested: bool = False
+    """Whether such an attestation is required."""
     approved: Callable[[Report], bool] = lambda report: False
     revision_known: bool = False
     """Whether ``changed`` was measured (--since was given)."""
@@ -183,6 +185,8 @@ def _problems(report: Report, policy: Policy, facts: Facts) -> Iterator[tuple[Ve
             yield Verdict.FAIL, capability, f"the skill {_does(capability)}, which the policy forbids"
     if policy.evidence == "pinned":
         yield from _pinning_problems(report, facts)
+    if facts.attested and not facts.signed(report):
+        yield Verdict.INCONCLUSIVE, "attestation", "no attestation under the required key holds for these files"
     if policy.approval and not facts.approved(report):
         yield Verdict.INCONCLUSIVE, "approval", "nobody has approved this version"
 

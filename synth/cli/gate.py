@@ -36,7 +36,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--policy", "policy_file", type=FILE, metavar="FILE", help="What must hold, beyond the defaults (YAML).")
 @click.option("--since", metavar="REV", help="Only skills that changed since this git revision.")
 @click.option("--registry", type=FILE, metavar="DIR", help="Where to look for evidence by name.")
-@click.option("--require-attestation", "public_key", type=FILE, metavar="KEY", help="Also ask for an attestation by this key.")
+@click.option("--require-attestation", "public_key", type=FILE, metavar="KEY", help="Close on what is not signed with this key.")
 @click.option("--scheduler", metavar="ADDRESS", help="Verify on the workers of this Dask scheduler, each with its own engine.")
 @judging_options
 @sandbox_options
@@ -145,23 +145,10 @@ def _with_signatures(facts: Facts, reports: Sequence[Report], targets: Sequence[
 
     if public_key is None:
         return facts
-    from synth.attest import load_public_key
+    from synth.attest import signed_reports
 
-    key = load_public_key(public_key)
-    folders = {t.path: t.skill.parent for t in targets}
-    return replace(facts, signed=lambda report: _is_signed(report, folders[report.path], key))
-
-
-def _is_signed(report: Report, folder: Path, key: Any) -> bool:
-    """Whether an attestation beside the skill's directory holds for these files and this report."""
-    from synth.attest import AttestationError, KeyFileError, verify
-    from synth.cli.attest import beside, read_envelope
-
-    try:
-        verify(read_envelope(beside(folder)), key, folder, report)
-    except (AttestationError, KeyFileError):
-        return False
-    return True
+    signed = signed_reports(reports, {t.path: t.skill.parent for t in targets}, public_key)
+    return replace(facts, attested=True, signed=lambda report: (report.path, report.sha256) in signed)
 
 
 def _judged(reports: Sequence[Report], failures: Sequence[Failure], policy: Policy, facts: Facts) -> GateResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -72,3 +73,25 @@ def test_seed_depends_on_allowed_imports() -> None:
     subject = Subject("x", "x.py", "x")
     seeds = {derive_seed(subject, [], None, Options(extra_imports=frozenset(e))) for e in ((), ("a",), ("a", "b"), ("b", "a"))}
     assert len(seeds) == 3
+
+
+@pytest.mark.engine
+def test_required_attestation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what was signed gets through, and no longer once a byte of it changed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CI", raising=False)
+    folder = tmp_path / "rename_ext"
+    shutil.copytree(ROOT / "fixtures" / "skills" / "rename_ext", folder)
+    verified, key = tmp_path / "report.json", str(tmp_path / "key")
+    assert run(["verify", str(folder), "--budget", "fast", "-o", str(verified)]) == 0
+    gate = ["gate", str(folder), "--budget", "fast", "--require-attestation", f"{key}.pub", "--format", "json"]
+    assert run(["attest", "keygen", key]) == 0
+    assert run(gate) == 3
+    assert run(["attest", "sign", str(folder), "--report", str(verified), "--key", key]) == 0
+    assert run(gate) == 0
+    (folder / "skill.py").write_text(f"{SOURCE}# one more line\n", encoding="utf-8")
+    capsys.readouterr()
+    assert run(gate) == 3
+    (skill,) = json.loads(capsys.readouterr().out)["skills"]
+    assert skill["reasons"] == ["no attestation under the required key holds for these files"]

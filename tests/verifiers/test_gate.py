@@ -164,6 +164,15 @@ def test_pinned_evidence() -> None:
     assert gate(PASSING, policy=policy, facts=Facts(changed, signed=lambda r: True, revision_known=True)).verdict is Verdict.PASS
 
 
+def test_a_required_attestation() -> None:
+    """What nobody signed does not get through, and a waiver must say so."""
+    unsigned = Facts(attested=True)
+    assert gate(PASSING, facts=unsigned).verdict is Verdict.INCONCLUSIVE
+    assert gate(PASSING, facts=replace(unsigned, signed=lambda r: r is PASSING)).verdict is Verdict.PASS
+    lifted = Policy(waivers=(waiver("attestation", skill=PASSING.name),))
+    assert gate(PASSING, policy=lifted, facts=unsigned).verdict is Verdict.PASS
+
+
 def test_approval_and_partial_can_be_allowed() -> None:
     """Approved versions pass; a static gate takes partial reports."""
     assert gate(PASSING, policy=Policy(approval=True), facts=Facts(approved=lambda r: True)).verdict is Verdict.PASS
