@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = {"sandbox": frozenset[str](), "verifiers": frozenset({"sandbox"}), "synth": frozenset({"sandbox", "verifiers"})}
 """Package -> the packages that it may import."""
-HOMES = {"docker": "sandbox/engine.py", "anthropic": "synth/claude/client.py"}
+HOMES = {"docker": "sandbox/engine.py", "anthropic": "synth/claude/client.py", "distributed": "synth/fanout.py"}
 """SDK -> the one module that imports it."""
 
 
