@@ -9,7 +9,7 @@ from verifiers.interface import Args
 from verifiers.oracle import Expectation
 from verifiers.repositories import repository_roots
 from verifiers.worlds.template import Template, as_text
-from verifiers.worlds.tokens import all_text, components, snapshot_tokens, tokens
+from verifiers.worlds.tokens import all_text, snapshot_tokens, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,8 @@ def _mentioned(token: str, literal: str) -> bool:
 
 
 def _names(path: str, literal: str, args: Args) -> bool:
-    """Whether an argument or a literal names a component of the path."""
+    """Whether an argument or a literal names the file itself. Naming a directory above it leaves the file free."""
+    name = path.rpartition("/")[2]
     values = [as_text(v) for v in args.values()]
-    parts = set(components([path]))
-    return any(
-        len(c) > 1 and (c in literal or any(c in v.split("/") for v in values))
-        for c in parts - {p for p in parts if "." not in p and len(p) < 3}
-    )
+    mentioned = (len(name) > 2 or "." in name) and name in literal
+    return mentioned or any(path == v.strip("/") or name in v.split("/") for v in values)
