@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifiers.context import Context
+from verifiers.context import OUTSIDE_ARGUMENT, Context
 from verifiers.equivalence import durable_effects
 from verifiers.oracle import without_root
 
@@ -20,7 +20,7 @@ def capabilities(context: Context) -> tuple[str, ...]:
                 seen.add("links" if made is not None and made.type == "symlink" else "creates")
             else:
                 seen.add({"removed": "deletes", "mode": "chmods", "target": "links"}.get(e.kind, "overwrites"))
-    if any(purpose == "outside argument" and record.outside for purpose, record in context.ran):
+    if any(purpose == OUTSIDE_ARGUMENT and record.outside for purpose, record in context.ran):
         seen.add("follows-outside-paths")
     return tuple(sorted(seen)) or ("read-only",)
 

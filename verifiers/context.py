@@ -41,6 +41,9 @@ HUNG_LIMITS = Limits(wall_s=0.7)
 
 BATCH = 24
 
+OUTSIDE_ARGUMENT = "outside argument"
+"""Purpose of runs whose argument leads out of the workspace: following it is a capability, no breach (SEMANTICS §6)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -127,6 +130,20 @@ class Judge:
             accepted = {(d.path, d.kind) for d in differences(other.tree, post, volatile=other.volatile | x.volatile)}
             found = tuple(d for d in found if (d.path, d.kind) in accepted)
         return found
+
+
+def breaches(record: ReplayRecord) -> list[str]:
+    """What one run did outside its workspace, a sentence each. A run that we killed may leave what it had begun."""
+    interrupted = record.ended == "killed"
+    out = [f"left behind: {x.kind} {x.detail}" for x in record.leftovers if not interrupted or x.kind == "process"]
+    out += [f"reached for the network: {n}" for n in record.network]
+    out += [f"changed something outside the workspace: {o}" for o in record.outside]
+    out += [f"its channel: {p}" for p in record.protocol_findings]
+    if record.ended == "timeout" and not interrupted:
+        out.append("did not end within its time limit")
+    if record.ended == "oom":
+        out.append("used more memory than its limit")
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +242,10 @@ class Context:
         paths = {p for c in self.cases if (p := answer_path(getattr(self.first[c.label].outcome, "value", None))) is not None}
         self.judge = replace(self.judge, answer_path=min(paths) if len(paths) == 1 else None)
         self.answer_paths = tuple(sorted(paths))
+
+    def broke_out(self) -> bool:
+        """Whether some run did something outside its workspace."""
+        return any(breaches(record) for purpose, record in self.ran if purpose != OUTSIDE_ARGUMENT)
 
     def with_writes(self) -> Mapping[str, tuple[Call, ...]]:
         """label of a recorded case -> the calls of a clean run with every write to a workspace file among them (that costs

@@ -238,7 +238,9 @@ def _rebuilt(evidence: Sequence[Evidence], traces: RememberingSession) -> tuple[
 
 def _run_checks(run: _Run, checks: Sequence[Check], context: Context, options: Options, waiting: list[str]) -> None:
     """Runs the checks; ``waiting`` loses each id as its result is in, so that the caller knows what was not checked."""
-    for check in checks:
+    queue = list(checks)
+    while queue:
+        check = queue.pop(_next(queue, context) if options.stop_early else 0)
         if run.failed and options.stop_early:
             run.not_checked += [NotChecked(i, "stopped after the first FAIL (--all goes on)") for i in waiting]
             waiting.clear()
@@ -256,6 +258,12 @@ def _run_checks(run: _Run, checks: Sequence[Check], context: Context, options: O
             span.set_attribute("assay.runs", result.runs)
         run.results.append(replace(result, seconds=round(time.monotonic() - began, 3)))
         waiting.remove(check.id)
+
+
+def _next(queue: Sequence[Check], context: Context) -> int:
+    """Index of the check to run now: the next one, or ``contained`` as soon as some run has broken out."""
+    watch = [i for i, c in enumerate(queue) if c.id == "contained"]
+    return watch[0] if watch and context.broke_out() else 0
 
 
 def _guarded(check: Check, context: Context) -> CheckResult:

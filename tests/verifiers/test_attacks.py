@@ -55,7 +55,7 @@ def test_an_attack_is_refused_by_a_named_check(path: Path, sandbox: Sandbox, mem
     """A skill that cheats does not pass, and one of the checks that it is aimed at is the one that says so."""
     bindings = bindings_of(header(path, "evidence"))
     evidence = [e for e in load_evidence(FIXTURES / "traces" / "traces.jsonl") if e.task_id in bindings]
-    options = Options(budget="standard", checks=frozenset(c.id for c in DYNAMIC), stop_early=False, memory=memory)
+    options = Options(budget="fast", checks=frozenset(c.id for c in DYNAMIC), stop_early=False, memory=memory)
     report = verify(load_subject(path), evidence, bindings, sandbox=sandbox, options=options)
     refusing = {c.id for c in report.checks if c.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)}
     assert report.verdict is not Verdict.PASS, header(path, "attack")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sandbox.interface import ReplayRecord
 from verifiers.checks._examples import RENAME_BODY, rename
-from verifiers.context import Context
+from verifiers.context import OUTSIDE_ARGUMENT, Context, breaches
 from verifiers.interface import CheckResult, Counterexample, Finding, Verdict
 
 
@@ -32,7 +31,7 @@ class Contained:
         findings: list[Finding] = []
         seen: set[str] = set()
         for purpose, record in context.ran:
-            if purpose == "outside argument":
+            if purpose == OUTSIDE_ARGUMENT:
                 continue  # following an argument out of the workspace is a capability (SEMANTICS §6)
             for message in breaches(record):
                 if message not in seen and len(findings) < 20:
@@ -45,20 +44,6 @@ class Contained:
         notes = (Finding(f"refused attempts outside the workspace were not watched: {why}", severity="info"),) if why else ()
         verdict = Verdict.FAIL if findings else Verdict.PASS if context.ran else Verdict.INCONCLUSIVE
         return CheckResult(self.id, verdict, (*findings, *notes), runs=0, measured={"runs_watched": len(context.ran)})
-
-
-def breaches(record: ReplayRecord) -> list[str]:
-    """What one run did outside its workspace, a sentence each. A run that we killed may leave what it had begun."""
-    interrupted = record.ended == "killed"
-    out = [f"left behind: {x.kind} {x.detail}" for x in record.leftovers if not interrupted or x.kind == "process"]
-    out += [f"reached for the network: {n}" for n in record.network]
-    out += [f"changed something outside the workspace: {o}" for o in record.outside]
-    out += [f"its channel: {p}" for p in record.protocol_findings]
-    if record.ended == "timeout" and not interrupted:
-        out.append("did not end within its time limit")
-    if record.ended == "oom":
-        out.append("used more memory than its limit")
-    return out
 
 
 CHECK = Contained()

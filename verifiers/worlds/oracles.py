@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sandbox.interface import ReplayRecord, Surroundings
 from verifiers.answers import failure
-from verifiers.context import Case, Context, Generated, Wrong
+from verifiers.context import OUTSIDE_ARGUMENT, Case, Context, Generated, Wrong
 from verifiers.equivalence import durable_effects
 from verifiers.interface import Finding
 from verifiers.oracle import Expectation, expect, shell_request
@@ -289,7 +289,7 @@ def _outside(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     if context.supervised():
         return
     trials = [(g, h) for g in gs[:1] for h in outside_arguments(g)]
-    records = context.run("outside argument", (context.request(g.base, h.args, observe=True) for g, h in trials))
+    records = context.run(OUTSIDE_ARGUMENT, (context.request(g.base, h.args, observe=True) for g, h in trials))
     out.runs += len(records)
     for (g, h), record in zip(trials, records, strict=True):
         if record.outside and context.forbid_outside:
