@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
+import io
 import json
 import os
 import shutil
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -116,6 +119,37 @@ def fresh_container(engine: Engine, image: str) -> Iterator[Callable[[Snapshot],
         yield lambda base: around(place, base, lambda: engine.client.containers.run(image, PROGRAM, remove=True, **options))
 
 
+@contextmanager
+def fresh_by_archive(engine: Engine, image: str) -> Iterator[Callable[[Snapshot], None]]:
+    """A fresh container with nothing mounted from the host, as ours: the workspace goes in and comes back through the engine."""
+
+    def run(base: Snapshot) -> None:
+        container = engine.client.containers.create(image, PROGRAM, network_mode="none", working_dir="/ws")
+        try:
+            container.put_archive("/", packed(base))
+            container.start()
+            container.wait()
+            with tarfile.open(fileobj=io.BytesIO(b"".join(container.get_archive("/ws")[0]))) as found:
+                for member in found:
+                    if member.isfile() and (handle := found.extractfile(member)) is not None:
+                        hashlib.sha256(handle.read()).digest()
+        finally:
+            container.remove(force=True)
+
+    yield run
+
+
+def packed(base: Snapshot) -> bytes:
+    """The workspace as a tar that unpacks to /ws."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for path, entry in base.items():
+            info = tarfile.TarInfo(f"ws/{path}")
+            info.size, info.mode = len(entry.content), entry.mode
+            tar.addfile(info, io.BytesIO(entry.content))
+    return out.getvalue()
+
+
 # ---------------------------------------------------------------- measuring
 
 
@@ -142,14 +176,24 @@ class Bars:
         say(f"  {'held  ' if held else 'MISSED'} {what}: {value:.2f} (bar: {'at least' if at_least else 'at most'} {bar:g})")
 
 
-def latency(engine: Engine, image: str, session: Session, rounds: int, bars: Bars) -> None:
+def in_a_fresh_container(sandbox: DockerSandbox, request: RunRequest) -> None:
+    """The same run with the same hardening, in a container of its own: what keeping one warm saves."""
+    with sandbox.session("bench fresh", 1) as once:
+        once.run(request)
+
+
+def latency(engine: Engine, image: str, sandbox: DockerSandbox, session: Session, rounds: int, bars: Bars) -> None:
     """Medians of one run, all designs in turn in every round."""
     say(f"\nOne run of an empty Python skill, median ms of {rounds} interleaved rounds (x host floor)")
-    say(f"{'workspace':<14}{'host floor':>12}{'assay':>18}{'supervised':>18}{'warm exec':>18}{'fresh container':>20}")
+    say(
+        f"{'workspace':<14}{'host floor':>12}{'assay':>18}{'supervised':>18}{'warm exec, mounted':>20}"
+        f"{'fresh, mounted':>18}{'fresh, by archive':>20}{'fresh, hardened':>18}"
+    )
     with ExitStack() as stack:
         host = stack.enter_context(floor())
         execs = stack.enter_context(warm_exec(engine, image))
         fresh = stack.enter_context(fresh_container(engine, image))
+        archive = stack.enter_context(fresh_by_archive(engine, image))
         for name, size in SIZES.items():
             base = workspace(*size)
             request = RunRequest(SkillJob(EMPTY, {}), base)
@@ -160,19 +204,23 @@ def latency(engine: Engine, image: str, session: Session, rounds: int, bars: Bar
                 lambda watched=watched: session.run(watched),  # type: ignore[misc]
                 lambda base=base: execs(base),  # type: ignore[misc]
                 lambda base=base: fresh(base),  # type: ignore[misc]
+                lambda base=base: archive(base),  # type: ignore[misc]
+                lambda request=request: in_a_fresh_container(sandbox, request),  # type: ignore[misc]
             ]
             medians = interleaved(actions, rounds)
             cells = [f"{m:9.1f} ({m / medians[0]:5.1f}x)" for m in medians[1:]]
-            say(f"{name:<14}{medians[0]:>12.1f}{cells[0]:>18}{cells[1]:>18}{cells[2]:>18}{cells[3]:>20}")
+            say(f"{name:<14}{medians[0]:>12.1f}{cells[0]:>18}{cells[1]:>18}{cells[2]:>20}{cells[3]:>18}{cells[4]:>20}{cells[5]:>18}")
             bars.check(f"{name}: empty skill / host floor", medians[1] / medians[0], 1.5, at_least=False)
             bars.check(f"{name}: supervised / unsupervised", medians[2] / medians[1], 1.25, at_least=False)
             if name.startswith("50 "):
                 bars.check("warm docker exec / assay", medians[3] / medians[1], 10, at_least=True)
-                bars.check("fresh container / assay", medians[4] / medians[1], 60, at_least=True)
+                mounted, archived = medians[4] / medians[1], medians[5] / medians[1]
+                say(f"  (fresh container / assay, without hardening: bind mount {mounted:.1f}, by archive {archived:.1f})")
+                bars.check("the same run in a fresh container / assay", medians[6] / medians[1], 60, at_least=True)
 
 
 def interleaved(actions: list[Callable[[], object]], rounds: int) -> list[float]:
-    """Median of each action; the slow last two are measured in every fourth round only."""
+    """Median of each action; the slow last ones are measured in every fourth round only."""
     times: list[list[float]] = [[] for _ in actions]
     for action in actions:
         action()
@@ -261,7 +309,7 @@ def main() -> int:
         for other in ("llm_sandbox", "swerex"):
             say(f"{other}: {'installed, but needs an image of its own' if find_spec(other) else 'not installed, not measured'}")
         with sandbox.session("bench", 1) as session:
-            latency(engine, sandbox.info.image, session, options.rounds, bars)
+            latency(engine, sandbox.info.image, sandbox, session, options.rounds, bars)
             shell_latency(session, options.rounds, bars)
             crash_sweep(session)
         throughput(sandbox, bars)
