@@ -65,7 +65,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         if wrong is None:
             out.judged += 1
             out.passed.append(Generated(case, record, "differential", world.varied))
-        elif wrong.kind == "failure" and _right_when_relaxed(context, g, plan):
+        elif wrong.kind == "failure" and _untouched(case, record) and _right_when_relaxed(context, g, plan):
             out.information.append(
                 f"{case.label}: not judged, an unusual value is refused where the commands take it ({wrong.message})"
             )
@@ -90,6 +90,11 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
         if wrong is not None and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan)):
             return _shrunk(context, g, plan, case, wrong)
     return None
+
+
+def _untouched(case: Case, record: ReplayRecord) -> bool:
+    """Whether a refusing run left its workspace alone: raising after the damage is no refusal."""
+    return not durable_effects(case.base, record.post)
 
 
 def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
