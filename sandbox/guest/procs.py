@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 JOB_ID = 1000
 """uid and gid of every job. The runner and the warm parents are 0, so that no job can signal, trace or limit them."""
+NOBODY_ID = 1001
+"""uid of no process."""
 
 
 def pids() -> list[int]:
@@ -70,9 +72,9 @@ def reap() -> int:
 
 def kill_jobs() -> None:
     """Sends SIGKILL to every process of the job's uid at once, so that no fork can slip through."""
-    # With real and effective uid of the job, kill(-1) reaches just the job's processes. The saved uid stays 0, which
-    # leads back and keeps the job from limiting this process meanwhile; PID 1 cannot be killed from inside.
-    os.setresuid(JOB_ID, JOB_ID, 0)
+    # With the effective uid of the job, kill(-1) reaches just the job's processes. They may signal whom they share a real
+    # or saved uid with: neither is theirs meanwhile, and the saved one leads back.
+    os.setresuid(NOBODY_ID, JOB_ID, 0)
     try:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:

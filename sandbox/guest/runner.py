@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import sys
 import time
 from typing import Any, NoReturn
@@ -242,6 +243,7 @@ def _stdout(data: bytes) -> None:
 
 def main(boot: str, payload: bytes) -> NoReturn:
     """Serves until the client is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the kernel keeps from PID 1 what it has no handler for
     os.umask(0)
     os.chdir("/")
     os.setegid(procs.JOB_ID)  # what is made for jobs is theirs, and the supervisor may read their memory

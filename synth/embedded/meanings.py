@@ -282,7 +282,7 @@ def roles(name: str, words: Sequence[Word]) -> list[Role]:
             by_identity[id(value)] = spec.values.get(option, "text")
     order = list(spec.operands)
     if any(parsed.has(o) for o in spec.script_option):
-        order = order[1:]
+        order = order[1:] or ["operand"]
     for k, operand in enumerate(parsed.operands):
         by_identity[id(operand)] = order[min(k, len(order) - 1)]
     return [by_identity.get(id(w), "text" if "=" in (_option_head(w) or "") else "syntax") for w in words]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -224,8 +225,10 @@ def test_the_containerd_of_a_dead_daemon_is_ended(places: Daemon, tmp_path: Path
             said: list[str] = []
             daemon.end_orphan(places, said.append, patience_s=0.5)
             assert bool(said) is ended
-            assert (process.poll() is not None) is ended
-            process.kill()
+            if not ended:
+                assert process.poll() is None
+                process.kill()
+            assert process.wait(timeout=60) in (-signal.SIGTERM, -signal.SIGKILL)
 
 
 def test_a_served_containerd_socket_stays(places: Daemon) -> None:

@@ -6,6 +6,7 @@ from sandbox.interface import JsonValue, ReplayRecord
 from verifiers.answers import failure
 from verifiers.checks._examples import RENAME_ARGS, RENAME_BODY, RENAME_HEAD, rename
 from verifiers.context import Case, Context
+from verifiers.equivalence import differences
 from verifiers.interface import Args, CheckResult, Example, Finding, Parameter, Severity, Verdict
 from verifiers.worlds.template import as_text
 
@@ -106,7 +107,9 @@ def differs(a: ReplayRecord, b: ReplayRecord) -> bool:
     """Whether two runs on one base ended differently: another tree, another value, or failure against success."""
     if (failure(a.outcome) is None) != (failure(b.outcome) is None):
         return True
-    return a.post != b.post or getattr(a.outcome, "value", None) != getattr(b.outcome, "value", None)
+    if getattr(a.outcome, "value", None) != getattr(b.outcome, "value", None):
+        return True
+    return a.post != b.post and bool(differences(a.post, b.post))
 
 
 CHECK = ArgumentsMatter()

@@ -42,7 +42,7 @@ class Exercised:
         records = context.run("traced", (_traced(r, copy.source) for r, _ in trials))
         lines: set[int] = set()
         for (_, untraced), record in zip(trials, records, strict=True):
-            if untraced is not None and differs(untraced, record):
+            if differs(untraced, record):
                 why = "the skill behaves differently while its lines are traced"
                 return CheckResult.inconclusive(self.id, why, [Finding(why, context.subject.path)], len(records))
             lines |= record.lines
@@ -57,20 +57,16 @@ class Exercised:
         why = f"{len(missed)} of {len(wanted)} statements never ran (lines {', '.join(str(s.line) for s in missed[:8])})"
         return CheckResult(self.id, Verdict.INCONCLUSIVE, tuple(findings), why, len(records), measured=measured)
 
-    def _judged(self, context: Context) -> list[tuple[RunRequest, ReplayRecord | None]]:
-        """The judged runs to trace: recorded cases, their second runs, and generated cases; with the untraced record where
-        there is one."""
-        first: list[tuple[RunRequest, ReplayRecord | None]] = [
-            (context.request(c.base, c.args), context.first[c.label]) for c in context.cases
-        ]
-        second: list[tuple[RunRequest, ReplayRecord | None]] = [
-            (context.request(context.first[c.label].post, c.args), None)
+    def _judged(self, context: Context) -> list[tuple[RunRequest, ReplayRecord]]:
+        """The judged runs to trace, each with its untraced record: recorded cases, their second runs, generated cases."""
+        first = [(context.request(c.base, c.args), context.first[c.label]) for c in context.cases]
+        again = [
+            context.request(context.first[c.label].post, c.args)
             for c in context.cases
             if failure(context.first[c.label].outcome) is None
         ]
-        generated: list[tuple[RunRequest, ReplayRecord | None]] = [
-            (context.request(g.case.base, g.case.args), g.record) for g in context.generated[:MAX_GENERATED]
-        ]
+        second = list(zip(again, context.run("second run", again), strict=True))
+        generated = [(context.request(g.case.base, g.case.args), g.record) for g in context.generated[:MAX_GENERATED]]
         return [*first, *second, *generated]
 
 
