@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sandbox.interface import RunRequest, Sandbox, SkillJob, Snapshot
-from verifiers.answers import answer_at, answer_path, failure
-from verifiers.equivalence import differences
+from verifiers.expectation.answers import answer_at, answer_path, failure
+from verifiers.expectation.equivalence import differences
+from verifiers.expectation.oracle import without_root
 from verifiers.interface import Args, Evidence, Subject
-from verifiers.oracle import without_root
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.interface import Sandbox, SandboxError
-from synth.collector import TraceCollector
 from synth.config import Config
-from synth.crystallization import Crystallization
+from synth.crystallization.judge import Judge, SandboxJudge
+from synth.crystallization.outcome import PatternOutcome
+from synth.crystallization.promotion import Crystallization
+from synth.crystallization.search import SearchSettings
 from synth.detect import detect
 from synth.embedded import EmbeddedGenerator
 from synth.interface import Generator, TracePattern
-from synth.judge import Judge, SandboxJudge
 from synth.metrics import Metrics
-from synth.outcome import PatternOutcome
 from synth.registry import Registry
-from synth.search import SearchSettings
-from synth.traces import load_traces
+from synth.tracing.collector import TraceCollector
+from synth.tracing.traces import load_traces
 from verifiers.interface import EvidenceError
 
 

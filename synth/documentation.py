@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from synth.crystallization.search import Found
 from synth.export.document import checked, code, front_matter, prose
 from synth.interface import TracePattern
-from synth.search import Found
 from verifiers.interface import Report, Subject
 from verifiers.subject import parse_subject
 

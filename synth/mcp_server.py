@@ -19,9 +19,9 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 from sandbox.interface import SandboxError
-from synth.annotations import Annotations, measured
 from synth.interface import RegistryEntry
 from synth.registry import Registry
+from synth.registry.annotations import Annotations, measured
 from synth.registry.receipt import plain
 from synth.route import RouteIndex
 from verifiers.interface import AssayError

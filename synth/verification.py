@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sandbox.interface import SandboxError
-from verifiers.bindings import load_bindings
+from verifiers.binding.bindings import load_bindings
 from verifiers.evidence import load_evidence
 from verifiers.interface import Binding, Evidence, Report, Subject
 from verifiers.subject import load_subject
@@ -15,7 +15,7 @@ from verifiers.verify import Options, verify
 
 if TYPE_CHECKING:
     from sandbox.interface import Sandbox
-    from verifiers.discover import Target
+    from verifiers.gating.discover import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def run_job(job: Job, opened: Callable[[], Sandbox | NoSandbox], options: Option
 
 def _rebuilt(evidence: list[Evidence], box: Sandbox) -> list[Evidence]:
     """Traces from elsewhere get the start that their outputs bear out."""
-    from verifiers.reconstruct import rebuild_all
+    from verifiers.reconstruction.reconstruct import rebuild_all
 
     with box.session("evidence") as session:
         return rebuild_all(evidence, session)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from verifiers.context import OUTSIDE_ARGUMENT, Context
-from verifiers.equivalence import durable_effects
-from verifiers.oracle import without_root
+from verifiers.expectation.equivalence import durable_effects
+from verifiers.expectation.oracle import without_root
 
 
 def capabilities(context: Context) -> tuple[str, ...]:

@@ -21,11 +21,11 @@ from sandbox.interface import (
     Snapshot,
     Surroundings,
 )
-from verifiers.answers import answer_at, answer_path, failure, same_answer
 from verifiers.budgets import COUNTS, Counts
-from verifiers.equivalence import Difference, differences
+from verifiers.expectation.answers import answer_at, answer_path, failure, same_answer
+from verifiers.expectation.equivalence import Difference, differences
+from verifiers.expectation.oracle import Expectation, Replayed
 from verifiers.interface import Args, Budget, Counterexample, Evidence, Finding, Subject
-from verifiers.oracle import Expectation, Replayed
 
 if TYPE_CHECKING:
     from verifiers.worlds.past import Past

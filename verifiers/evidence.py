@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sandbox.interface import Snapshot
+from verifiers.expectation.rooting import rooted
 from verifiers.interface import Evidence, EvidenceError
-from verifiers.rooting import rooted
 
 Record = Mapping[str, Any]
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sandbox.interface import JsonValue
-from verifiers.docstring import Docstring, parse_docstring
 from verifiers.interface import Parameter, Profile, SkillFileError, Subject
+from verifiers.source.docstring import Docstring, parse_docstring
 
 HINTS = ("read_only", "destructive", "idempotent", "open_world")
 MAX_BYTES = 1 << 20

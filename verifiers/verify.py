@@ -13,10 +13,12 @@ from pathlib import Path
 
 from sandbox import telemetry
 from sandbox.interface import Sandbox, SandboxError
+from verifiers.binding.cases import Bound, bind
 from verifiers.capabilities import capabilities
-from verifiers.cases import Bound, bind
 from verifiers.catalog import DYNAMIC, STATIC
 from verifiers.context import Context, Judge
+from verifiers.expectation.oracle import Replayed, replay
+from verifiers.expectation.sessions import Memory, RememberingSession
 from verifiers.interface import (
     Binding,
     Budget,
@@ -34,11 +36,9 @@ from verifiers.interface import (
     Verdict,
     merge,
 )
-from verifiers.oracle import Replayed, replay
-from verifiers.reconstruct import rebuild
+from verifiers.reconstruction.reconstruct import rebuild
 from verifiers.score import ScoreInputs, Trial, score
-from verifiers.sessions import Memory, RememberingSession
-from verifiers.static import run_static
+from verifiers.source.static import run_static
 from verifiers.worlds.past import Past
 
 NOT_REQUIRED = frozenset({"mutants-killed"})

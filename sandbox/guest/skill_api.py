@@ -1,7 +1,7 @@
 """What a skill imports: the ``skill_command`` decorator, ``Query`` and ``nu``.
 
-This module is on the path inside the sandbox, is what mypy sees when it checks a skill, and is what ``synth.load`` offers
-to a registered skill in the running process. Standard library only.
+This module is on the path inside the sandbox, is what mypy sees when it checks a skill, and is what ``synth.registry.load``
+gives to a registered skill in the running process. Standard library only.
 """
 
 from __future__ import annotations

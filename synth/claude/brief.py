@@ -8,7 +8,7 @@ from typing import Any
 
 from sandbox.interface import ROOT, Effect, Entry, effects
 from synth.interface import Candidate
-from synth.redact import redact
+from synth.tracing.redact import redact
 from verifiers.interface import Args, Evidence, Finding, Report, Verdict
 
 MAX_TEXT = 1_500

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from synth.cli import console
 from synth.cli.counting import count_reports
 from synth.cli.verifying import Verifier
-from verifiers.discover import Target, with_evidence
-from verifiers.gate import Failure, failure
+from verifiers.gating.discover import Target, with_evidence
+from verifiers.gating.gate import Failure, failure
 from verifiers.interface import AssayError, Report, Verdict
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _read_ahead(targets: Sequence[Target], verifier: Verifier) -> None:
     """The static checks of all skills in one go, because each linter then starts once."""
     from dataclasses import replace
 
-    from verifiers.static import prefetch
+    from verifiers.source.static import prefetch
     from verifiers.subject import load_subject
 
     wanted = verifier.judging.checks

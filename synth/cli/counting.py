@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from synth.cli.metrics import path
 
 if TYPE_CHECKING:
+    from synth.crystallization.outcome import PatternOutcome
     from synth.metrics import Metrics
-    from synth.outcome import PatternOutcome
     from verifiers.interface import Report
 
 

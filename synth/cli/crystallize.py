@@ -23,9 +23,9 @@ from synth.cli.tracefiles import read_traces
 
 if TYPE_CHECKING:
     from synth.config import Config
-    from synth.crystallization import Crystallization
+    from synth.crystallization.outcome import PatternOutcome
+    from synth.crystallization.promotion import Crystallization
     from synth.interface import TracePattern
-    from synth.outcome import PatternOutcome
 
 PLAIN_JSON = ("plain", "json")
 MOST_AT_ONCE = 600
@@ -106,8 +106,8 @@ def _hold_out(given: int | None, settings: Config) -> int:
 
 
 def _once(request: Request) -> int:
+    from synth.crystallization.outcome import to_json
     from synth.detect import detect
-    from synth.outcome import to_json
 
     began = time.monotonic()
     traces = read_traces(request.traces or (request.config.trace_dir,))
@@ -138,7 +138,7 @@ def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[Patter
 def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePattern], talk: console.Talk) -> None:
     """Replays the recordings of all patterns in one go: the judge remembers them, and two replays apart in time cost one wait."""
     from sandbox.interface import SandboxError
-    from synth.traces import to_evidence
+    from synth.tracing.traces import to_evidence
 
     traces = [t for p in patterns for t in p.traces if t.workspace is not None]
     if len(patterns) < 2 or len(traces) > MOST_AT_ONCE:
@@ -153,7 +153,7 @@ def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePatter
 
 def _guarded(crystallization: Crystallization, pattern: TracePattern) -> PatternOutcome:
     """One pattern's outcome. A bug that one pattern brings out must not cost the others theirs."""
-    from synth.outcome import PatternOutcome
+    from synth.crystallization.outcome import PatternOutcome
 
     try:
         return crystallization.run(pattern)
@@ -165,9 +165,9 @@ def _guarded(crystallization: Crystallization, pattern: TracePattern) -> Pattern
 @contextmanager
 def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystallization]:
     from sandbox import open_sandbox
-    from synth.crystallization import Crystallization
-    from synth.judge import SandboxJudge
-    from synth.search import SearchSettings
+    from synth.crystallization.judge import SandboxJudge
+    from synth.crystallization.promotion import Crystallization
+    from synth.crystallization.search import SearchSettings
 
     judging = request.judging
     with ExitStack() as stack:
@@ -231,7 +231,7 @@ def exit_code(outcomes: Sequence[PatternOutcome]) -> int:
 
 
 def _plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
-    from synth.outcome import counts
+    from synth.crystallization.outcome import counts
 
     rows = [(o.task, str(len(o.task_ids)), str(o.tried), o.ending, o.skill or "-", _score(o), o.why) for o in outcomes]
     table = console.table(("task", "traces", "tried", "outcome", "skill", "score", "why"), rows) if rows else ""

@@ -16,7 +16,7 @@ from synth.cli.targets import target_of
 from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
-    from verifiers.discover import Target
+    from verifiers.gating.discover import Target
     from verifiers.interface import Args, Subject
 
 FILE = click.Path(path_type=Path)
@@ -56,7 +56,7 @@ def command(old: Path, new: Path, evidence: Path | None, bindings: Path | None, 
 
 def _bindings(target: Target, verifier: Verifier) -> dict[str, Args]:
     """Arguments as given, else those inferred for the old version."""
-    from verifiers.bindings import load_bindings
+    from verifiers.binding.bindings import load_bindings
 
     if target.bindings is not None:
         return {task_id: binding.args for task_id, binding in load_bindings(target.bindings).items()}

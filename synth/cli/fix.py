@@ -32,7 +32,7 @@ def command(skills: tuple[Path, ...], profile: Profile | None, only_show: bool) 
 def _fix(file: Path, profile: Profile, only_show: bool) -> int:
     """Fixes one file and says what was done; how many errors are left."""
     from synth.files import write_atomic
-    from verifiers.fix import fix_source
+    from verifiers.source.fix import fix_source
     from verifiers.subject import load_subject
 
     before = load_subject(file, profile).source

@@ -23,10 +23,10 @@ from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
     from synth.fanout import Fleet
-    from verifiers.discover import Target
-    from verifiers.gate import Facts, Failure, GateResult
+    from verifiers.gating.discover import Target
+    from verifiers.gating.gate import Facts, Failure, GateResult
+    from verifiers.gating.policy import Policy
     from verifiers.interface import Report
-    from verifiers.policy import Policy
 
 FILE = click.Path(path_type=Path)
 
@@ -73,7 +73,7 @@ def gate(
     from dataclasses import replace
 
     from synth.cli.batch import reports as reports_on
-    from verifiers.cache import open_cache
+    from verifiers.gating.cache import open_cache
 
     # A waived check must not stop the others: what it would have hidden still counts.
     every = judging.every or bool(policy.waivers)
@@ -103,15 +103,15 @@ def _fleet(scheduler: str) -> Fleet:
 
 
 def _policy(path: Path | None) -> Policy:
-    from verifiers.policy import Policy, load_policy
+    from verifiers.gating.policy import Policy, load_policy
 
     return load_policy(path) if path is not None else Policy(min_usable=config().verify.min_usable)
 
 
 def _targets(paths: Sequence[Path], since: str | None, judging: Judging) -> tuple[list[Target], Facts]:
     """The skills to judge, and what git says of them."""
-    from verifiers.discover import changed_since, find, only_changed
-    from verifiers.gate import Facts
+    from verifiers.gating.discover import changed_since, find, only_changed
+    from verifiers.gating.gate import Facts
 
     found = find(paths)
     partial = judging.static or judging.checks is not None
@@ -152,7 +152,7 @@ def _with_signatures(facts: Facts, reports: Sequence[Report], targets: Sequence[
 
 
 def _judged(reports: Sequence[Report], failures: Sequence[Failure], policy: Policy, facts: Facts) -> GateResult:
-    from verifiers.gate import judge
+    from verifiers.gating.gate import judge
 
     return judge(reports, policy, today=datetime.now(UTC).date(), facts=facts, failures=failures)
 

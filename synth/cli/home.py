@@ -36,8 +36,8 @@ def open_registry(given: Path | None = None, *, must_exist: bool = False) -> Reg
     Raises:
         NothingToVerify: it must exist and does not.
     """
-    from synth.hooks import hook_from
     from synth.registry import Registry
+    from synth.registry.hooks import hook_from
     from verifiers.interface import NothingToVerify
 
     settings = config()

@@ -50,8 +50,8 @@ def _say(report: ImportReport) -> None:
 
 
 def _store(traces: Sequence[ExecutionTrace], file: Path | None) -> Path:
-    from synth.collector import TraceCollector
-    from synth.traces import dump_trace
+    from synth.tracing.collector import TraceCollector
+    from synth.tracing.traces import dump_trace
 
     if file is None:
         settings = config()

@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("report", "Show a saved report in another format."),
     "metrics": ("metrics", "Print the counters, also as Prometheus text."),
     "engine": ("engine", "Check, start or prepare the sandbox."),
-    "mcp": ("mcp", "Offer verification to an agent host over MCP."),
+    "mcp": ("serve", "Offer verification to an agent host over MCP."),
     "init": ("init", "Write a commented configuration file."),
     "completion": ("completion", "Print the shell completion script."),
 }

@@ -29,9 +29,9 @@ def command(
     One argument after `--` is a shell line; several are one program with its arguments. Exit code 1: the command failed (the
     trace is kept all the same, as one that failed).
     """
-    from synth.collector import TraceCollector
-    from synth.record import record
-    from synth.traces import dump_trace
+    from synth.tracing.collector import TraceCollector
+    from synth.tracing.record import record
+    from synth.tracing.traces import dump_trace
 
     last = (command_line[0] if len(command_line) == 1 else shlex.join(command_line),) if command_line else ()
     commands = (*steps, *last)

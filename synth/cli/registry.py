@@ -206,7 +206,7 @@ def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
     """Verifies registered skills again: those that no longer pass are demoted. Exit code 1: something drifted."""
     from synth.cli.verifying import Verifier
     from synth.interface import Draft
-    from verifiers.discover import find
+    from verifiers.gating.discover import find
     from verifiers.interface import Report
 
     outputs = plan(rest.pop("formats"), rest.pop("files"), PLAIN_JSON)

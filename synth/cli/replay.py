@@ -17,7 +17,7 @@ from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
     from sandbox.interface import Fault, ReplayRecord, Sandbox, Snapshot
-    from verifiers.discover import Target
+    from verifiers.gating.discover import Target
     from verifiers.interface import Args, Evidence, Report
 
 FILE = click.Path(path_type=Path)
@@ -136,9 +136,9 @@ def _play(scene: Scene, source: str, box: Sandbox, keep: Path | None) -> int:
 
 def _say(what: str, record: ReplayRecord, expected: Snapshot | None) -> bool:
     """Prints one run; True where its tree is not the expected one or it reports failure."""
-    from verifiers.answers import failure
-    from verifiers.equivalence import differences
-    from verifiers.oracle import without_root
+    from verifiers.expectation.answers import failure
+    from verifiers.expectation.equivalence import differences
+    from verifiers.expectation.oracle import without_root
 
     why = failure(record.outcome)
     ended = f"ended: {record.ended}" if record.ended != "exited" else why or "claims success"
@@ -156,7 +156,7 @@ def _missed(record: ReplayRecord) -> bool:
 
 
 def _keep(folder: Path, trees: dict[str, Snapshot]) -> None:
-    from synth.workspace import write_tree
+    from synth.tracing.workspace import write_tree
     from verifiers.interface import ConfigError
 
     if folder.exists() and any(folder.iterdir()):

@@ -78,7 +78,7 @@ def run_skill(
     """
     from sandbox import open_sandbox
     from sandbox.interface import effects
-    from synth.workspace import apply, snapshot_of
+    from synth.tracing.workspace import apply, snapshot_of
 
     base = snapshot_of(workspace)
     with open_sandbox(image=judging.image, runtime=judging.runtime, workers=1, host=judging.host) as box:
@@ -116,7 +116,7 @@ def _without_root(changes: tuple[Effect, ...]) -> tuple[Effect, ...]:
 def describe(record: ReplayRecord, changes: tuple[Effect, ...]) -> dict[str, Any]:
     """The ``assay-run/1`` document."""
     from sandbox.interface import Raised, Returned
-    from verifiers.answers import failure
+    from verifiers.expectation.answers import failure
 
     outcome = record.outcome
     raised = {"type": outcome.type, "message": outcome.message, "line": outcome.line} if isinstance(outcome, Raised) else None

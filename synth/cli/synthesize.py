@@ -44,7 +44,7 @@ def command(traces: tuple[Path, ...], drafts: Path | None, limit: int, template:
 
 
 def _candidates(generator: Generator, pattern: TracePattern, template: Template) -> Iterator[Candidate]:
-    from synth.traces import to_evidence
+    from synth.tracing.traces import to_evidence
 
     return generator.generate(pattern, [to_evidence(t) for t in pattern.traces], template)
 

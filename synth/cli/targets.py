@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from synth.cli.home import registry_dir
 
 if TYPE_CHECKING:
-    from verifiers.discover import Target
+    from verifiers.gating.discover import Target
 
 OMNI = Path("scripts", "commands.py")
 
@@ -28,7 +28,7 @@ def target_of(
         NothingToVerify: a directory without a skill, or with several.
         Inconclusive: evidence is needed and there is none.
     """
-    from verifiers.discover import find, with_evidence
+    from verifiers.gating.discover import find, with_evidence
     from verifiers.interface import NothingToVerify
 
     place = skill

@@ -22,7 +22,7 @@ def read_traces(paths: Sequence[Path]) -> list[ExecutionTrace]:
     Raises:
         EvidenceError: nothing at all could be read: the first reason.
     """
-    from synth.traces import consolidate
+    from synth.tracing.traces import consolidate
 
     problems: list[EvidenceError] = []
 

@@ -22,7 +22,7 @@ from synth.cli.targets import target_of
 from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
-    from verifiers.discover import Target
+    from verifiers.gating.discover import Target
     from verifiers.interface import Report
 
 FILE = click.Path(path_type=Path)
@@ -67,7 +67,7 @@ def _once(target: Target, judging: Judging, outputs: list[Output]) -> int:
 
 
 def _verifier(judging: Judging, talk: console.Talk) -> Verifier:
-    from verifiers.cache import open_cache
+    from verifiers.gating.cache import open_cache
 
     # Steps are for a person who waits: a log gets the report alone.
     return Verifier(judging, open_cache(), talk.step if sys.stderr.isatty() else None)

@@ -16,10 +16,10 @@ from synth.judged_by import engine_facts, judge_code, tools
 if TYPE_CHECKING:
     from sandbox.interface import Sandbox
     from synth.verification import Job
-    from verifiers.cache import Key, VerdictCache
-    from verifiers.discover import Target
+    from verifiers.expectation.sessions import Memory
+    from verifiers.gating.cache import Key, VerdictCache
+    from verifiers.gating.discover import Target
     from verifiers.interface import Report
-    from verifiers.sessions import Memory
 
 
 @dataclass
@@ -123,7 +123,7 @@ class Verifier:
 
     def _key(self, target: Target) -> Key | None:
         """What the verdict depends on; None without a cache, or where no engine says which image would be used."""
-        from verifiers.cache import Key
+        from verifiers.gating.cache import Key
 
         j = self.judging
         if self.cache is None or j.no_cache:

@@ -10,8 +10,8 @@ from synth.detect.features import features_of
 from synth.detect.match import match_existing
 from synth.detect.signature import signature
 from synth.interface import ExecutionTrace, TracePattern
-from synth.redact import redact_trace
-from synth.traces import unique_ids
+from synth.tracing.redact import redact_trace
+from synth.tracing.traces import unique_ids
 
 __all__ = ["MAX_TRACES", "detect", "make_pattern", "match_existing", "signature"]
 

@@ -21,8 +21,8 @@ from synth.detect.analyzer import Found, find_patterns
 from synth.detect.features import FEATURES_VERSION, Features, features_of
 from synth.detect.split import done_key, said_key
 from synth.interface import ExecutionTrace, TracePattern
-from synth.redact import redact_trace
-from synth.traces import load_traces, trace_from_record, unique_ids
+from synth.tracing.redact import redact_trace
+from synth.tracing.traces import load_traces, trace_from_record, unique_ids
 from verifiers.evidence import iter_records
 from verifiers.interface import AssayError, EvidenceError
 

@@ -10,7 +10,7 @@ from typing import Any
 from synth.detect.shape import Shape, shape_of
 from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
-from synth.redact import redact
+from synth.tracing.redact import redact
 
 FEATURES_VERSION = 2
 """Raise it when a feature's meaning changes: cached ones are then made again."""

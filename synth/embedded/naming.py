@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from synth.redact import redact
+from synth.tracing.redact import redact
 
 _STOP = frozenset(
     """a an the of in to all any each every with from for and or on at by is are be it this that these those under into below

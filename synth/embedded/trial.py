@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from sandbox.interface import ReplayRecord, Returned, RunRequest, Session, SkillJob, Snapshot
 from synth.interface import Candidate
-from verifiers.answers import answer_at, answer_path, failure, same_answer
-from verifiers.equivalence import differences
+from verifiers.expectation.answers import answer_at, answer_path, failure, same_answer
+from verifiers.expectation.equivalence import differences
 from verifiers.interface import Evidence
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from synth.annotations import Annotations
 from synth.export.source import ExportError
+from synth.registry.annotations import Annotations
 from verifiers.interface import Parameter, Subject
 
 IMPORT = "from omni.foundation.api.decorators import skill_command\n"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from synth.annotations import Annotations, measured
 from synth.interface import Draft, RegistryEntry
 from synth.registry import Registry
+from synth.registry.annotations import Annotations, measured
 from verifiers.interface import AssayError, Subject
 from verifiers.subject import parse_subject
 

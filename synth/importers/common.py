@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from synth.collector import file_part
 from synth.interface import ExecutionTrace, TurnTrajectory
-from synth.traces import trace_from_record
+from synth.tracing.collector import file_part
+from synth.tracing.traces import trace_from_record
 from verifiers.interface import AssayError
 
 Kind = Literal["jsonl", "omni", "claude-code", "swe-agent", "wayland", "shell"]

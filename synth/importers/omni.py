@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.importers.common import Builder, Dropped, ImportReport, as_text, parse_time, task_id_for
-from synth.traces import trace_from_record
+from synth.tracing.traces import trace_from_record
 from verifiers.evidence import iter_records
 from verifiers.interface import EvidenceError
 

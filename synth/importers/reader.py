@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from synth.importers import claude_code, omni, shell, swe_agent, wayland
 from synth.importers.common import Dropped, ImportReport, Kind, UnknownFormat
-from synth.traces import load_traces
+from synth.tracing.traces import load_traces
 from verifiers.interface import EvidenceError
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

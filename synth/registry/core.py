@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from synth.draft import DOCUMENT, SKILL, read_draft
-from synth.hooks import Hook, run_hooks, warn
 from synth.interface import Draft, RegistryEntry, Status
 from synth.registry.database import Database
 from synth.registry.entries import COLUMNS, Event, entry_of, event_of
 from synth.registry.errors import RegistryError, RegistryUnusable, UnknownSkill, WrongState
+from synth.registry.hooks import Hook, run_hooks, warn
 from synth.registry.receipt import plain
 from synth.registry.versions import LINKS, STAGING, VERSIONS, Versions
 
@@ -40,7 +40,7 @@ class RegistryReader:
 
         Args:
             directory: Holds ``registry.db``, ``versions/<sha256>/`` and ``skills/<name>`` (links to the active versions).
-            hooks: Told after every change that routing should know of (``synth.hooks``).
+            hooks: Told after every change that routing should know of (``synth.registry.hooks``).
             on_hook_failure: Told in words of a hook that failed; the change itself is done by then. Default: a Python warning.
             clock: What time it is.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.interface import ExecutionTrace
-from synth.traces import to_evidence
+from synth.tracing.traces import to_evidence
 from verifiers.interface import Args, CheckResult, Evidence, Finding, Report, Verdict
 
 SCHEMA = "assay-report/1"

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.interface import SandboxInfo
-from synth.annotations import measured
 from synth.draft import draft_files
 from synth.files import manifest_digest, manifest_of
 from synth.interface import Draft, RegistryEntry
 from synth.registry.admission import admit, source_sha256
+from synth.registry.annotations import measured
 from synth.registry.database import FILE
 from synth.registry.errors import NotAccepted, Revoked, UnknownSkill, WrongState
 from synth.registry.inspection import Ailing, Difference, Reverification, Verify, audit, difference, reverify

@@ -14,10 +14,10 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from synth.collector import TraceCollector
 from synth.detect.cache import PatternIndex
 from synth.interface import ExecutionTrace
-from synth.traces import dump_trace, load_traces
+from synth.tracing.collector import TraceCollector
+from synth.tracing.traces import dump_trace, load_traces
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "traces" / "traces.jsonl"
 START = datetime(2026, 1, 1, tzinfo=UTC)

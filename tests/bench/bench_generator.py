@@ -21,9 +21,9 @@ from synth.embedded import EmbeddedGenerator
 from synth.embedded.steps import changes_something
 from synth.embedded.trial import trial
 from synth.interface import Candidate, TracePattern
-from synth.traces import load_traces, to_evidence
+from synth.tracing.traces import load_traces, to_evidence
 from verifiers.interface import Binding, Budget, Evidence, Verdict
-from verifiers.static import run_static
+from verifiers.source.static import run_static
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
 

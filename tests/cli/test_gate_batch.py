@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from synth.cli.program import run
-from verifiers import static
 from verifiers.interface import Subject
+from verifiers.source import static
 from verifiers.verify import Options, derive_seed
 
 ROOT = Path(__file__).resolve().parents[2]

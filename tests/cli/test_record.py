@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synth.cli.program import run
-from synth.traces import load_traces, to_evidence
+from synth.tracing.traces import load_traces, to_evidence
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ from gate_study import DYNAMIC, FIXTURES, judge  # the sibling script: both are 
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
 from verifiers.evidence import load_evidence
+from verifiers.expectation.sessions import Memory
 from verifiers.interface import Evidence, Report, Score, Verdict
 from verifiers.score import ScoreInputs, Trial, score
-from verifiers.sessions import Memory
 from verifiers.verify import Options
 
 BEHAVIOUR = frozenset({"evidence-reproduces", "effect-equivalent", "answer-equivalent", "idempotent-replay"})

@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 
 from synth.detect import detect
-from synth.traces import load_traces
+from synth.tracing.traces import load_traces
 
 TRACES = Path(__file__).parents[2] / "fixtures" / "traces"
 

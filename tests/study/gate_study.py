@@ -19,8 +19,8 @@ from sandbox import open_sandbox
 from sandbox.interface import Sandbox
 from verifiers.catalog import CATALOG
 from verifiers.evidence import load_evidence
+from verifiers.expectation.sessions import Memory
 from verifiers.interface import Binding, Evidence, Report, Verdict
-from verifiers.sessions import Memory
 from verifiers.subject import load_subject
 from verifiers.verify import Options, verify
 

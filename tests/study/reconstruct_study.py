@@ -18,8 +18,8 @@ from pathlib import Path
 
 from sandbox import open_sandbox
 from synth.interface import ExecutionTrace
-from synth.traces import dump_traces, load_traces, to_evidence
-from verifiers.reconstruct import rebuild
+from synth.tracing.traces import dump_traces, load_traces, to_evidence
+from verifiers.reconstruction.reconstruct import rebuild
 
 TRACES = Path(__file__).parents[2] / "fixtures" / "traces"
 BAR = 0.60

@@ -31,7 +31,7 @@ from synth.claude.budget import Budget, Price, price_of
 from synth.claude.exchange import Answer, Request
 from synth.claude.tools import read
 from synth.interface import Candidate, TracePattern
-from synth.traces import to_evidence
+from synth.tracing.traces import to_evidence
 from verifiers.interface import CheckResult, ConfigError, Counterexample, Evidence, Finding, Report, Verdict
 
 TRACES = tuple(trace(n) for n in range(3))

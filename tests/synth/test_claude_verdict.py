@@ -13,14 +13,14 @@ from messages_server import MessagesServer, Reply, proposal
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
 from synth.claude import AnthropicGenerator, Client, Retrying, Settings
-from synth.crystallization import Crystallization
+from synth.crystallization.judge import SandboxJudge
+from synth.crystallization.outcome import PatternOutcome
+from synth.crystallization.promotion import Crystallization
+from synth.crystallization.search import SearchSettings
 from synth.embedded import EmbeddedGenerator
 from synth.interface import Candidate, TracePattern
-from synth.judge import SandboxJudge
-from synth.outcome import PatternOutcome
 from synth.registry import Registry
-from synth.search import SearchSettings
-from synth.traces import to_evidence
+from synth.tracing.traces import to_evidence
 
 pytestmark = pytest.mark.engine
 

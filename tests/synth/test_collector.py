@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.collector import TraceCollector, TraceStoreError, file_part, new_task_id
 from synth.interface import ExecutionTrace
+from synth.tracing.collector import TraceCollector, TraceStoreError, file_part, new_task_id
 from verifiers.interface import EvidenceError
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -109,7 +109,7 @@ def test_an_unwritable_place_is_one_clear_error(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from datetime import UTC, datetime
-from synth.collector import TraceCollector
+from synth.tracing.collector import TraceCollector
 from synth.interface import ExecutionTrace
 store = TraceCollector(sys.argv[1], int(sys.argv[3]))
 n = 0

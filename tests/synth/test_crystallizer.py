@@ -13,10 +13,10 @@ import pytest
 from factories import SANDBOX, draft, report, source
 
 from sandbox.interface import Cause, SandboxError, SandboxInfo
-from synth.crystallization import Crystallization
+from synth.crystallization.outcome import counts, to_json
+from synth.crystallization.promotion import Crystallization
 from synth.crystallizer import SkillCrystallizer
 from synth.interface import Candidate, Template, TracePattern
-from synth.outcome import counts, to_json
 from synth.registry import Registry
 from synth.registry.receipt import evidence_sha256
 from verifiers.interface import Args, CheckResult, Evidence, EvidenceSummary, Finding, Report, Verdict

@@ -19,7 +19,7 @@ from synth.detect.features import effect_kinds, template
 from synth.detect.match import evidence_keys
 from synth.detect.naming import distinct
 from synth.interface import ExecutionTrace, RegistryEntry
-from synth.traces import load_traces
+from synth.tracing.traces import load_traces
 
 TRACES = Path(__file__).parents[2] / "fixtures" / "traces"
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from synth.collector import TraceCollector
 from synth.config import Evolution
 from synth.detect import detect
 from synth.detect.cache import PatternIndex, PatternIndexError
 from synth.interface import ExecutionTrace, TracePattern
-from synth.traces import load_traces
+from synth.tracing.collector import TraceCollector
+from synth.tracing.traces import load_traces
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "traces" / "traces.jsonl"
 START = datetime(2026, 1, 1, tzinfo=UTC)

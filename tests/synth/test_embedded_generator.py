@@ -15,7 +15,7 @@ from synth.embedded.meanings import TABLE
 from synth.embedded.naming import skill_name, summary_of
 from synth.interface import TracePattern
 from verifiers.interface import Evidence, Verdict
-from verifiers.static import run_static
+from verifiers.source.static import run_static
 from verifiers.subject import parse_subject
 
 ARGUMENT = st.sampled_from(

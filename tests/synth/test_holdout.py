@@ -8,8 +8,8 @@ from factories import trace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.holdout import LEAST_FOR_HOLD_OUT, LEAST_SEEN, case_key, distinct, split
-from synth.traces import to_evidence
+from synth.crystallization.holdout import LEAST_FOR_HOLD_OUT, LEAST_SEEN, case_key, distinct, split
+from synth.tracing.traces import to_evidence
 from verifiers.interface import Evidence
 
 BASE = to_evidence(trace(0))

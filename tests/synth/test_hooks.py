@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from factories import draft, report
 
-from synth.hooks import HookFailed, command_hook, hook_from, run_hooks
 from synth.registry import Registry
+from synth.registry.hooks import HookFailed, command_hook, hook_from, run_hooks
 from verifiers.interface import ConfigError
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from synth.importers import ImportReport, UnknownFormat, import_path
 from synth.importers.common import parse_time
 from synth.importers.reader import detect_kind
-from synth.traces import dump_traces, load_traces
+from synth.tracing.traces import dump_traces, load_traces
 from verifiers.interface import EvidenceError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 from factories import draft, report
 
-from synth.load import load, provide_skill_api
 from synth.registry import Registry, RegistryUnusable, UnknownSkill, WrongState
+from synth.registry.load import load, provide_skill_api
 
 
 @pytest.fixture

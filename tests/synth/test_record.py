@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot, effects
-from synth.record import RecordError, RecordLimits, record, snapshot_directory
-from synth.traces import dump_trace, to_evidence, trace_from_record
+from synth.tracing.record import RecordError, RecordLimits, record, snapshot_directory
+from synth.tracing.traces import dump_trace, to_evidence, trace_from_record
 from verifiers.interface import EvidenceError
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.interface import ExecutionTrace
-from synth.redact import looks_random, mask, redact, redact_trace, secrets_in
+from synth.tracing.redact import looks_random, mask, redact, redact_trace, secrets_in
 
 # Joined at run time, so that scanners of this repository do not take them for real ones.
 AWS = "AKIA" + "IOSFODNN7EXAMPLE"

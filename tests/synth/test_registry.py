@@ -15,7 +15,6 @@ from factories import SANDBOX, draft, measured, report
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.annotations import measured as annotations
 from synth.interface import Draft, RegistryEntry
 from synth.registry import (
     ApprovalRequired,
@@ -26,8 +25,9 @@ from synth.registry import (
     UnknownSkill,
     WrongState,
 )
+from synth.registry.annotations import measured as annotations
 from synth.registry.receipt import document_sha256, report_document
-from verifiers.discover import find
+from verifiers.gating.discover import find
 from verifiers.interface import CheckResult, Report, Score, Verdict
 from verifiers.subject import load_subject
 

@@ -9,9 +9,9 @@ import pytest
 from factories import draft, report, trace
 
 from sandbox.interface import SandboxInfo
+from synth.crystallization.search import Found, NotFound, Search, SearchSettings, code_of, without
 from synth.interface import Candidate, Template, TracePattern
-from synth.search import Found, NotFound, Search, SearchSettings, code_of, without
-from synth.traces import to_evidence
+from synth.tracing.traces import to_evidence
 from verifiers.interface import Args, CheckResult, Counterexample, Evidence, Finding, Report, Verdict
 
 BASE = trace(0)

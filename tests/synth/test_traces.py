@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.interface import ExecutionTrace
-from synth.traces import (
+from synth.tracing.traces import (
     consolidate,
     dump_trace,
     dump_traces,

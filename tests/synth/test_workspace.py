@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Effect, Entry, Snapshot, effects
-from synth.workspace import WorkspaceError, apply, snapshot_of, write_tree
+from synth.tracing.workspace import WorkspaceError, apply, snapshot_of, write_tree
 
 NAMES = st.text("ab é-*$'\n ", min_size=1, max_size=4).filter(lambda n: n not in (".", ".."))
 MODES = st.sampled_from([0o644, 0o600, 0o755])

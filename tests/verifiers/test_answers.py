@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import JsonValue, NoReturn, Raised, Returned
-from verifiers.answers import answer_at, answer_path, answer_text, failure, same_answer
+from verifiers.expectation.answers import answer_at, answer_path, answer_text, failure, same_answer
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, JsonValue, Snapshot
-from verifiers.argtypes import fits
-from verifiers.bindings import bindings_from_json, bindings_to_json, load_bindings, validate_binding
+from verifiers.binding.argtypes import fits
+from verifiers.binding.bindings import bindings_from_json, bindings_to_json, load_bindings, validate_binding
 from verifiers.interface import Binding, BindingError, Evidence, Parameter, Subject
 
 

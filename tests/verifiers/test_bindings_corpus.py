@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from verifiers.bindings import infer_bindings, validate_binding
+from verifiers.binding.bindings import infer_bindings, validate_binding
 from verifiers.evidence import load_evidence
 from verifiers.interface import Args, Binding, Evidence, Parameter, Subject
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.branches import watched
+from verifiers.source.branches import watched
 
 
 def run(source: str, *args: object) -> tuple[object, set[int]]:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.cache import Key, VerdictCache, open_cache
 from verifiers.formats import render
 from verifiers.formats.json_report import report_from_json
+from verifiers.gating.cache import Key, VerdictCache, open_cache
 from verifiers.interface import Report
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "reports"

@@ -6,11 +6,12 @@ import pkgutil
 
 import pytest
 
-from verifiers import checks, static
+from verifiers import checks
 from verifiers.catalog import CATALOG, DYNAMIC, ORDER, STATIC, by_id
 from verifiers.conventions import RULES
 from verifiers.interface import ConfigError
 from verifiers.manual import explain, render_manual
+from verifiers.source import static
 
 
 def test_every_file_is_a_check() -> None:

@@ -11,8 +11,8 @@ from sandbox import open_sandbox
 from sandbox.interface import Sandbox
 from verifiers.catalog import DYNAMIC
 from verifiers.evidence import load_evidence
+from verifiers.expectation.sessions import Memory
 from verifiers.interface import Binding, CheckResult, Example, Verdict
-from verifiers.sessions import Memory
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
 

@@ -9,7 +9,7 @@ import pytest
 from verifiers.checks.conventions import CHECK
 from verifiers.conventions import ORDER, RULES, Rule, findings
 from verifiers.interface import Example, Finding, Profile, Verdict
-from verifiers.samecode import same_code
+from verifiers.source.samecode import same_code
 from verifiers.subject import parse_subject
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from verifiers.conventions import findings
-from verifiers.fix import fix_source
+from verifiers.source.fix import fix_source
 from verifiers.subject import parse_subject
 
 REAL = '''"""

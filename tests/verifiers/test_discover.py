@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from verifiers.discover import changed_since, digest, find, only_changed, shown, with_evidence
+from verifiers.gating.discover import changed_since, digest, find, only_changed, shown, with_evidence
 from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, SkillFileError
 
 SKILL = "from skill_api import skill_command\n\n\n@skill_command\nasync def f() -> dict[str, object]:\n    return {}\n"

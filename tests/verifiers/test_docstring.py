@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.docstring import parse_docstring
+from verifiers.source.docstring import parse_docstring
 
 GOOGLE = """Rename files
 of a directory.

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Entry, Snapshot
-from verifiers.equivalence import content_digest, differences, durable_effects
+from verifiers.expectation.equivalence import content_digest, differences, durable_effects
 
 
 def file(content: bytes, mode: int = 0o644) -> Entry:

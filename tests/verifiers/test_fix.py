@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verifiers.conventions import RULES, findings
-from verifiers.fix import fix_source
 from verifiers.interface import Profile
-from verifiers.samecode import same_code
+from verifiers.source.fix import fix_source
+from verifiers.source.samecode import same_code
 from verifiers.subject import parse_subject
 
 SLOPPY = '''

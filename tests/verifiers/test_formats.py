@@ -20,9 +20,9 @@ from verifiers.formats.github import SUMMARY_BYTES, fit_summary
 from verifiers.formats.json_report import report_from_json
 from verifiers.formats.page import findings
 from verifiers.formats.text import clip, escape, plural, seconds
-from verifiers.gate import Failure, GateResult, judge
+from verifiers.gating.gate import Failure, GateResult, judge
+from verifiers.gating.policy import Policy, Waiver
 from verifiers.interface import CheckResult, Counterexample, Finding, Report, Verdict
-from verifiers.policy import Policy, Waiver
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 NAMES = ("passing", "failing", "inconclusive", "partial")

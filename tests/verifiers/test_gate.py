@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifiers.formats.json_report import report_from_json
-from verifiers.gate import Facts, Failure, GateResult, exit_code, failure, gate_to_json, judge, waived_checks
+from verifiers.gating.gate import Facts, Failure, GateResult, exit_code, failure, gate_to_json, judge, waived_checks
+from verifiers.gating.policy import Policy, Waiver
 from verifiers.interface import CheckResult, Finding, Inconclusive, NotChecked, Report, SkillFileError, Verdict, merge
-from verifiers.policy import Policy, Waiver
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "reports"
 TODAY = date(2026, 11, 21)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verifiers.hints import fill_hints, hint_findings
-from verifiers.samecode import same_code
+from verifiers.source.samecode import same_code
 from verifiers.subject import HINTS, parse_subject
 
 HEAD = "from skill_api import skill_command\n\n\n"

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, JsonValue, Snapshot
-from verifiers.bindings import foreign
-from verifiers.inference import Guess, infer_bindings
+from verifiers.binding.bindings import foreign
+from verifiers.binding.inference import Guess, infer_bindings
 from verifiers.interface import Evidence, Parameter, Subject
 
 names = st.from_regex(r"[a-z][a-z0-9]{1,7}", fullmatch=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verifiers.mutants import Mutant, mutants
+from verifiers.mutation.mutants import Mutant, mutants
 
 HEAD = '''from pathlib import Path
 import os, re, shlex, shutil, subprocess

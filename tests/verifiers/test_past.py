@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from sandbox import open_sandbox
 from sandbox.interface import Entry, Snapshot
-from verifiers.bindings import load_bindings
+from verifiers.binding.bindings import load_bindings
 from verifiers.evidence import load_evidence
+from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Report, Verdict
-from verifiers.oracle import Expectation
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
 from verifiers.worlds.differential import Plan, realise

@@ -13,8 +13,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verifiers.gating.policy import CAPABILITIES, Policy, Waiver, load_policy, policy_from_data
 from verifiers.interface import ConfigError
-from verifiers.policy import CAPABILITIES, Policy, Waiver, load_policy, policy_from_data
 
 FULL = """\
 required: [mutants-killed]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Entry, ExecResult, ReplayRecord, RunRequest, ShellJob, Snapshot, effects
 from verifiers.interface import Evidence
-from verifiers.reconstruct import Hypothesis, accept, alternative_bases, rebuild, rebuild_all, reconstruct
 from verifiers.reconstruction.clues import clues, json_for, matching_name, mode_bits, sightings
 from verifiers.reconstruction.compare import Gap, Step, gap, normal
+from verifiers.reconstruction.reconstruct import Hypothesis, accept, alternative_bases, rebuild, rebuild_all, reconstruct
 from verifiers.reconstruction.repairs import absent_path, clean, guesses
 
 

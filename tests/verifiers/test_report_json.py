@@ -16,9 +16,9 @@ from referencing import Registry, Resource
 
 from verifiers.formats import render
 from verifiers.formats.json_report import ReportFormatError, dump, report_from_json, report_to_json, without_times
-from verifiers.gate import Failure, gate_to_json, judge
+from verifiers.gating.gate import Failure, gate_to_json, judge
+from verifiers.gating.policy import Policy, Waiver
 from verifiers.interface import CheckResult, Counterexample, Finding, Fix, NotChecked, Report, Verdict
-from verifiers.policy import Policy, Waiver
 
 ROOT = Path(__file__).parent.parent.parent
 FORMATS = ROOT / "verifiers" / "formats"

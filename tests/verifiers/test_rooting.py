@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
 from verifiers.evidence import evidence_from_record
+from verifiers.expectation.rooting import mountable, rooted
 from verifiers.interface import Evidence
-from verifiers.rooting import mountable, rooted
 
 
 def evidence(root: str | None, *commands: str, output: str = "", base: Snapshot | None = None) -> Evidence:

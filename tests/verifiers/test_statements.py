@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.statements import spread, statements
+from verifiers.source.statements import spread, statements
 
 
 def lines_run(source: str, call: str = "f", *args: object) -> frozenset[int]:

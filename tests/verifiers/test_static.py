@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verifiers import static, tools, typecheck
 from verifiers.catalog import STATIC
 from verifiers.checks import mypy_strict, ruff_clean
 from verifiers.interface import StaticCheck, Subject, Verdict
-from verifiers.static import run_static
+from verifiers.source import static, tools, typecheck
+from verifiers.source.static import run_static
 from verifiers.subject import parse_subject
 
 GOOD = '''from pathlib import Path

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.words import c_decode, expand_braces, parse_script, unquote
+from verifiers.binding.words import c_decode, expand_braces, parse_script, unquote
 
 
 def texts(*commands: str) -> list[str]:

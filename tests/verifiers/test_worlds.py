@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
-from verifiers.oracle import Expectation
+from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.differential import Plan, plans, realise
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import grammar

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sandbox.interface import JsonValue, ReplayRecord
-from verifiers.answers import failure
 from verifiers.checks._examples import RENAME_ARGS, RENAME_BODY, RENAME_HEAD, rename
 from verifiers.context import Case, Context
-from verifiers.equivalence import differences
+from verifiers.expectation.answers import failure
+from verifiers.expectation.equivalence import differences
 from verifiers.interface import Args, CheckResult, Example, Finding, Parameter, Severity, Verdict
 from verifiers.worlds.template import as_text
 

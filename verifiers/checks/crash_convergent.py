@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sandbox.interface import ROOT, Call, CrashAt, JsonValue, ReplayRecord, RunRequest
-from verifiers.answers import failure
 from verifiers.checks._examples import rename
 from verifiers.context import Case, Context, Wrong
-from verifiers.equivalence import differences
+from verifiers.expectation.answers import failure
+from verifiers.expectation.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
 
 WIPE = '''    """Rename every file with one suffix to another."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from sandbox.interface import JsonValue, ReplayRecord, Returned, Surroundings
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context, Wrong
+from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import CheckResult, Finding, Verdict
-from verifiers.oracle import Expectation, expect, shell_request
 
 FACTORS: Mapping[str, tuple[Surroundings, str]] = {
     "directory order": (Surroundings(order="reversed"), "order"),

@@ -7,9 +7,9 @@ from dataclasses import replace
 from sandbox.interface import JsonValue
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context
+from verifiers.expectation.oracle import expect, shell_request
 from verifiers.interface import CheckResult, Finding, Verdict
-from verifiers.oracle import expect, shell_request
-from verifiers.reconstruct import alternative_bases
+from verifiers.reconstruction.reconstruct import alternative_bases
 
 
 class EffectEquivalent:

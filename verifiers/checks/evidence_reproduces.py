@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from verifiers.checks._examples import RENAME_ARGS, RENAME_BODY, RENAME_HEAD, rename
 from verifiers.context import Context
+from verifiers.expectation.oracle import Usable
 from verifiers.interface import CheckResult, Example, Finding, Verdict
-from verifiers.oracle import Usable
 
 
 class EvidenceReproduces:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sandbox.interface import JsonValue, ReplayRecord, RunRequest, SkillJob
-from verifiers.answers import failure
-from verifiers.branches import watched
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.checks.arguments_matter import differs
 from verifiers.context import Context
+from verifiers.expectation.answers import failure
 from verifiers.interface import CheckResult, Finding, Verdict
+from verifiers.source.branches import watched
 
 MAX_GENERATED = 24
 

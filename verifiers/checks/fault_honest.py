@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sandbox.interface import Call, ErrnoAt, JsonValue
-from verifiers.answers import failure
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context
+from verifiers.expectation.answers import failure
 from verifiers.interface import CheckResult, Finding, Verdict
 
 Calls = Literal["change", "write", "chmod", "read"]

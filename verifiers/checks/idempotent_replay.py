@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sandbox.interface import ReplayRecord, Snapshot
-from verifiers.answers import failure
 from verifiers.checks._examples import APPEND_BODY, append
 from verifiers.context import Case, Context, Wrong
-from verifiers.equivalence import differences
+from verifiers.expectation.answers import failure
+from verifiers.expectation.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sandbox.interface import JsonValue, ReplayRecord, RunRequest, SkillJob
-from verifiers.answers import failure
 from verifiers.checks._examples import rename
 from verifiers.checks.arguments_matter import differs
 from verifiers.checks.idempotent_replay import second_effect
 from verifiers.context import Case, Context
+from verifiers.expectation.answers import failure
 from verifiers.interface import CheckResult, Finding, Verdict
-from verifiers.mutants import Mutant, mutants
+from verifiers.mutation.mutants import Mutant, mutants
 
 MAX_GENERATED = 8
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from verifiers.interface import CheckResult, Example, Finding, Profile, Stage, Subject, Verdict
+from verifiers.source.tools import module_name, tool_version
+from verifiers.source.typecheck import Complaint, TypecheckFailed, typecheck
 from verifiers.subject import ParseProblem, parse_module
-from verifiers.tools import module_name, tool_version
-from verifiers.typecheck import Complaint, TypecheckFailed, typecheck
 
 _HEAD = "from pathlib import Path\n\nfrom skill_api import Query, skill_command\n\n\n@skill_command(autowire=True)\n"
 _DEF = 'async def touch(file: str = Query(..., description="Path")) -> dict[str, object]:\n'

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from verifiers.interface import CheckResult, Example, Finding, Fix, Stage, Subject, Verdict
+from verifiers.source.tools import module_name, run_tool, tool_command, tool_version, written
 from verifiers.subject import ParseProblem, parse_module, source_lines
-from verifiers.tools import module_name, run_tool, tool_command, tool_version, written
 
 SELECT = (
     "E4", "E7", "E9", "F", "W605", "PLE", "S", "T10",

@@ -10,7 +10,7 @@ from verifiers.conventions.allowed_imports import AllowedImports
 from verifiers.conventions.model import SkillModule, read
 from verifiers.conventions.rule import Rule, Violation
 from verifiers.interface import Finding, Fix, Profile, Severity, Subject
-from verifiers.samecode import same_code
+from verifiers.source.samecode import same_code
 
 __all__ = ["RULES", "Rule", "SkillModule", "Violation", "findings", "read", "rules_for"]
 

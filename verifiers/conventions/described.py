@@ -9,8 +9,8 @@ import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal_text, parameters, with_parameters
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
-from verifiers.docstring import parse_docstring
 from verifiers.interface import Example, Profile
+from verifiers.source.docstring import parse_docstring
 from verifiers.subject import HINTS
 
 _OMNI = '''from omni.foundation.api.decorators import skill_command

@@ -10,8 +10,8 @@ import libcst as cst
 from verifiers.conventions.model import SkillModule, literal, literal_text, parameters
 from verifiers.conventions.omni_example import PLAIN, RENAME
 from verifiers.conventions.rule import Rule, Violation
-from verifiers.docstring import parse_docstring
 from verifiers.interface import Example, Profile
+from verifiers.source.docstring import parse_docstring
 
 VERBS = frozenset({
     "Create", "Get", "Search", "Update", "Delete", "Execute", "Run", "Load", "Save", "List", "Show", "Check", "Build",

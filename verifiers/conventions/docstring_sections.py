@@ -10,8 +10,8 @@ import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal_text, parameters
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
-from verifiers.docstring import Docstring, parse_docstring
 from verifiers.interface import Example, Profile
+from verifiers.source.docstring import Docstring, parse_docstring
 
 _GOOD = skill("all three parts", TOUCH)
 _ARGS = "\n    Args:\n        file: Path of the file.\n"

@@ -11,8 +11,8 @@ import libcst as cst
 from verifiers.conventions.model import SkillModule, literal_text, parameters
 from verifiers.conventions.omni_example import PLAIN, RENAME
 from verifiers.conventions.rule import Rule, Violation
-from verifiers.docstring import parse_docstring
 from verifiers.interface import Example, Profile
+from verifiers.source.docstring import parse_docstring
 
 _UNDESCRIBED = RENAME.replace("        - old_ext: str - Extension to replace\n", "").replace(
     '        - new_ext: str = "md" - New extension\n', ""

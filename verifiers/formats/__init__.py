@@ -12,7 +12,7 @@ from verifiers.interface import Report
 
 if TYPE_CHECKING:
     from verifiers.formats.page import Page
-    from verifiers.gate import GateResult
+    from verifiers.gating.gate import GateResult
 
 Format = Literal["plain", "json", "sarif", "junit", "github", "html", "markdown"]
 FORMATS: tuple[str, ...] = get_args(Format)
@@ -67,7 +67,7 @@ def step_summary(reports: Sequence[Report], *, gate: GateResult | None = None, s
 
 def _json(reports: Sequence[Report], gate: GateResult | None) -> str:
     if gate is not None:
-        from verifiers.gate import gate_to_json
+        from verifiers.gating.gate import gate_to_json
 
         return dump(gate_to_json(gate)) + "\n"
     rows = [report_to_json(r) for r in reports]

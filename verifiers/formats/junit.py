@@ -8,7 +8,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from verifiers.formats.page import Page
 from verifiers.formats.text import clip, escape, one_line
-from verifiers.gate import Row
+from verifiers.gating.gate import Row
 from verifiers.interface import Finding, Report, Verdict
 
 _MAX_TEXT = 20_000

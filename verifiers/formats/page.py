@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from verifiers.formats.text import plural, seconds
-from verifiers.gate import GateResult, Row
+from verifiers.gating.gate import GateResult, Row
 from verifiers.interface import CheckResult, Finding, Report, Severity, Verdict, merge
 
 

@@ -1,1 +1,1 @@
-"""How a skill's code is changed into mutants: where (``site``) and by which operators (the other modules)."""
+"""Mutants of a skill: where its code is changed (``site``), how (the operators), and which are made (``mutants``)."""

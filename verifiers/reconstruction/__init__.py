@@ -1,1 +1,1 @@
-"""Parts of ``verifiers.reconstruct``: how replays are compared with recordings, and what to try next where they differ."""
+"""Bases for traces recorded without one: how replays are compared with recordings, and what to try where they differ."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sandbox.interface import JsonValue
+from verifiers.binding.words import Word, expand_braces, parse_script
+from verifiers.expectation.rooting import WORKSPACE
 from verifiers.interface import Evidence
-from verifiers.rooting import WORKSPACE
-from verifiers.words import Word, expand_braces, parse_script
 
 _WRITERS = frozenset(
     {"mv", "cp", "rm", "rmdir", "mkdir", "touch", "chmod", "ln", "tee", "rename", "split", "gzip", "gunzip", "bzip2", "xz", "zip",

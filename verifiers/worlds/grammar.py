@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sandbox.interface import ROOT, Snapshot
+from verifiers.expectation.oracle import Expectation
+from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args
-from verifiers.oracle import Expectation
-from verifiers.repositories import repository_roots
 from verifiers.worlds.template import Template, as_text
 from verifiers.worlds.tokens import all_text, snapshot_tokens, tokens
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sandbox.interface import ReplayRecord, Surroundings
-from verifiers.answers import failure
 from verifiers.context import OUTSIDE_ARGUMENT, Case, Context, Generated, Wrong
-from verifiers.equivalence import durable_effects
+from verifiers.expectation.answers import failure
+from verifiers.expectation.equivalence import durable_effects
+from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
-from verifiers.oracle import Expectation, expect, shell_request
 from verifiers.worlds.differential import Plan, World, plans, realise
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar, grammar

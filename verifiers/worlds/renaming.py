@@ -14,8 +14,8 @@ from random import Random
 from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
+from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Args
-from verifiers.oracle import Expectation
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import components, fresh_words, like, substitute, tokens

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from verifiers.statements import Statement, spread
+from verifiers.source.statements import Statement, spread
 
 _PURE = frozenset(
     {

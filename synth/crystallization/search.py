@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 
-from synth.holdout import Split, case_key, distinct, enough_left, in_order, split
+from synth.crystallization.holdout import Split, case_key, distinct, enough_left, in_order, split
+from synth.crystallization.judge import Judge
 from synth.interface import Candidate, Generator, Template, TracePattern
-from synth.judge import Judge
 from verifiers.interface import Args, Evidence, Report, Verdict
 
 MOST_REFITS = 2

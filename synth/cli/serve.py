@@ -42,8 +42,8 @@ class Offered:
         """``assay-report/1`` of a skill file or draft directory."""
         from synth.cli.targets import target_of
         from synth.cli.verifying import Verifier
-        from verifiers.cache import open_cache
         from verifiers.formats.json_report import report_to_json
+        from verifiers.gating.cache import open_cache
 
         with Verifier(self.judging, open_cache()) as verifier:
             return dict(report_to_json(verifier.report(target_of(path))))
@@ -51,8 +51,8 @@ class Offered:
     def gate(self, paths: Sequence[Path]) -> dict[str, Any]:
         """``assay-gate/1`` of directories."""
         from synth.cli.gate import gate
-        from verifiers.gate import gate_to_json
-        from verifiers.policy import Policy
+        from verifiers.gating.gate import gate_to_json
+        from verifiers.gating.policy import Policy
 
         return dict(gate_to_json(gate(paths, self.judging, Policy())))
 

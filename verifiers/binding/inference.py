@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sandbox.interface import JsonValue
-from verifiers.argtypes import fits
+from verifiers.binding.argtypes import fits
+from verifiers.binding.literals import LIST_SEPARATOR, Literal, Slot, slots
 from verifiers.interface import Binding, Evidence, Parameter, Subject
-from verifiers.literals import LIST_SEPARATOR, Literal, Slot, slots
 
 _SLOTS_PER_PARAMETER = 8
 _MAX_COMBINATIONS = 20_000

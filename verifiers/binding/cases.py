@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sandbox.interface import Session
-from verifiers.bindings import validate_binding
-from verifiers.confirm import infer
+from verifiers.binding.bindings import validate_binding
+from verifiers.binding.confirm import infer
 from verifiers.context import Case
+from verifiers.expectation.oracle import Replayed
 from verifiers.interface import Binding, CheckResult, Finding, Subject, Verdict
-from verifiers.oracle import Replayed
 
 NOTHING_BOUND = CheckResult("bindings", Verdict.INCONCLUSIVE, why="nothing was bound")
 

@@ -9,8 +9,8 @@ from datetime import date
 from sandbox.interface import JsonValue
 from verifiers.formats.effects import headline
 from verifiers.formats.json_report import report_to_json
+from verifiers.gating.policy import SCORE, Policy, Waiver
 from verifiers.interface import AssayError, CheckResult, NothingToVerify, Report, Verdict, merge
-from verifiers.policy import SCORE, Policy, Waiver
 
 SCHEMA = "assay-gate/1"
 NOT_REQUIRED = frozenset({"mutants-killed"})

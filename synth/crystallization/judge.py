@@ -8,11 +8,11 @@ from typing import Protocol
 
 from sandbox.interface import Sandbox, SandboxInfo
 from synth.interface import Candidate
-from verifiers.confirm import infer
+from verifiers.binding.confirm import infer
+from verifiers.expectation.oracle import replay
+from verifiers.expectation.sessions import Memory, RememberingSession
 from verifiers.interface import Args, Binding, Budget, Evidence, Profile, Report, Subject, Verdict
-from verifiers.oracle import replay
-from verifiers.reconstruct import rebuild_all
-from verifiers.sessions import Memory, RememberingSession
+from verifiers.reconstruction.reconstruct import rebuild_all
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
 

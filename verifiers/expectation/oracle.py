@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sandbox.interface import ROOT, Effect, Limits, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings
-from verifiers.answers import same_answer
-from verifiers.equivalence import Attribute, differences, durable_effects
+from verifiers.expectation.answers import same_answer
+from verifiers.expectation.equivalence import Attribute, differences, durable_effects
 from verifiers.interface import Evidence
 
 ELAPSED_S = 1.1

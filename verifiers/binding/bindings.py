@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sandbox.interface import JsonValue
-from verifiers.argtypes import fits
-from verifiers.inference import Guess, infer_bindings
+from verifiers.binding.argtypes import fits
+from verifiers.binding.inference import Guess, infer_bindings
+from verifiers.binding.provenance import foreign, is_whole_command, occurs, short
 from verifiers.interface import Args, Binding, BindingError, Evidence, Finding, Parameter, Subject
-from verifiers.provenance import foreign, is_whole_command, occurs, short
 
 __all__ = [
     "Guess", "bindings_from_json", "bindings_to_json", "foreign", "infer_bindings", "is_whole_command", "load_bindings", "occurs",

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.interface import SandboxError
+from synth.crystallization.judge import Judge
+from synth.crystallization.outcome import Ending, PatternOutcome
+from synth.crystallization.search import Found, NotFound, Search, SearchSettings
 from synth.detect.match import evidence_keys, match_existing
 from synth.documentation import skill_md
 from synth.interface import Draft, ExecutionTrace, Generator, RegistryEntry, TracePattern
-from synth.judge import Judge
-from synth.outcome import Ending, PatternOutcome
-from synth.search import Found, NotFound, Search, SearchSettings
-from synth.traces import to_evidence, trace_digest
+from synth.tracing.traces import to_evidence, trace_digest
 from synth.usage import take_usage
 from verifiers.interface import AssayError, Evidence, Verdict
 

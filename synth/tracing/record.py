@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from sandbox.interface import Entry, Snapshot
-from synth.collector import new_task_id
 from synth.interface import ExecutionTrace
-from synth.traces import trace_from_record
+from synth.tracing.collector import new_task_id
+from synth.tracing.traces import trace_from_record
 from verifiers.interface import AssayError
 
 SKIPPED = frozenset(

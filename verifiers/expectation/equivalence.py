@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sandbox.interface import ROOT, Effect, EffectKind, Entry, Snapshot
-from verifiers.repositories import repository_roots, repository_summary
+from verifiers.expectation.repositories import repository_roots, repository_summary
 
 MAX_EXPANDED_BYTES = 32 << 20
 """Of one compressed file; what expands to more is compared byte by byte."""

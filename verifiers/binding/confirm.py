@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sandbox.interface import Limits, RunRequest, Session, SkillJob
-from verifiers.answers import answer_path
+from verifiers.binding.inference import Guess, infer_bindings
 from verifiers.context import Judge
-from verifiers.inference import Guess, infer_bindings
+from verifiers.expectation.answers import answer_path
+from verifiers.expectation.oracle import Replayed, Usable
 from verifiers.interface import Binding, Finding, Subject
-from verifiers.oracle import Replayed, Usable
 
 CONFIRM_LIMITS = Limits(wall_s=5.0)
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from verifiers.checks.ruff_clean import diagnostics
 from verifiers.conventions import Rule, SkillModule, findings, read, rules_for
 from verifiers.interface import Finding, Profile
-from verifiers.samecode import same_code
+from verifiers.source.samecode import same_code
+from verifiers.source.tools import run_tool, tool_command, written
 from verifiers.subject import ParseProblem, parse_module, parse_subject
-from verifiers.tools import run_tool, tool_command, written
 
 MAX_ROUNDS = 8
 """Fixes can make room for others (a section for a parameter that was described a moment before); they settle in two or three."""

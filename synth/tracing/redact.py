@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from synth.interface import ExecutionTrace
-from synth.traces import trace_from_record, trace_to_record
+from synth.tracing.traces import trace_from_record, trace_to_record
 
 _FORMATS = (
     r"\b(?:AKIA|ASIA|AGPA|AIDA|AROA)[0-9A-Z]{16}\b",

@@ -20,8 +20,8 @@ import platformdirs
 
 import sandbox
 from verifiers.interface import Profile
+from verifiers.source.tools import json_lines, run_tool, tool_version, written
 from verifiers.subject import source_lines
-from verifiers.tools import json_lines, run_tool, tool_version, written
 
 PYTHON_VERSION = "3.11"
 """Of the sandbox's image."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.interface import ExecutionTrace
-from synth.traces import dump_trace, iter_traces, trace_from_record
+from synth.tracing.traces import dump_trace, iter_traces, trace_from_record
 from verifiers.interface import AssayError, EvidenceError
 
 _STALE_S = 3600

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from sandbox.interface import JsonValue, Snapshot
+from verifiers.binding.words import Script, Word, c_decode, expand_braces, parse_script, squeeze
 from verifiers.interface import Evidence
-from verifiers.words import Script, Word, c_decode, expand_braces, parse_script, squeeze
 
 _MAX_TEXT_BYTES = 1 << 20
 """Of one base file that is searched for values."""

@@ -1,0 +1,1 @@
+"""Executions as data: recorded, stored, redacted, read back."""

@@ -1,0 +1,1 @@
+"""What was right: recorded commands replayed, and how a run is compared with them."""
