@@ -82,7 +82,7 @@ def main() -> None:
 
 def run(argv: Sequence[str]) -> int:
     """Runs one command line and returns its exit code. Prints errors, raises nothing."""
-    problem = shadowed()
+    problem = _nowhere() or shadowed()
     if problem:
         console.error(problem)
         return 2
@@ -106,6 +106,15 @@ def run(argv: Sequence[str]) -> int:
     except Exception as e:  # noqa: BLE001  the one place where every error becomes an exit code
         return _failed(e)
     return result if isinstance(result, int) else 0
+
+
+def _nowhere() -> str:
+    """One sentence when the working directory was removed under us; empty when it is there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return "the working directory does not exist any more: change to another one"
+    return ""
 
 
 def _send_spans() -> None:

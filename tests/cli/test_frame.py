@@ -78,6 +78,16 @@ def test_errors_are_one_line_and_a_code(
     assert told.out == ""
 
 
+def test_a_lost_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said, and nothing is tried from there."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert run(["gate", str(tmp_path)]) == 2
+    assert "working directory does not exist" in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+
+
 def test_internal_error_leaves_a_note(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
