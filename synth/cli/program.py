@@ -111,7 +111,7 @@ def run(argv: Sequence[str]) -> int:
 def _nowhere() -> str:
     """One sentence when the working directory was removed under us; empty when it is there."""
     try:
-        os.getcwd()
+        Path.cwd()
     except FileNotFoundError:
         return "the working directory does not exist any more: change to another one"
     return ""
