@@ -215,7 +215,7 @@ def _knock(path: str | None) -> None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
 def ping(host: str | None = None) -> str | None:

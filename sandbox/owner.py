@@ -38,7 +38,7 @@ def _namespace() -> str:
 def is_dead(text: str) -> bool:
     """Whether the process that wrote this label is known to be gone. Another host's or namespace's is never known to be."""
     parts = text.split(":")
-    if len(parts) < 4 or not parts[-2].isdigit():
+    if len(parts) < 4 or not parts[-2].isdecimal():
         return False
     boot, pid, started = parts[0], int(parts[-2]), parts[-1]
     if boot != _boot() or boot == "unknown" or ":".join(parts[1:-2]) != _namespace():

@@ -16,7 +16,7 @@ NOBODY_ID = 1001
 
 
 def pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
 
 
 def read_text(path: str) -> str:

@@ -72,7 +72,7 @@ def _fault(crash_at: int | None, torn: bool, errno_at: str | None) -> Fault | No
         return None
     calls, _, rest = errno_at.partition(":")
     k, _, errno = rest.partition(":")
-    if calls not in ("change", "write", "chmod", "read") or not k.isdigit() or not errno.isalnum():
+    if calls not in ("change", "write", "chmod", "read") or not k.isdecimal() or not errno.isalnum():
         raise click.BadParameter("write CALLS:K:ERRNO with CALLS one of change, write, chmod, read", param_hint="--errno-at")
     return ErrnoAt(int(k), errno, calls)  # type: ignore[arg-type]  # checked just above
 

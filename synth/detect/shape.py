@@ -296,7 +296,7 @@ def _word(node: Node, walk: _Walk, command: str) -> str:
     if "{}" in text:
         walk.literals += [p for p in text.split("{}") if p]
         return "{}".join("L" if p else "" for p in text.split("{}"))
-    if kind == "number" or text.isdigit():
+    if kind == "number" or text.isdecimal():
         walk.literals.append(text)
         return "L"
     found = re.match(r"([A-Za-z_]+)=(.*)", text, re.DOTALL)

@@ -214,9 +214,9 @@ def _ln(scope: Scope, parsed: Parsed) -> None:
 def mode_code(scope: Scope, word: Word) -> str | None:
     """An int expression for an octal mode, None for a symbolic one."""
     if word.literal is not None:
-        return f"0o{word.literal.lstrip('0') or '0'}" if word.literal.isdigit() else None
+        return f"0o{word.literal.lstrip('0') or '0'}" if word.literal.isdecimal() else None
     holes = scope.holes(word)
-    if len(holes) == 1 and all(str(v).isdigit() and len(word.parts) == 1 for v in holes[0].values):
+    if len(holes) == 1 and all(str(v).isdecimal() and len(word.parts) == 1 for v in holes[0].values):
         return f"int({holes[0].name}, 8)"
     return None
 

@@ -135,7 +135,7 @@ def split(scope: Scope, words: Sequence[Word]) -> None:
         param = scope.holes(lines)
         count = param[0].name if param and param[0].kind == "int" else f"int({count})"
     width = parsed.value("-a")
-    size = int(width.literal) if width is not None and width.literal and width.literal.isdigit() else 2
+    size = int(width.literal) if width is not None and width.literal and width.literal.isdecimal() else 2
     source = scope.path(parsed.operands[0])
     prefix = scope.path(parsed.operands[1]) if len(parsed.operands) > 1 else 'Path("x")'
     if not parsed.has("-d") and size != 2:

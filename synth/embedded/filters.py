@@ -128,7 +128,7 @@ def numbers(scope: Scope, node: Simple) -> Items:
 
 
 def number(scope: Scope, word: Word) -> str:
-    if word.literal is not None and word.literal.isdigit():
+    if word.literal is not None and word.literal.isdecimal():
         return word.literal
     holes = scope.holes(word)
     if len(word.parts) == 1 and holes and holes[0].kind == "int":

@@ -232,7 +232,7 @@ class FindReader:
         body = word.lstrip("+-")
         unit = {"c": 1, "w": 2, "b": 512, "k": 1024, "M": 1 << 20, "G": 1 << 30}.get(body[-1:], 512)
         number = body.rstrip("cwbkMG")
-        if not number.isdigit():
+        if not number.isdecimal():
             raise ShellError(f"find -size {word} is not understood")
         size = "p.lstat().st_size" if unit == 1 else f"-(-p.lstat().st_size // {unit})"
         return f"{size} { {'+': '>', '-': '<', '': '=='}[sign]} {number}"
@@ -240,7 +240,7 @@ class FindReader:
     def perm_test(self) -> str:
         text = self.take().literal or ""
         body = text.lstrip("-/")
-        if not body.isdigit():
+        if not body.isdecimal():
             raise ShellError(f"find -perm {text} is not understood")
         mode = "p.lstat().st_mode & 0o7777"
         if text.startswith("-"):

@@ -190,7 +190,7 @@ def bind_others(case: Case, others: Sequence[Work]) -> Mapping[str, Args]:
             found = read_values(pattern, w.evidence.description, len(texts)) if pattern is not None else None
             if found is not None:
                 pairs = zip(case.params, found, strict=True)
-                out[w.evidence.task_id] = {p.name: int(v) if p.kind == "int" and v.isdigit() else v for p, v in pairs}
+                out[w.evidence.task_id] = {p.name: int(v) if p.kind == "int" and v.isdecimal() else v for p, v in pairs}
                 break
     return out
 

@@ -246,7 +246,7 @@ def _long(spec: Spec, word: Word, head: str, words: Sequence[Word], i: int, out:
 
 
 def _short(spec: Spec, word: Word, head: str, words: Sequence[Word], i: int, out: list[tuple[str, Word | None]]) -> int:
-    if head[1:].isdigit() and spec.values.get("-n") == "number":
+    if head[1:].isdecimal() and spec.values.get("-n") == "number":
         out.append(("-n", _rest(word, 1)))
         return i
     for k in range(1, len(head)):

@@ -206,7 +206,7 @@ def make_params(template: Template, folders: Collection[int] = ()) -> list[Param
     out: list[Param] = []
     for k, values in enumerate(template.values):
         kind = "list[str]" if isinstance(values[0], tuple) else "str"
-        if k in number and all(isinstance(v, str) and v.isdigit() and (v == "0" or v[0] != "0") for v in values):
+        if k in number and all(isinstance(v, str) and v.isdecimal() and (v == "0" or v[0] != "0") for v in values):
             kind = "int"
         typed = tuple(int(v) if kind == "int" and isinstance(v, str) else list(v) if isinstance(v, tuple) else v for v in values)
         out.append(Param(chosen[k][0], kind, typed, chosen[k][1]))

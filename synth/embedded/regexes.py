@@ -59,7 +59,7 @@ def _escape(c: str, dialect: Dialect) -> str:
         raise ShellError("a pattern ends in a backslash")
     if dialect == "basic" and c in "+?{}()|":
         return c
-    if c in "sSwWbBdD" or c.isdigit():
+    if c in "sSwWbBdD" or c.isdecimal():
         return "\\" + c
     if c in "nrt":
         return "\\" + c

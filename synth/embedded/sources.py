@@ -199,7 +199,7 @@ def _grep_tree(scope: Scope, parsed: Parsed) -> Stream:
 def _head(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
     parsed = parse_args(TABLE["head"], words)
     value = parsed.value("-n", "--lines")
-    if isinstance(given, Items) and not parsed.operands and (value is None or (value.literal or "x").isdigit()):
+    if isinstance(given, Items) and not parsed.operands and (value is None or (value.literal or "x").isdecimal()):
         return replace(given, code=f"{given.code}[:{value.literal if value else 10}]")
     return None
 

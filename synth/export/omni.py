@@ -93,7 +93,7 @@ def files_of(skill: Skill, identifier: str) -> dict[str, bytes]:
 def keywords(skill: Skill) -> list[str]:
     """5 to 20 lower-case words to route by, those of name and summary first."""
     texts = [skill.entry.name, skill.summary, *(p.name for p in skill.subject.parameters), *skill.requests(10)]
-    found = dict.fromkeys(w for text in texts for w in words(text) if len(w) > 2 and not w.isdigit() and w not in _STOP)
+    found = dict.fromkeys(w for text in texts for w in words(text) if len(w) > 2 and not w.isdecimal() and w not in _STOP)
     return list(dict.fromkeys([*found, "learned", "verified", "files", "workspace", "skill"]))[: max(5, min(20, len(found)))]
 
 

@@ -192,7 +192,7 @@ def file_part(task_id: str) -> str:
 def _order(name: str) -> tuple[str, str, int]:
     """Sorting key: time, then task, then running number."""
     stem, _, number = name.removesuffix(".json").rpartition("_")
-    return name[:15], stem, int(number) if number.isdigit() else 0
+    return name[:15], stem, int(number) if number.isdecimal() else 0
 
 
 def _normal(description: str) -> str:

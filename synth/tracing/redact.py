@@ -73,7 +73,7 @@ def looks_random(word: str) -> bool:
         return False
     if not (re.search(r"[a-z]", word) and re.search(r"[A-Z]", word) and re.search(r"\d", word)):
         return False
-    switches = sum(a.isdigit() != b.isdigit() for a, b in pairwise(word))
+    switches = sum(a.isdecimal() != b.isdecimal() for a, b in pairwise(word))
     return entropy(word) >= _ENTROPY_BITS and switches >= 3
 
 

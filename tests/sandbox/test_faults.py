@@ -91,7 +91,8 @@ def ok(record: ReplayRecord) -> bool:
 
 
 CLIENT = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell ignores it
 from sandbox import open_sandbox
 from sandbox.interface import *
 base = Snapshot({"a": Entry("file", 0o644, b"x" * 1000)})

@@ -121,7 +121,7 @@ def _searched(words: Sequence[Word]) -> Iterator[str]:
 def writes(evidence: Evidence) -> bool:
     """Whether the commands' text says that they change files: a known writer, ``sed -i``, a redirection into a file."""
     for word in parse_script(evidence.commands).words:
-        target = word.slot == ">" and word.text != "/dev/null" and not word.text.isdigit()
+        target = word.slot == ">" and word.text != "/dev/null" and not word.text.isdecimal()
         in_place = word.program == "sed" and re.fullmatch(r"-\w*i.*|--in-place.*", word.text)
         deletes = word.program == "find" and word.text == "-delete"
         hosted = word.slot in ("-exec", "-execdir", "#0") and word.program in ("find", "xargs")

@@ -171,7 +171,7 @@ def _unexpected_success(evidence: Evidence, known: Clues, base: Snapshot, step: 
 
 def _listed(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> Iterator[Guess]:
     """Names that the recording lists: as they are, below each place that the commands name, and as they were before a rename."""
-    lines = [line for line in step.missing if not line.strip().isdigit() and absent_path(line) is None]
+    lines = [line for line in step.missing if not line.strip().isdecimal() and absent_path(line) is None]
     seen = sightings(evidence, step.index, lines)[: 5 * MAX_FILES]
     if not seen:
         return
@@ -301,7 +301,7 @@ def _numbers(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> It
             if abs(delta) <= MAX_LINES:
                 yield from _resized(evidence, known, base, step, delta)
             return
-    if len(step.missing) == 1 and step.missing[0].strip().isdigit() and not step.extra and int(step.missing[0]) <= MAX_LINES:
+    if len(step.missing) == 1 and step.missing[0].strip().isdecimal() and not step.extra and int(step.missing[0]) <= MAX_LINES:
         yield from _resized(evidence, known, base, step, int(step.missing[0]))
 
 

@@ -104,11 +104,11 @@ def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[s
     for i, (token, _) in enumerate(g.bound):
         word = next(fresh)
         if i in plan.rename_bound:
-            new = new_digits(token, rng) if token.isdigit() else word
+            new = new_digits(token, rng) if token.isdecimal() else word
             out |= {
-                t: new if token.isdigit() else like(t, word) for t in (token, token.upper(), token.capitalize(), token.lower())
+                t: new if token.isdecimal() else like(t, word) for t in (token, token.upper(), token.capitalize(), token.lower())
             }
-            out[token] = new if token.isdigit() else like(token, word)
+            out[token] = new if token.isdecimal() else like(token, word)
     for i, token in enumerate(g.free):
         word = next(fresh)
         if i in plan.rename_free:
@@ -154,7 +154,7 @@ def _renamed_stem(name: str, word: str, g: Grammar) -> str:
     for m in TOKEN.finditer(name):
         if (
             m.group() not in arg_tokens | literal
-            and not m.group().isdigit()
+            and not m.group().isdecimal()
             and m.start() < name.rfind(".") + len(name) * ("." not in name)
         ):
             return name[: m.start()] + like(m.group(), word) + name[m.end() :]

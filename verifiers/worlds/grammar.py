@@ -60,9 +60,9 @@ def grammar(task_id: str, args: Args, template: Template, expectation: Expectati
         args,
         template,
         expectation,
-        free=tuple(sorted(t for t in names - fixed if not t.isdigit() and not _mentioned(t, literal))),
+        free=tuple(sorted(t for t in names - fixed if not t.isdecimal() and not _mentioned(t, literal))),
         free_words=tuple(
-            sorted(t for t in words - fixed - names if len(t) > 2 and not t.isdigit() and not _mentioned(t, literal))
+            sorted(t for t in words - fixed - names if len(t) > 2 and not t.isdecimal() and not _mentioned(t, literal))
         )[:40],
         bound=tuple(sorted(owners.items())),
         inside=inside,

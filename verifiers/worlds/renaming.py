@@ -78,7 +78,7 @@ def renamable(g: Grammar) -> Renamable:
     spoken = set(tokens(literal)) | said
     return Renamable(
         tuple(t for t in g.free if t not in said),
-        tuple(sorted(t for t in along - spoken if not t.isdigit() and (len(t) < 3 or t not in literal))),
+        tuple(sorted(t for t in along - spoken if not t.isdecimal() and (len(t) < 3 or t not in literal))),
     )
 
 

@@ -166,7 +166,7 @@ def unmistakable_holes(commands: tuple[str, ...], args: Args) -> list[Hole]:
     holes: list[Hole] = []
     for p, value in texts.items():
         others = [v for q, v in texts.items() if q != p]
-        if len(value) < 2 or value.isdigit() or any(value in o or o in value for o in others if o):
+        if len(value) < 2 or value.isdecimal() or any(value in o or o in value for o in others if o):
             continue
         for k, command in enumerate(commands):
             text = "".join(c.value for c in characters(command))
