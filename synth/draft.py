@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
+from synth import owned
 from synth.interface import Draft
-from synth.registry import owned
-from synth.registry.owned import write_owned
+from synth.owned import write_owned
 from synth.tracing.traces import dump_trace, load_traces
 from verifiers.interface import Args, BindingError
 from verifiers.subject import load_subject

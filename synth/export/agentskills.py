@@ -8,7 +8,7 @@ from pathlib import Path
 from synth.export.document import skill_md
 from synth.export.runnable import scripts, usage
 from synth.export.source import MARK, Skill
-from synth.registry.owned import write_owned
+from synth.owned import write_owned
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 COMPATIBILITY = "Needs Python 3.11 or newer. Works on files of the current directory; needs no network."

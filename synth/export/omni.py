@@ -10,8 +10,8 @@ from pathlib import Path
 from synth.export.document import code, skill_md
 from synth.export.omni_code import omni_source
 from synth.export.source import MARK, Skill
+from synth.owned import write_owned
 from synth.registry.indexing import words
-from synth.registry.owned import write_owned
 
 REINDEX = "omni reindex"
 _READ_WORDS = "get fetch read query list show display view check validate exists find search lookup describe"

@@ -27,9 +27,9 @@ from synth.export.wayland_files import (
 )
 from synth.export.wayland_memory import MeasuredRow, clear_rows, schema_version, write_row
 from synth.interface import RegistryEntry
+from synth.owned import write_owned
 from synth.registry import Registry
 from synth.registry.hooks import Hook
-from synth.registry.owned import write_owned
 
 MAX_SIGNATURE = 59
 """With ``auto-`` 64 characters: the longest name that agentskills.io readers take too."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.draft import is_ours, read_bindings, read_draft, write_draft
-from synth.registry.owned import Conflict
+from synth.owned import Conflict
 from verifiers.interface import BindingError, EvidenceError, SkillFileError
 
 

@@ -20,8 +20,8 @@ from synth.export import ExportError, Skill, skill_of
 from synth.export.agentskills import description_of, export_agentskills, files_of, kebab
 from synth.export.document import checked, code, front_matter, prose, unsafe
 from synth.interface import Draft
+from synth.owned import Conflict
 from synth.registry import Registry
-from synth.registry.owned import Conflict
 
 
 def exported(tmp_path: Path, of: Draft) -> Skill:

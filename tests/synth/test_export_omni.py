@@ -19,9 +19,9 @@ from synth.export import ExportError, Skill, skill_of
 from synth.export.omni import disagreements, export_omni
 from synth.export.omni_code import description, omni_source
 from synth.interface import Draft
+from synth.owned import Conflict
 from synth.registry import Registry
 from synth.registry.annotations import Annotations, measured
-from synth.registry.owned import Conflict
 from verifiers.source.static import run_static
 from verifiers.subject import load_subject, parse_subject
 

@@ -26,8 +26,8 @@ from synth.export.wayland_files import (
     rfc3339,
     truncate,
 )
+from synth.owned import Conflict
 from synth.registry import Registry
-from synth.registry.owned import Conflict
 from synth.route import seed_successes
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "wayland"
