@@ -2,7 +2,7 @@
 
 Source of the format: sessions under ``~/.claude/projects``, versions 0 to 2 (the envelope has ``type``, ``sessionId``, ``cwd``,
 ``version``, ``timestamp``; the message has ``tool_use`` and ``tool_result`` blocks; ``toolUseResult`` has stdout and stderr
-apart).
+apart, or is the text of an error), checked against published descriptions and test data of other readers (2.1.59 to 2.1.226).
 """
 
 from __future__ import annotations
@@ -20,11 +20,26 @@ from verifiers.interface import EvidenceError
 
 VERSIONS = (0, 1, 2)
 _EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-_HARMLESS = frozenset(
-    {"Read", "Glob", "Grep", "LS", "TodoWrite", "TodoRead", "WebFetch", "WebSearch", "ToolSearch", "AskUserQuestion"}
-)
+_HARMLESS = frozenset({
+    "Read", "Glob", "Grep", "LS", "LSP", "TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList", "WebFetch",
+    "WebSearch", "ToolSearch", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode",
+})  # fmt: skip
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d+)\n?")
-_INJECTED = re.compile(r"<(?:system-reminder|command-name|command-message|local-command-stdout|bash-input|bash-stdout)\b")
+_INJECTED = re.compile(
+    r"<(?:system-reminder|command-name|command-message|command-args|local-command-\w+|bash-(?:input|stdout|stderr)|task-notification)\b"
+)
+_INTERRUPTED = "[Request interrupted by user"
+_NO_OUTPUT = "(Bash completed with no output)"
+_RESET = re.compile(r"(?:^|\n)Shell cwd was reset to [^\n]*\n?\Z")
+"""What Claude Code itself adds to the standard error of a command that left the project: the next one starts at the top again."""
+_SPOILT = {
+    "interrupted": "a command was interrupted",
+    "timedOutAfterMs": "a command ran out of time",
+    "isImage": "a command printed an image",
+    "backgroundTaskId": "a command ran in the background: when it ended is not recorded",
+    "persistedOutputPath": "a command printed more than the session keeps",
+}
+"""Keys of ``toolUseResult`` that, when set, mean that what the command printed is not in the session."""
 
 
 @dataclass(slots=True)
@@ -38,10 +53,13 @@ class _Turn:
     results: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
     other_tools: list[str] = field(default_factory=list)
     last_time: object = None
+    interrupted: bool = False
 
 
 def looks_like(record: Mapping[str, Any]) -> bool:
-    return "type" in record and ("sessionId" in record or "parentUuid" in record or "leafUuid" in record)
+    """Whether a first line is a session's: an envelope, a summary of an earlier session, or a snapshot of edited files."""
+    marks = ("sessionId", "parentUuid", "leafUuid")
+    return "type" in record and (record["type"] == "file-history-snapshot" or any(mark in record for mark in marks))
 
 
 def read(path: Path) -> ImportReport:
@@ -76,6 +94,10 @@ def _turns(path: Path, dropped: list[Dropped]) -> Iterator[_Turn]:
         if record["type"] == "user" and not results:
             text = content_text(blocks).strip()
             if record.get("isMeta") is True or record.get("isCompactSummary") is True or not text or _INJECTED.match(text):
+                continue
+            if text.startswith(_INTERRUPTED):
+                if turn is not None:
+                    turn.interrupted = True
                 continue
             if turn is not None:
                 yield turn
@@ -123,6 +145,8 @@ def _unfit(turn: _Turn) -> str:
     """Why the turn cannot be repeated by its shell commands, "" if it can."""
     if not turn.calls:
         return "the request ran no shell command"
+    if turn.interrupted:
+        return "the user interrupted the request"
     for tool in turn.other_tools:
         if tool in _EDITORS:
             return f"files were also changed with {tool}, which a shell cannot repeat"
@@ -153,21 +177,26 @@ def _step(builder: Builder, given: Mapping[str, Any], result: tuple[Mapping[str,
         return "a command has no result: the session ended before it did"
     block, record = result
     detail = record.get("toolUseResult")
-    text = content_text(block.get("content"))
-    if isinstance(detail, Mapping):
-        if detail.get("interrupted") is True:
-            return "a command was interrupted"
-        if detail.get("isImage") is True:
-            return "a command printed an image"
-        out, err = str(detail.get("stdout", "")), str(detail.get("stderr", ""))
-        builder.step(command, _closed(out) + _closed(err), None if block.get("is_error") is True else 0, _closed(err))
-        return ""
-    found = _EXIT.match(text)
     failed = block.get("is_error") is True
+    if isinstance(detail, Mapping):
+        for key, why in _SPOILT.items():
+            if detail.get(key):
+                return why
+        out, err = str(detail.get("stdout", "")), _RESET.sub("", str(detail.get("stderr", "")))
+        builder.step(command, _closed(out) + _closed(err), None if failed else _interpreted(detail), _closed(err))
+        return ""
+    text = _RESET.sub("", content_text(block.get("content")))
+    found = _EXIT.match(text)
     if failed and found is None:
         return "a command was refused or never ran"
-    builder.step(command, _closed(text[found.end() :] if found else text), int(found[1]) if found else 0)
+    shown = text[found.end() :] if found else text
+    builder.step(command, "" if shown == _NO_OUTPUT else _closed(shown), int(found[1]) if found else 0)
     return ""
+
+
+def _interpreted(detail: Mapping[str, Any]) -> int:
+    """The exit code of a command that did not count as failed: 1 where a non-zero one is explained ("No matches found")."""
+    return 1 if detail.get("returnCodeInterpretation") else 0
 
 
 def _closed(text: str) -> str:

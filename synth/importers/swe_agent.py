@@ -1,7 +1,9 @@
 """SWE-agent trajectories (``.traj``): actions that are plain shell become steps.
 
-Source of the format: SWE-agent 0 and 1, a JSON object with ``trajectory`` (steps of ``action``, ``observation``, ``state``),
-``info`` and ``history``; version 1 has ``replay_config`` too.
+Source of the format: trajectories and test data in SWE-agent's own repository, versions 0 and 1: a JSON object with
+``trajectory`` (steps of ``action``, ``observation``, ``state``, in version 1 also ``execution_time``), ``info``, ``history`` and,
+in version 1, ``replay_config``. Version 0 keeps the state *before* an action, as JSON text; version 1 the one *after* it, as an
+object, and its observations come from a terminal, with carriage returns. Demonstrations have a ``history`` only: no recordings.
 """
 
 from __future__ import annotations
@@ -21,7 +23,12 @@ _LOOKING = frozenset(
     {"open", "goto", "scroll_up", "scroll_down", "search_dir", "search_file", "find_file", "filemap", "view_image", "state"}
 )
 _CHANGING = frozenset({"edit", "create", "insert", "undo_edit", "str_replace_editor", "edit_anthropic"})
+_VIEW = "str_replace_editor view "
 _ENDING = frozenset({"submit", "exit_cost", "exit_context", "exit_format", "exit_forfeit", "exit", "exit_error"})
+_REFUSED = ("and was NOT executed.", "is not supported by this environment")
+"""What SWE-agent's own answers to a command that it did not run have in common."""
+_SPOILT = re.compile(r"EXECUTION TIMED OUT\Z|was cancelled because it took more than|COMMAND OUTPUT EXCEEDED WINDOW")
+_PROMPT = re.compile(r"^\(Current directory: (/[^\n]*)\)$", re.MULTILINE)
 
 
 def looks_like(record: Mapping[str, Any]) -> bool:
@@ -56,33 +63,68 @@ def _one(where: str, record: Mapping[str, Any], path: Path) -> ImportReport:
         "version": info.get("swe_agent_version"),
     }
     dropped: list[Dropped] = []
+    root = _root(record, steps)
+    if root is not None:
+        builder.metadata["workspace_root"] = root
     for number, step in enumerate(steps):
         at = f"{where} step {number + 1}"
-        action, observation = str(step["action"]).strip("\n"), str(step["observation"] or "")
+        action, observation = str(step["action"]).strip("\n"), _plain(str(step["observation"] or ""))
         name = (action.split() or [""])[0]
-        if name in _CHANGING:
+        if name in _CHANGING and not action.startswith(_VIEW):
             why = f"step {number + 1} changed a file with SWE-agent's own {name!r}, which a shell cannot repeat"
             return ImportReport("swe-agent", dropped=(*dropped, Dropped(where, "trace", why)))
-        if name in _ENDING or name in _LOOKING or not name:
+        if name in _ENDING or name in _LOOKING or name in _CHANGING or not name:
             dropped.append(Dropped(at, "step", f"{name or 'an empty action'} is a command of SWE-agent, not of a shell"))
             continue
-        builder.metadata.setdefault("workspace_root", _working_dir(step.get("state")))
+        if any(mark in observation for mark in _REFUSED):
+            dropped.append(Dropped(at, "step", "SWE-agent refused the command: it never ran"))
+            continue
+        if _SPOILT.search(observation):
+            why = f"step {number + 1} ran out of time or printed more than the trajectory keeps"
+            return ImportReport("swe-agent", dropped=(*dropped, Dropped(where, "trace", why)))
         builder.step(action, observation if not observation or observation.endswith("\n") else observation + "\n")
-    return _finish(builder, info, where, dropped)
+    return _finish(builder, info, where, dropped, _seconds(steps))
 
 
-def _finish(builder: Builder, info: Mapping[str, Any], where: str, dropped: list[Dropped]) -> ImportReport:
-    if builder.metadata.get("workspace_root") is None:
-        builder.metadata.pop("workspace_root", None)
+def _plain(observation: str) -> str:
+    """An observation without the carriage returns of a terminal: only where every line has one."""
+    return observation.replace("\r\n", "\n") if observation.count("\r\n") == observation.count("\n") else observation
+
+
+def _seconds(steps: list[Any]) -> float:
+    """Of all actions together, where they are recorded."""
+    times = [step.get("execution_time") for step in steps]
+    return sum(float(t) for t in times if isinstance(t, int | float) and not isinstance(t, bool) and 0 <= t < 1e9)
+
+
+def _finish(builder: Builder, info: Mapping[str, Any], where: str, dropped: list[Dropped], seconds: float) -> ImportReport:
     if not builder.commands:
         return ImportReport("swe-agent", dropped=(*dropped, Dropped(where, "trace", "no step is a plain shell command")))
     status = str(info.get("exit_status"))
     try:
-        trace = builder.build(status.startswith("submitted"))
+        trace = builder.build(status.startswith("submitted"), seconds * 1000)
     except EvidenceError as e:
         return ImportReport("swe-agent", dropped=(*dropped, Dropped(where, "trace", e.what)))
     note = "a trajectory counts as done when the agent submitted: whether the patch was right is not in the file"
     return ImportReport("swe-agent", (trace,), (), tuple(dropped), (note,))
+
+
+def _root(record: Mapping[str, Any], steps: list[Any]) -> str | None:
+    """The directory that the first action started in."""
+    first = steps[0] if steps else {}
+    state = first.get("state")
+    if isinstance(state, str):
+        return _working_dir(state)
+    history = record.get("history")
+    for message in history if isinstance(history, list) else []:
+        shown = _PROMPT.findall(content_text(message.get("content"))) if isinstance(message, Mapping) and _asked(message) else []
+        if shown:
+            return str(shown[-1])
+    return None if re.search(r"\b(cd|pushd|popd)\b", str(first.get("action"))) else _working_dir(state)
+
+
+def _asked(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "user" and not message.get("is_demo")
 
 
 def _working_dir(state: object) -> str | None:
@@ -90,7 +132,7 @@ def _working_dir(state: object) -> str | None:
     if isinstance(state, str):
         try:
             state = json.loads(state)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     found = state.get("working_dir") if isinstance(state, Mapping) else None
     return found if isinstance(found, str) and found.startswith("/") else None
@@ -102,14 +144,14 @@ def _description(record: Mapping[str, Any]) -> str:
     if isinstance(config, str):
         try:
             config = json.loads(config)
-        except ValueError:
+        except (ValueError, RecursionError):
             config = None
     part = config.get("problem_statement") if isinstance(config, Mapping) else None
     if isinstance(part, Mapping) and isinstance(part.get("text"), str):
         return " ".join(part["text"].split())[:500]
     history = record.get("history")
     for message in history if isinstance(history, list) else []:
-        if isinstance(message, Mapping) and message.get("role") == "user" and not message.get("is_demo"):
+        if isinstance(message, Mapping) and _asked(message):
             text = content_text(message.get("content"))
             found = re.search(r"ISSUE:\n(.*?)\n\n?INSTRUCTIONS", text, re.DOTALL)
             return " ".join((found[1] if found else text).split())[:500]

@@ -55,6 +55,9 @@ def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
     [
         ({"interrupted": True}, "interrupted"),
         ({"isImage": True}, "image"),
+        ({"backgroundTaskId": "b1"}, "background"),
+        ({"persistedOutputPath": "/x/b1.txt"}, "more than the session keeps"),
+        ({"timedOutAfterMs": 120000}, "out of time"),
     ],
 )
 def test_results_that_are_no_output_drop_the_trace(tmp_path: Path, change: dict[str, bool], reason: str) -> None:
@@ -66,6 +69,62 @@ def test_results_that_are_no_output_drop_the_trace(tmp_path: Path, change: dict[
     report = import_path(path)
     assert report.traces == ()
     assert reason in reasons(report)
+
+
+def session(tmp_path: Path, **change: object) -> ImportReport:
+    """The import of a session with one Bash call whose ``toolUseResult`` has these values."""
+    lines = [json.loads(line) for line in (FILES / "claude_code.jsonl").read_text("utf-8").splitlines()[:4]]
+    lines[3]["toolUseResult"].update(change)
+    path = tmp_path / "s.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    return import_path(path)
+
+
+def test_an_explained_exit_code_is_not_zero(tmp_path: Path) -> None:
+    """Claude Code does not count grep's 1 as an error, but it was 1."""
+    (trace,) = session(tmp_path, stdout="", returnCodeInterpretation="No matches found").traces
+    assert trace.exit_codes == (1,)
+
+
+def test_what_claude_code_adds_to_an_error_stream_is_left_out(tmp_path: Path) -> None:
+    """The command never printed it."""
+    (trace,) = session(tmp_path, stderr="warn\nShell cwd was reset to /home/dev/notes").traces
+    assert trace.metadata["stderrs"] == ["warn\n"]
+
+
+def test_an_interrupted_request_is_dropped_and_begins_no_other(tmp_path: Path) -> None:
+    """The note about the interruption is nobody's request."""
+    lines = (FILES / "claude_code.jsonl").read_text("utf-8").splitlines()[:4]
+    note = {**json.loads(lines[1]), "message": {"role": "user", "content": "[Request interrupted by user for tool use]"}}
+    path = tmp_path / "s.jsonl"
+    path.write_text(
+        "\n".join([json.dumps({"type": "file-history-snapshot", "messageId": "m"}), *lines, json.dumps(note)]), "utf-8"
+    )
+    report = import_path(path)
+    assert report.traces == ()
+    assert len(report.dropped) == 1
+    assert "interrupted the request" in reasons(report)
+
+
+def test_a_swe_agent_1_trajectory_starts_where_its_prompt_says() -> None:
+    """Its states are those after each action; carriage returns are the terminal's; views and refused commands are no steps."""
+    (trace,) = import_path(FILES / "swe_agent_1.traj").traces
+    assert trace.task_description == "Call x y in a.py"
+    assert trace.commands == ("cd lib && ls", "grep -c x a.py b.py", "sed -i 's/x/y/' a.py")
+    assert trace.outputs == ("a.py\nb.py\n", "a.py:1\nb.py:0\n", "")
+    assert trace.metadata["workspace_root"] == "/shop"
+    assert trace.duration_ms == 1500
+
+
+def test_a_swe_agent_step_that_ran_out_of_time_spoils_the_trace(tmp_path: Path) -> None:
+    """What it left is not known."""
+    record = json.loads((FILES / "swe_agent.traj").read_text("utf-8"))
+    record["trajectory"][0]["observation"] = "\nEXECUTION TIMED OUT"
+    path = tmp_path / "t.traj"
+    path.write_text(json.dumps(record), "utf-8")
+    report = import_path(path)
+    assert report.traces == ()
+    assert "out of time" in reasons(report)
 
 
 def test_a_swe_agent_trajectory_keeps_its_shell_steps() -> None:
@@ -232,6 +291,7 @@ def test_each_fixture_is_recognised() -> None:
     kinds = {p.name: detect_kind(p) for p in sorted(FILES.rglob("*")) if p.is_file() and p.suffix != ".history"}
     assert kinds == {
         "20260130_101500_rename_0.json": "omni", "claude_code.jsonl": "claude-code", "hippocampus.json": "omni",
-        "session.txt": "shell", "swe_agent.traj": "swe-agent", "swe_agent_edit.traj": "swe-agent", "tracer.json": "omni",
+        "session.txt": "shell", "swe_agent.traj": "swe-agent", "swe_agent_1.traj": "swe-agent",
+        "swe_agent_edit.traj": "swe-agent", "tracer.json": "omni",
         "wayland_turns.jsonl": "wayland",
     }  # fmt: skip
