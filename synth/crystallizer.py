@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,13 +17,17 @@ from synth.crystallization.outcome import PatternOutcome
 from synth.crystallization.promotion import Crystallization
 from synth.crystallization.search import SearchSettings
 from synth.detect import detect
+from synth.detect.cache import PatternIndex, PatternIndexError
 from synth.embedded import EmbeddedGenerator
-from synth.interface import Generator, TracePattern
+from synth.interface import ExecutionTrace, Generator, TracePattern
 from synth.metrics import Metrics
 from synth.registry import Registry
-from synth.tracing.collector import TraceCollector
+from synth.tracing.collector import TraceCollector, new_trace
 from synth.tracing.traces import load_traces
 from verifiers.interface import EvidenceError
+
+REFRESH_S = 60.0
+"""How often the trace directory is listed for what other processes stored; own traces are known at once."""
 
 
 class SkillCrystallizer:
@@ -57,7 +62,10 @@ class SkillCrystallizer:
         self.tracer = TraceCollector(trace_dir, self.config.evolution.max_traces_stored)
         self.generator = generator if generator is not None else EmbeddedGenerator()
         self.registry = Registry(learned_skills_dir)
-        self.metrics = Metrics(self.tracer.trace_dir.parent / "metrics.json")
+        beside = self.tracer.trace_dir.parent
+        self.metrics = Metrics(beside / "metrics.json")
+        self._index = PatternIndex(self.tracer.trace_dir, beside / "patterns.json", self.config.evolution)
+        self._refreshed = float("-inf")
         self.outcomes: list[PatternOutcome] = []
         """Of every crystallization of this object, oldest first."""
         self._judge = judge
@@ -97,12 +105,12 @@ class SkillCrystallizer:
             EvidenceError: the parts do not make a trace.
             TraceStoreError: it cannot be stored.
         """
-        task_id = await self.tracer.record(task_description, commands, outputs, success, duration_ms, **more)
+        trace = new_trace(task_description, commands, outputs, success, duration_ms, **more)
+        path = await asyncio.to_thread(self.tracer.store, trace)
         self.metrics.add("traces_recorded")
-        if success and self.config.evolution.enabled:
-            for pattern in await asyncio.to_thread(self._due, task_id):
-                await self.crystallize(pattern)
-        return task_id
+        for pattern in await asyncio.to_thread(self._due, path, trace):
+            await self.crystallize(pattern)
+        return trace.task_id
 
     async def crystallize(self, pattern: TracePattern) -> PatternOutcome:
         """Takes one pattern through generation, verification and registration, off the event loop, one at a time."""
@@ -117,6 +125,28 @@ class SkillCrystallizer:
 
     def patterns(self) -> list[TracePattern]:
         """The due patterns of the store. Files that are no traces are left out."""
+        try:
+            return self._index.patterns()
+        except PatternIndexError:
+            return self._without_index()
+
+    def close(self) -> None:
+        self.registry.close()
+
+    def _due(self, path: Path, trace: ExecutionTrace) -> list[TracePattern]:
+        """Patterns that a trace just stored completes: it is compared with those that said or did alike, not with all."""
+        wanted = trace.success and self.config.evolution.enabled
+        try:
+            if time.monotonic() - self._refreshed > REFRESH_S:
+                self._index.refresh()  # what other processes stored
+                self._refreshed = time.monotonic()
+            due = self._index.add(path, trace)
+            return [p for d in due if (p := self._index.load(d)) is not None] if wanted else []
+        except PatternIndexError:
+            return [p for p in self._without_index() if any(t.task_id == trace.task_id for t in p.traces)] if wanted else []
+
+    def _without_index(self) -> list[TracePattern]:
+        """The due patterns by reading every trace: the index is only a cache, and its place may be read-only."""
         if not self.tracer.trace_dir.is_dir():
             return []
 
@@ -124,13 +154,6 @@ class SkillCrystallizer:
             del problem  # a foreign file in the store must not stop the loop
 
         return detect(load_traces(self.tracer.trace_dir, skip), self.config)
-
-    def close(self) -> None:
-        self.registry.close()
-
-    def _due(self, task_id: str) -> list[TracePattern]:
-        """Patterns that the new trace completes."""
-        return [p for p in self.patterns() if any(t.task_id == task_id for t in p.traces)]
 
     def _crystallize(self, pattern: TracePattern) -> PatternOutcome:
         self.metrics.add("patterns_detected")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from synth.config import Config
     from synth.crystallization.outcome import PatternOutcome
     from synth.crystallization.promotion import Crystallization
+    from synth.detect.watch import Watch
     from synth.interface import TracePattern
 
 PLAIN_JSON = ("plain", "json")
@@ -77,8 +78,9 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
     if every is None:
         return _once(request)
     pause_s = request.config.evolution.crystallization_interval if every < 0 else every
+    watch = None if request.traces else _watch(request.config)
     while True:
-        _tolerant(request)
+        _tolerant(request, watch)
         console.say(f"again in {pause_s:g} s (Ctrl-C ends)")
         time.sleep(pause_s)
 
@@ -89,13 +91,21 @@ def _configured(values: dict[str, Any]) -> Config:
     return replace(settings, evolution=settings.evolution.model_copy(update=chosen))
 
 
-def _tolerant(request: Request) -> None:
+def _watch(settings: Config) -> Watch:
+    """Of the configured store: after the first round, only new traces are read."""
+    from synth.detect.cache import PatternIndex
+    from synth.detect.watch import Watch
+
+    return Watch(PatternIndex(settings.trace_dir, settings.patterns_file, settings.evolution))
+
+
+def _tolerant(request: Request, watch: Watch | None) -> None:
     """One round of ``--every``: what is missing now may be there the next time."""
     from sandbox.interface import SandboxError
     from verifiers.interface import AssayError
 
     try:
-        _once(request)
+        _round(request, watch) if watch is not None else _once(request)
     except (AssayError, SandboxError) as e:
         console.error(e.diagnostics())
 
@@ -105,21 +115,41 @@ def _hold_out(given: int | None, settings: Config) -> int:
     return given if given is not None else 1 if configured is None else configured
 
 
+def _round(request: Request, watch: Watch) -> None:
+    """Takes up the patterns that this round brings; those that could not be settled come again."""
+    patterns = watch.patterns()
+    unsettled = {tuple(t.task_id for t in p.traces): p for p in patterns}
+    try:
+        for outcome in _settle(request, patterns, f"{len(patterns)} patterns with new traces"):
+            if outcome.ending != "inconclusive" or outcome.report is not None:
+                unsettled.pop(outcome.task_ids, None)
+    finally:
+        for pattern in unsettled.values():
+            watch.again(pattern)
+
+
 def _once(request: Request) -> int:
-    from synth.crystallization.outcome import to_json
     from synth.detect import detect
 
-    began = time.monotonic()
     traces = read_traces(request.traces or (request.config.trace_dir,))
     patterns = detect(traces, request.config)
-    console.say(f"{len(traces)} traces, {len(patterns)} patterns")
+    outcomes = _settle(request, patterns, f"{len(traces)} traces, {len(patterns)} patterns")
     if not patterns:
         console.error("no repeated task was found in these traces")
+    return exit_code(outcomes)
+
+
+def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> list[PatternOutcome]:
+    """What becomes of the patterns, said and counted."""
+    from synth.crystallization.outcome import to_json
+
+    began = time.monotonic()
+    console.say(found)
     outcomes = _outcomes(request, patterns) if patterns else []
     metrics = _metrics(outcomes, patterns)
     count_outcomes(outcomes, metrics["success_rate_improvement"])
     emit_document(request.outputs, to_json(outcomes, metrics), _plain(outcomes, time.monotonic() - began))
-    return exit_code(outcomes)
+    return outcomes
 
 
 def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[PatternOutcome]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -49,8 +49,8 @@ _PUT = "INSERT OR REPLACE INTO traces (file, size, mtime_ns, task_id, said, done
 class Refreshed:
     """What a look at the directory found."""
 
-    read: int
-    """Files that were new or had changed."""
+    read: tuple[str, ...]
+    """Names of the files that were new or had changed."""
     gone: int
     problems: tuple[str, ...]
     """Files that hold no trace, with the reason; each is told once, when it is read."""
@@ -100,7 +100,7 @@ class PatternIndex:
             with db:
                 db.executemany("DELETE FROM traces WHERE file = ?", gone)
                 db.executemany(_PUT, (self._row(f, present[f], problems) for f in fresh))
-        return Refreshed(len(fresh), len(gone), tuple(problems))
+        return Refreshed(tuple(fresh), len(gone), tuple(problems))
 
     def patterns(self) -> list[TracePattern]:
         """The due patterns of the whole directory with their traces, and writes them to ``patterns.json``."""
@@ -123,8 +123,8 @@ class PatternIndex:
             path: The file that the collector wrote.
             trace: What is in it.
         """
-        info = path.stat()
         with self._opened() as db:
+            info = path.stat()
             with db:
                 db.execute(_PUT, _put(path.name, (info.st_size, info.st_mtime_ns), features_of(trace)))
             return self._due_near(db, path.name)
@@ -135,6 +135,19 @@ class PatternIndex:
         with self._opened() as db:
             row = db.execute("SELECT file FROM traces WHERE task_id = ? ORDER BY file DESC", (task_id,)).fetchone()
             return self._due_near(db, row[0]) if row is not None else []
+
+    def due_among(self, files: Iterable[str]) -> list[Due]:
+        """The due patterns that these files of the index belong to, each once."""
+        with self._opened() as db:
+            found = [due for file in files for due in self._due_near(db, file)]
+        return list({(d.files, d.failed): d for d in found}.values())
+
+    def files_of(self, task_ids: Iterable[str]) -> list[str]:
+        """The newest file of each of these traces; none for a trace that is gone."""
+        query = "SELECT file FROM traces WHERE task_id = ? ORDER BY file DESC"
+        with self._opened() as db:
+            rows = [db.execute(query, (task_id,)).fetchone() for task_id in sorted(task_ids)]
+        return [row[0] for row in rows if row is not None]
 
     def load(self, due: Due) -> TracePattern | None:
         """The pattern with its newest traces, secrets taken out; None when its files are gone."""
@@ -192,7 +205,10 @@ class PatternIndex:
 
     def _due_near(self, db: sqlite3.Connection, name: str) -> list[Due]:
         """The due patterns that one file belongs to, among the traces that said or did alike."""
-        rows = self._neighbours(db, _features(db.execute("SELECT features FROM traces WHERE file = ?", (name,)).fetchone()[0]))
+        row = db.execute("SELECT features FROM traces WHERE file = ?", (name,)).fetchone()
+        if row is None or row[0] is None:
+            return []  # pruned by another process, or no trace
+        rows = self._neighbours(db, _features(row[0]))
         files = [row[0] for row in rows]
         mine = files.index(name)
         found = find_patterns([_features(text) for _, text in rows], self.evolution)

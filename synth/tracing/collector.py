@@ -22,6 +22,8 @@ from verifiers.interface import AssayError, EvidenceError
 
 _STALE_S = 3600
 """Age from which a half-written file's writer counts as dead."""
+_UNSEEN = 100
+"""Traces stored without a look at what other processes stored meanwhile."""
 
 
 class TraceStoreError(AssayError, OSError):
@@ -42,6 +44,8 @@ class TraceCollector:
         self.trace_dir = Path(trace_dir)
         self.max_traces_stored = max_traces_stored
         self._numbers = itertools.count()
+        self._room = 0
+        """Traces that can be stored before the directory is looked at again."""
 
     # ------------------------------------------------------------ writing
 
@@ -73,18 +77,9 @@ class TraceCollector:
             EvidenceError: the parts do not make a trace (one output for each command, strings, …).
             TraceStoreError: the directory cannot be written.
         """
-        record = {
-            "task_id": task_id or new_task_id(),
-            "task_description": task_description,
-            "commands": list(commands),
-            "outputs": list(outputs),
-            "success": success,
-            "duration_ms": duration_ms,
-            "timestamp": datetime.now(UTC).isoformat(),
-            "metadata": dict(metadata or {}),
-            **more,
-        }
-        trace = trace_from_record(record, f"trace {record['task_id']}")
+        trace = new_trace(
+            task_description, commands, outputs, success, duration_ms, task_id=task_id, metadata=metadata, **more
+        )  # fmt: skip
         await asyncio.to_thread(self.store, trace)
         return trace.task_id
 
@@ -98,7 +93,7 @@ class TraceCollector:
         try:
             self.trace_dir.mkdir(parents=True, exist_ok=True)
             path = self._write(trace, data)
-            self.prune()
+            self._prune_if_due()
         except OSError as e:
             advice = "Check the directory's permissions and room"
             raise TraceStoreError(f"cannot store a trace: {e.strerror}", advice, self.trace_dir) from e
@@ -126,6 +121,14 @@ class TraceCollector:
                 continue
             return path
         raise AssertionError("itertools.count never ends")
+
+    def _prune_if_due(self) -> None:
+        """Prunes where the limit may be reached. Listing a large directory after each trace would cost more than writing it."""
+        self._room -= 1
+        if self._room < 0:
+            before = len(self.files())
+            kept = before - len(self.prune())
+            self._room = min(self.max_traces_stored - kept, _UNSEEN)
 
     def prune(self) -> list[Path]:
         """Removes the oldest files beyond the limit, and what dead writers left behind; returns the traces removed."""
@@ -177,6 +180,32 @@ class TraceCollector:
     async def get_traces_by_task(self, task_description: str) -> list[ExecutionTrace]:
         """Like ``traces_by_task``, off the event loop."""
         return await asyncio.to_thread(self.traces_by_task, task_description)
+
+
+def new_trace(
+    task_description: str,
+    commands: Sequence[str],
+    outputs: Sequence[str],
+    success: bool,
+    duration_ms: float,
+    *,
+    task_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> ExecutionTrace:
+    """One execution as a trace, stamped with the time; arguments and errors as for ``TraceCollector.record``."""
+    record = {
+        "task_id": task_id or new_task_id(),
+        "task_description": task_description,
+        "commands": list(commands),
+        "outputs": list(outputs),
+        "success": success,
+        "duration_ms": duration_ms,
+        "timestamp": datetime.now(UTC).isoformat(),
+        "metadata": dict(metadata or {}),
+        **more,
+    }
+    return trace_from_record(record, f"trace {record['task_id']}")
 
 
 def new_task_id() -> str:

@@ -6,14 +6,18 @@ python tests/bench/bench_detect.py [TRACES]        # 100000 without a number
 from __future__ import annotations
 
 import argparse
+import asyncio
 import random
 import resource
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from synth.config import Config
+from synth.crystallizer import SkillCrystallizer
 from synth.detect.cache import PatternIndex
 from synth.interface import ExecutionTrace
 from synth.tracing.collector import TraceCollector
@@ -44,6 +48,26 @@ def fill(directory: Path, count: int) -> None:
         (directory / f"{trace.timestamp:%Y%m%d_%H%M%S}_{trace.task_id}_0.json").write_text(dump_trace(trace), "utf-8")
 
 
+async def recording(crystallizer: SkillCrystallizer) -> list[float]:
+    """Milliseconds of each of some executions recorded; failed ones, so that none is crystallized."""
+    times = []
+    for n in range(21):
+        trace = varied(n, load_traces(CORPUS)[:20], random.Random(n))
+        began = time.monotonic()
+        await crystallizer.record_execution(
+            trace.task_description, trace.commands, trace.outputs, False, 1.0,
+            workspace=trace.workspace, exit_codes=list(trace.exit_codes or ()),
+        )  # fmt: skip
+        times.append((time.monotonic() - began) * 1000)
+    return times
+
+
+def roomy() -> Config:
+    """The defaults, with room for any number of traces."""
+    made = Config.default()
+    return replace(made, evolution=made.evolution.model_copy(update={"max_traces_stored": 10**9}))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("traces", type=int, nargs="?", default=100_000)
@@ -68,12 +92,14 @@ def main() -> int:
         times, cpus = [], []
         for n in range(20):
             trace = varied(count + n, load_traces(CORPUS)[:20], random.Random(n))
-            path = store._write(trace, (dump_trace(trace) + "\n").encode())
+            path = store.store(trace)
             began, cpu = time.monotonic(), time.process_time()
             index.add(path, trace)
             times.append((time.monotonic() - began) * 1000)
             cpus.append((time.process_time() - cpu) * 1000)
         say(f"one new trace: median {sorted(times)[10]:.1f} ms, slowest {max(times):.1f} ms ({sorted(cpus)[10]:.1f} ms of CPU)")
+        times = asyncio.run(recording(SkillCrystallizer(directory, Path(name) / "skills", config=roomy())))
+        say(f"record_execution, stored and compared: median {sorted(times[1:])[10]:.1f} ms, first {times[0]:.1f} ms")
     say(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
     return 0
 

@@ -240,3 +240,36 @@ def test_json_has_the_documented_shape(tmp_path: Path) -> None:
     assert row["bindings"][row["task_ids"][0]]["args"]["old_ext"] == "txt"
     assert counts(made.outcomes) == {"registered": 1, "refused": 0, "no-candidate": 0, "inconclusive": 0}
     made.close()
+
+
+def test_only_the_new_trace_is_read(tmp_path: Path) -> None:
+    """The index knows the others: a trace file that was damaged since is not looked at, and counts as it was."""
+    made = crystallizer(tmp_path, Judge())
+    run_all(made, 0, 1)
+    ignored = tmp_path / "evolution" / "traces" / "20200101_000000_other_0.json"
+    ignored.write_text("{", encoding="utf-8")
+    run_all(made, 2)
+    assert [o.ending for o in made.outcomes] == ["registered"]
+    made.close()
+
+
+def test_traces_that_others_stored_before_count(tmp_path: Path) -> None:
+    """Another process's executions complete a pattern too."""
+    first = crystallizer(tmp_path, Judge())
+    run_all(first, 0, 1)
+    first.close()
+    (tmp_path / "evolution" / "patterns.index.sqlite").unlink()
+    second = crystallizer(tmp_path, Judge())
+    run_all(second, 2)
+    assert [o.ending for o in second.outcomes] == ["registered"]
+    second.close()
+
+
+def test_without_a_place_for_the_index_every_trace_is_read(tmp_path: Path) -> None:
+    """It is only a cache: nothing fails for lack of it."""
+    made = crystallizer(tmp_path, Judge())
+    (tmp_path / "evolution" / "patterns.index.sqlite").mkdir(parents=True)
+    run_all(made, 0, 1, 2)
+    assert [o.ending for o in made.outcomes] == ["registered"]
+    assert len(made.patterns()) == 1
+    made.close()

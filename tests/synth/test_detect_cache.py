@@ -16,6 +16,7 @@ import pytest
 from synth.config import Evolution
 from synth.detect import detect
 from synth.detect.cache import PatternIndex, PatternIndexError
+from synth.detect.watch import Watch
 from synth.interface import ExecutionTrace, TracePattern
 from synth.tracing.collector import TraceCollector
 from synth.tracing.traces import load_traces
@@ -55,14 +56,14 @@ def test_only_new_and_changed_files_are_read(tmp_path: Path) -> None:
     """A second look reads nothing; a new, a changed and a removed file are noticed."""
     store, patterns = index(tmp_path)
     paths = [store.store(t) for t in copies(3)]
-    assert patterns.refresh().read == 3
-    assert patterns.refresh().read == 0
+    assert len(patterns.refresh().read) == 3
+    assert patterns.refresh().read == ()
     store.store(trace(9, "x", "ls"))
     paths[0].write_text(paths[1].read_text("utf-8"), "utf-8")
     os.utime(paths[0], ns=(1, 1))
     paths[2].unlink()
     again = patterns.refresh()
-    assert (again.read, again.gone) == (2, 1)
+    assert (len(again.read), again.gone) == (2, 1)
 
 
 def test_the_pattern_cache_file_says_what_was_found(tmp_path: Path) -> None:
@@ -165,7 +166,7 @@ def test_two_processes_share_an_index(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     processes = [subprocess.Popen(argv, env=env) for _ in range(2)]
     assert [p.wait() for p in processes] == [0, 0]
-    assert patterns.refresh().read == 0
+    assert patterns.refresh().read == ()
 
 
 def test_an_index_of_another_version_is_made_anew(tmp_path: Path) -> None:
@@ -173,10 +174,10 @@ def test_an_index_of_another_version_is_made_anew(tmp_path: Path) -> None:
     store, patterns = index(tmp_path)
     for t in copies(3):
         store.store(t)
-    assert patterns.refresh().read == 3
+    assert len(patterns.refresh().read) == 3
     with closing(sqlite3.connect(tmp_path / "patterns.index.sqlite")) as db:
         db.execute("PRAGMA user_version = 7")
-    assert patterns.refresh().read == 3
+    assert len(patterns.refresh().read) == 3
 
 
 def test_thresholds_are_not_cached(tmp_path: Path) -> None:
@@ -192,3 +193,32 @@ def test_thresholds_are_not_cached(tmp_path: Path) -> None:
 def test_an_absent_directory_has_no_patterns(tmp_path: Path) -> None:
     """Nothing recorded yet."""
     assert index(tmp_path)[1].patterns() == []
+
+
+def test_a_watch_shows_all_due_patterns_once_and_then_what_is_new(tmp_path: Path) -> None:
+    """A round without new traces has nothing to do; a new trace brings its pattern, and no other."""
+    store, patterns = index(tmp_path)
+    for t in [*copies(3), *(trace(10 + i, f"count the lines of a{i}", f"wc -l a{i}") for i in range(3))]:
+        store.store(t)
+    watch = Watch(patterns)
+    assert len(watch.patterns()) == 2
+    assert watch.patterns() == []
+    store.store(trace(30, "count the lines of b", "wc -l b"))
+    (pattern,) = watch.patterns()
+    assert [t.task_id for t in pattern.traces] == ["t10", "t11", "t12", "t30"]
+    watch.again(pattern)
+    assert members(watch.patterns()) == members([pattern])
+    assert watch.patterns() == []
+
+
+def test_a_watch_passes_over_what_is_gone(tmp_path: Path) -> None:
+    """Files that were pruned while a pattern waited for another round."""
+    store, patterns = index(tmp_path)
+    for t in copies(3):
+        store.store(t)
+    watch = Watch(patterns)
+    (pattern,) = watch.patterns()
+    watch.again(pattern)
+    for path in (tmp_path / "traces").iterdir():
+        path.unlink()
+    assert watch.patterns() == []
