@@ -22,8 +22,8 @@ from verifiers.interface import AssayError, EvidenceError
 
 _STALE_S = 3600
 """Age from which a half-written file's writer counts as dead."""
-_UNSEEN = 100
-"""Traces stored without a look at what other processes stored meanwhile."""
+_WRITERS = 10
+"""Processes that may fill up a directory at once without any of them missing the limit."""
 
 
 class TraceStoreError(AssayError, OSError):
@@ -128,7 +128,7 @@ class TraceCollector:
         if self._room < 0:
             before = len(self.files())
             kept = before - len(self.prune())
-            self._room = min(self.max_traces_stored - kept, _UNSEEN)
+            self._room = (self.max_traces_stored - kept) // _WRITERS
 
     def prune(self) -> list[Path]:
         """Removes the oldest files beyond the limit, and what dead writers left behind; returns the traces removed."""
