@@ -17,7 +17,7 @@ from sandbox.interface import ReplayRecord, RunRequest, SandboxError, SandboxInf
 from sandbox.worker import Worker
 
 WORTH_A_CONTAINER_MS = 600.0
-"""Work that pays for the start of one more container."""
+"""Work that pays for the start of one more container: once a session has done so much, more of it is likely to come."""
 
 
 class DockerSession:
@@ -31,6 +31,7 @@ class DockerSession:
         self._free: LifoQueue[Worker] = LifoQueue()
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="sandbox")
         self._runs = self._busy = 0
+        self._asked_ms = 0.0
         self._lock = threading.Lock()
         self._closed = False
         self._span = telemetry.begin("sandbox.session", subject=spec.labels.get(LABEL_SUBJECT, ""), workers=workers)
@@ -85,7 +86,10 @@ class DockerSession:
         costs = [_cost(r) for r in wanted]
         waiting = deque(sorted(range(len(wanted)), key=lambda i: -costs[i]))
         records: dict[int, ReplayRecord] = {}
-        lanes = max(1, min(len(self._workers), len(wanted), int(sum(costs) / WORTH_A_CONTAINER_MS) + 1))
+        with self._lock:
+            self._asked_ms += sum(costs)
+            worth = int(self._asked_ms / WORTH_A_CONTAINER_MS) + 1
+        lanes = max(1, min(len(self._workers), len(wanted), worth))
         if lanes == 1:
             self._work(wanted, waiting, records)
         else:
