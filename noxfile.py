@@ -91,10 +91,13 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def study(session: nox.Session) -> None:
-    """The gate measures itself: catch rate, false rejects, calibration. Fails when nothing ran."""
+    """The gate measures itself: catch rate, false rejects, mutants, flips, calibration, times. Fails when nothing ran.
+
+    ``-- --quick``: a sample of everything. ``-- --write docs``: keep the tables and the plot.
+    """
     install(session, "-e", ".[test,study]")
     sandbox(session)
-    session.run("python", "tests/study/gate_study.py", *session.posargs)
+    session.run("python", "tests/study", *session.posargs)
 
 
 @nox.session

@@ -1,161 +1,201 @@
 """Does the score mean what it says? Evidence split in two: the score from one half against what the skill does on the other.
 
-Writes a table and, with matplotlib, a reliability plot (PNG). Over skills with score >= s, the share that does the right
-thing on traces they
-were not scored on must be >= s; ``estimate`` must beat a constant 0.7 on Brier score and AUC. Exits 1 when nothing ran or a
-claim fails.
+    python tests/study/calibration.py [--quick] [--families N] [--faulty N] [--mutants N] [--plot FILE.png] [--points FILE.jsonl]
+
+In every bin the share that does the right thing on traces it was not scored on must be at least the score, and ``estimate`` must
+beat a constant 0.7 on Brier score and AUC. Exits 1 when nothing ran or a claim fails. ``--points`` keeps what was measured, and
+reads it again where it is there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import random
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gate_study import DYNAMIC, FIXTURES, judge  # the sibling script: both are run from this folder
+from figures import Part, auc, brier, share, table
+from halves import Point, families, of_labels, of_mutants, of_synthesis
+from labelled import Bench, load_labels, open_bench, spread
 
-from sandbox import open_sandbox
-from sandbox.interface import Sandbox
-from verifiers.evidence import load_evidence
-from verifiers.expectation.sessions import Memory
-from verifiers.interface import Evidence, Report, Score, Verdict
-from verifiers.score import ScoreInputs, Trial, score
-from verifiers.verify import Options
+from verifiers.interface import Verdict
 
-BEHAVIOUR = frozenset({"evidence-reproduces", "effect-equivalent", "answer-equivalent", "idempotent-replay"})
+CONSTANT = 0.7
+BIN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """One skill, scored on one half of its evidence and tried on the other."""
+class Size:
+    """How much to try."""
 
-    path: str
-    passed: bool
-    score: float
-    estimate: float
-    held: bool
-    """It did the right thing on every trace of the other half."""
-
-
-def halves(label: dict[str, object], salt: int) -> tuple[list[object], list[object]]:
-    rows = list(label["bindings"])  # type: ignore[call-overload]  # a label's JSON
-    random.Random(f"{label['family']}:{salt}").shuffle(rows)
-    cut = max(2, len(rows) // 2)
-    return rows[:cut], rows[cut:]
+    families: int = 1
+    """Every so many-th kind of task is synthesised."""
+    good: int = 1
+    """Every so many-th good skill,"""
+    mutants: int = 4
+    """with so many mutants of each,"""
+    faulty: int = 4
+    """and every so many-th faulty skill of each fault."""
 
 
-def trial(label: dict[str, object], salt: int, traces: dict[str, Evidence], sandbox: Sandbox, memory: Memory) -> Point | None:
-    """Scores a skill on one half and tries it on the other; None where there is no other half."""
-    seen, unseen = halves(label, salt)
-    if not unseen:
-        return None
-    options = Options(budget="fast", checks=DYNAMIC, stop_early=True, min_usable=len(seen), memory=memory)
-    scored = judge({**label, "bindings": seen}, traces, sandbox, options)
-    tried = judge({**label, "bindings": unseen}, traces, sandbox, Options(checks=BEHAVIOUR, min_usable=1, memory=memory))
-    passed = scored.report.verdict is Verdict.PASS
-    value = score_of(scored.report) if passed else None
-    return Point(
-        str(label["path"]),
-        passed,
-        value.value if value else 0.0,
-        value.estimate if value else 0.0,
-        tried.report.verdict is Verdict.PASS,
-    )
+QUICK = Size(families=8, good=4, mutants=1, faulty=16)
 
 
-def score_of(report: Report) -> Score | None:
-    """The score that a report on the dynamic checks alone would have (its skills are short of the conventions on purpose)."""
-    measured = {c.id: c.measured for c in report.checks}
-    blind = measured["controls-fail"]["not_discriminating"]
-    crash = measured.get("crash-convergent", {})
-    adequacy = measured.get("mutants-killed", {}).get("adequacy")
-    trials = tuple(Trial(t, unseen=False) for t in report.bindings if f"trace {t}" not in blind)  # type: ignore[operator]  # a list of labels
-    return score(
-        ScoreInputs(
-            trials,
-            generated=int(str(measured["generalises"]["judged_nonempty"])),
-            adequacy=float(str(adequacy)) if adequacy is not None else None,
-            torn=bool(crash.get("torn")),
-            residue=bool(crash.get("residue")),
-        )
-    )
+def points(bench: Bench, size: Size) -> Iterator[Point]:
+    """All kinds of skills."""
+    labels = load_labels()
+    good = [x for x in labels if x.good][:: size.good]
+    yield from of_synthesis(bench, dict(list(families().items())[:: size.families]))
+    yield from of_labels(bench, good)
+    yield from of_mutants(bench, good, size.mutants)
+    yield from of_labels(bench, [x for x in spread(labels, size.faulty) if not x.good])
 
 
-def brier(pairs: Sequence[tuple[float, bool]]) -> float:
-    return sum((p - y) ** 2 for p, y in pairs) / len(pairs)
+def kinds(found: Sequence[Point]) -> str:
+    """What became of each kind of skill on the first part, and how many of those did the right thing on the rest."""
+    rows = []
+    for kind in ("labelled good", "synthesised", "mutant", "labelled faulty"):
+        of_kind = [p for p in found if p.kind == kind]
+        cells = []
+        for verdict in (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL):
+            those = [p for p in of_kind if p.verdict is verdict]
+            cells.append(f"{sum(p.held for p in those)} of {len(those)}" if those else "-")
+        rows.append((kind, len(of_kind), *cells))
+    head = ("skills", "tried", "scored: held of", "INCONCLUSIVE: held of", "FAIL: held of")
+    return table(head, rows)
 
 
-def auc(pairs: Sequence[tuple[float, bool]]) -> float:
-    """Probability that a skill that held is ranked above one that did not; ties count half."""
-    good, bad = [p for p, y in pairs if y], [p for p, y in pairs if not y]
-    wins = sum((g > b) + 0.5 * (g == b) for g in good for b in bad)
-    return wins / (len(good) * len(bad)) if good and bad else 0.5
+def bins(found: Sequence[Point]) -> tuple[str, list[str]]:
+    """A row for each tenth of the score, and the bins in which fewer held than the score says."""
+    rows, low = [], []
+    for n in range(10):
+        chosen = [p for p in found if int(p.score / BIN) == n]
+        if not chosen:
+            continue
+        held, mean = sum(p.held for p in chosen), sum(p.score for p in chosen) / len(chosen)
+        name = f"{n * BIN:.1f}..{(n + 1) * BIN:.1f}"
+        estimate = sum(p.estimate for p in chosen) / len(chosen)
+        rows.append((name, len(chosen), f"{mean:.3f}", f"{estimate:.3f}", f"{held / len(chosen):.3f}", share(held, len(chosen))))
+        if held / len(chosen) < mean:
+            low.append(f"score {name}: {held} of {len(chosen)} held, {mean:.3f} was promised")
+    return table(("score", "skills", "mean score", "mean estimate", "share that held", "95 % interval"), rows), low
 
 
-def table(points: Sequence[Point]) -> tuple[str, bool]:
-    """Observed success over skills with score >= s, and whether it is never below s."""
-    lines, honest = ["| score >= | skills | held | share |", "|---|---|---|---|"], True
-    for s in (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
-        chosen = [p for p in points if p.score >= s]
+def cumulative(found: Sequence[Point]) -> tuple[str, list[str]]:
+    """Over skills with score at least s, the share that held must be at least s."""
+    rows, low = [], []
+    for s in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
+        chosen = [p for p in found if p.score >= s]
         if chosen:
-            share = sum(p.held for p in chosen) / len(chosen)
-            honest = honest and share >= s
-            lines.append(f"| {s:.2f} | {len(chosen)} | {sum(p.held for p in chosen)} | {share:.3f} |")
-    return "\n".join(lines), honest
+            held = sum(p.held for p in chosen)
+            rows.append((f"{s:.2f}", len(chosen), held, f"{held / len(chosen):.3f}"))
+            low += [f"score >= {s}: {held} of {len(chosen)} held"] if held / len(chosen) < s else []
+    return table(("score at least", "skills", "held", "share"), rows), low
 
 
-def plot(points: Sequence[Point], where: Path) -> None:
+def contest(found: Sequence[Point], what: str) -> tuple[list[object], list[str]]:
+    """``estimate`` against the constant: a row of the table, and where it loses."""
+    pairs, flat = [(p.estimate, p.held) for p in found], [(CONSTANT, p.held) for p in found]
+    ours, theirs, area = brier(pairs), brier(flat), auc(pairs)
+    shown = f"{area:.3f}" if area is not None else "none failed"
+    lost = [f"Brier {ours:.3f} is not below {theirs:.3f} ({what})"] if ours >= theirs else []
+    lost += [f"AUC {area:.3f} is not above 0.5 ({what})"] if area is not None and area <= 0.5 else []
+    return [what, len(found), f"{ours:.3f}", f"{theirs:.3f}", shown], lost
+
+
+def part(found: Sequence[Point], picture: str = "") -> Part:
+    """The whole text, and the claims that fail."""
+    scored = [p for p in found if p.verdict is Verdict.PASS and p.score > 0]
+    if not scored:
+        return Part("Calibration", "nothing was scored", ("nothing was scored",))
+    decided = [p for p in found if p.verdict is not Verdict.INCONCLUSIVE]
+    in_bins, low = bins(scored)
+    at_least, below = cumulative(scored)
+    contests = [contest(scored, "scored skills"), contest(decided, "scored skills, and refused ones with estimate 0")]
+    lost = [sentence for _, sentences in contests for sentence in sentences]
+    if auc([(p.estimate, p.held) for p in decided]) is None:
+        lost.append("AUC cannot be said: all did the right thing on the rest")
+    head = ("over", "skills", "Brier of estimate", f"Brier of {CONSTANT}", f"AUC (of {CONSTANT}: 0.500)")
+    wrong = [f"scored {p.score:.3f} and wrong on the rest: {p.name} ({p.kind}): {p.why[:160]}" for p in scored if not p.held]
+    lines = [kinds(found), in_bins, at_least, table(head, [row for row, _ in contests]), "\n".join(f"* {w}" for w in wrong)]
+    lines += [f"![Reliability: observed share against score]({picture})"] if picture else []
+    return Part("Calibration", "\n\n".join(line for line in lines if line), tuple(low + below + lost))
+
+
+def plot(found: Sequence[Point], where: Path) -> None:
+    """The reliability plot: share that held (with its 95 % interval) against the mean score of each bin."""
     import matplotlib as mpl
 
     mpl.use("Agg")
+    from figures import wilson
     from matplotlib import pyplot as plt
 
-    scored = sorted({round(p.score, 2) for p in points if p.score > 0})
-    share = [sum(p.held for p in points if p.score >= s) / max(1, sum(p.score >= s for p in points)) for s in scored]
-    figure, axes = plt.subplots(figsize=(5, 5))
+    scored = [p for p in found if p.verdict is Verdict.PASS and p.score > 0]
+    groups = [g for n in range(10) if (g := [p for p in scored if int(p.score / BIN) == n])]
+    x = [sum(p.score for p in g) / len(g) for g in groups]
+    y = [sum(p.held for p in g) / len(g) for g in groups]
+    ends = [wilson(sum(p.held for p in g), len(g)) for g in groups]
+    away = [[v - low for v, (low, _) in zip(y, ends, strict=True)], [high - v for v, (_, high) in zip(y, ends, strict=True)]]
+    figure, axes = plt.subplots(figsize=(5.5, 5.5))
     axes.plot([0, 1], [0, 1], "--", color="grey", label="claimed: share >= score")
-    axes.plot(scored, share, "o-", label="observed")
-    axes.set(xlabel="score at least", ylabel="share that held on traces not scored on", xlim=(0, 1), ylim=(0, 1.05))
+    axes.errorbar(x, y, yerr=[[max(0.0, v) for v in side] for side in away], fmt="o", capsize=3, label="observed, 95 % interval")
+    for g, a, b in zip(groups, x, y, strict=True):
+        axes.annotate(str(len(g)), (a, b), textcoords="offset points", xytext=(6, -12))
+    axes.set(xlabel="score (mean of the bin)", ylabel="share that held on traces not scored on", xlim=(0, 1), ylim=(0, 1.05))
     axes.legend(loc="lower right")
-    figure.savefig(where, dpi=120, bbox_inches="tight")
+    figure.savefig(where, dpi=100, bbox_inches="tight", metadata={"Software": None})
+
+
+def measured(found: Iterable[Point], file: Path | None) -> list[Point]:
+    """The points, kept in a file as they come."""
+    out = []
+    for p in found:
+        out.append(p)
+        print(f"{p.kind}: {p.name} {p.verdict} score={p.score:.3f} held={p.held} {p.why[:100]}", flush=True)
+        if file is not None:
+            with file.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps({**asdict(p), "verdict": p.verdict.name}) + "\n")
+    return out
+
+
+def read(file: Path) -> list[Point]:
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    return [Point(**{**row, "verdict": Verdict[row["verdict"]]}) for row in rows]
+
+
+def parts(bench: Bench, quick: bool, picture: Path | None = None, file: Path | None = None) -> Iterator[Part]:
+    known = file is not None and file.exists()
+    found = read(file) if known and file else measured(points(bench, QUICK if quick else Size()), file)
+    if picture is not None and found:
+        plot(found, picture)
+    yield part(found, picture.name if picture is not None else "")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default="")
-    parser.add_argument("--splits", type=int, default=1)
-    parser.add_argument("--every", type=int, default=1, help="take every n-th faulty skill")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--families", type=int, default=Size().families, help="synthesise every n-th kind of task")
+    parser.add_argument("--good", type=int, default=Size().good, help="take every n-th good skill")
+    parser.add_argument("--mutants", type=int, default=Size().mutants, help="of each good skill")
+    parser.add_argument("--faulty", type=int, default=Size().faulty, help="take every n-th faulty skill of each fault")
     parser.add_argument("--plot", type=Path, default=None)
+    parser.add_argument("--points", type=Path, default=None)
     a = parser.parse_args()
-    labels = [json.loads(line) for line in (FIXTURES / "gate" / "labels.jsonl").read_text().splitlines()]
-    bad = [x for x in labels if x["label"] == "bad"][:: a.every]
-    chosen = [x for x in labels if (x["label"] == "good" or x in bad) and a.only in x["path"]]
-    traces = {e.task_id: e for e in load_evidence(FIXTURES / "traces" / "traces.jsonl")}
-    memory: Memory = {}
-    points = []
-    with open_sandbox() as sandbox:
-        for label in chosen:
-            for salt in range(a.splits):
-                point = trial(label, salt, traces, sandbox, memory)
-                if point is not None:
-                    points.append(point)
-                    print(f"{point.path} passed={point.passed} score={point.score:.3f} held={point.held}", flush=True)
-    if not points:
-        print("nothing ran")
-        return 1
-    text, honest = table(points)
-    pairs = [(p.estimate, p.held) for p in points]
-    constant = [(0.7, p.held) for p in points]
-    print(text)
-    ours, flat = brier(pairs), brier(constant)
-    print(f"Brier {ours:.3f} (constant 0.7: {flat:.3f}), AUC {auc(pairs):.3f} (constant: 0.500), {len(points)} points")
-    if a.plot:
-        plot(points, a.plot)
-    return 0 if honest and brier(pairs) < brier(constant) and auc(pairs) > 0.5 else 1
+    if a.points is not None and a.points.exists():
+        found = read(a.points)
+    else:
+        with open_bench(workers=1) as bench:
+            size = QUICK if a.quick else Size(a.families, a.good, a.mutants, a.faulty)
+            found = measured(points(bench, size), a.points)
+    if a.plot and found:
+        plot(found, a.plot)
+    result = part(found)
+    print(result.text)
+    for sentence in result.missed:
+        print(f"missed: {sentence}")
+    return 1 if result.missed else 0
 
 
 if __name__ == "__main__":

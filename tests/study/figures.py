@@ -1,0 +1,57 @@
+"""Figures of a study: intervals, proper scores, tables. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one part of the study found."""
+
+    title: str
+    text: str
+    """Markdown."""
+    missed: tuple[str, ...] = ()
+    """Bars that were missed, a sentence each; that nothing ran is one."""
+
+
+def wilson(k: int, n: int, z: float = 1.96) -> tuple[float, float]:
+    """95 % interval of a proportion; (0, 1) where nothing was tried."""
+    if n == 0:
+        return 0.0, 1.0
+    p = k / n
+    mid, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, (mid - half) / (1 + z * z / n)), min(1.0, (mid + half) / (1 + z * z / n))
+
+
+def share(k: int, n: int) -> str:
+    """``23/24 (0.80..0.99)``."""
+    low, high = wilson(k, n)
+    return f"{k}/{n} ({low:.2f}..{high:.2f})"
+
+
+def brier(pairs: Sequence[tuple[float, bool]]) -> float:
+    """Mean squared distance between what was claimed and what happened."""
+    return sum((p - y) ** 2 for p, y in pairs) / len(pairs)
+
+
+def auc(pairs: Sequence[tuple[float, bool]]) -> float | None:
+    """Chance that one that held is ranked above one that did not; ties count half. None where one of the two is missing."""
+    good, bad = [p for p, y in pairs if y], [p for p, y in pairs if not y]
+    wins = sum((g > b) + 0.5 * (g == b) for g in good for b in bad)
+    return wins / (len(good) * len(bad)) if good and bad else None
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """The value that the share ``q`` of the values does not exceed (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(q * len(ordered)) - 1)]
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A Markdown table."""
+    lines = [list(head), ["---"] * len(head), *([str(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
