@@ -102,6 +102,19 @@ def test_holds_the_parts() -> None:
         assert part in text, part
 
 
+def test_holds_mutants_that_no_run_told_from_the_skill() -> None:
+    """What the evidence does not pin down has two parts: changes that nothing refused, and changes that showed nowhere."""
+    row = {"line": 27, "operator": "constants", "description": "2 in place of 1"}
+    passing = REPORTS[0]
+    checks = tuple(
+        replace(c, measured={**c.measured, "same": [row]}) if c.id == "mutants-killed" else c for c in passing.checks
+    )
+    text = " ".join(" ".join(read(page([replace(passing, checks=checks)])).text).split())
+    assert "behaved the same in every run" in text
+    assert "2 in place of 1" in text
+    assert "changed.append(...) removed" in text
+
+
 def test_passed_skills_are_folded() -> None:
     """Among several, only what needs attention is open; a single one is open."""
     folds = [("open" in a) for t, a in read(page(REPORTS)).tags if t == "details"]

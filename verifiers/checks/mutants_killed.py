@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sandbox.interface import JsonValue, ReplayRecord, RunRequest, SkillJob
@@ -23,10 +24,11 @@ class MutantsKilled:
         "Small changes are made to the skill (conditions, constants, dropped parameters and statements, swallowed "
         "errors), and each mutant goes through the same judged runs. Of those that differ from the skill in any run made,"
         " the share that a judged run refuses is the adequacy of the evidence; it discounts the score. Survivors are what"
-        " your evidence does not pin down. Never required: adequacy is a measure, not a rule."
+        " your evidence does not pin down, and so are mutants that behaved the same in every run (these may be equivalent, "
+        "and are not in the share). Never required: adequacy is a measure, not a rule."
     )
     stage = "dynamic"
-    version = 1
+    version = 2
     good = (rename("most mutants are refused"),)
     bad = ()  # a measure, not a rule: nothing is refused
 
@@ -88,7 +90,8 @@ class MutantsKilled:
             "killed": len(killed),
             "survived": len(survivors),
             "never_distinguished": len(same),
-            "survivors": [{"line": m.line, "operator": m.operator, "description": m.description} for m in survivors],
+            "survivors": _rows(survivors),
+            "same": _rows(same),
         }
         if not distinguished:
             return CheckResult(
@@ -105,7 +108,15 @@ class MutantsKilled:
             )
             for m in survivors
         ]
+        if same:
+            lines = ", ".join(map(str, sorted({m.line for m in same})))
+            text = f"your evidence does not pin this down: {len(same)} changes behaved the same in every run (lines {lines})"
+            notes.append(Finding(text, context.subject.path, min(m.line for m in same), severity="info", rule="same"))
         return CheckResult(self.id, Verdict.PASS, tuple(notes), runs=runs, measured=measured)
+
+
+def _rows(mutants: Sequence[Mutant]) -> list[JsonValue]:
+    return [{"line": m.line, "operator": m.operator, "description": m.description} for m in mutants]
 
 
 CHECK = MutantsKilled()

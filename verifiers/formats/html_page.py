@@ -105,6 +105,8 @@ class SkillView:
     strips: tuple[tuple[str, tuple[Point, ...]], ...]
     """Trace and its points."""
     survivors: tuple[Survivor, ...]
+    same: tuple[Survivor, ...]
+    """Mutants that behaved as the skill does in every run."""
     bindings: tuple[tuple[str, str, bool], ...]
     evidence: str
     time: str
@@ -160,7 +162,8 @@ def _skill(page: Page, report: Report, n: int) -> SkillView:
         no_score=score_line(report),
         checks=_checks(page, report),
         strips=_strips(report),
-        survivors=_survivors(page, report),
+        survivors=_survivors(page, report, "survivors"),
+        same=_survivors(page, report, "same"),
         bindings=tuple((task, one_line(dict(args)), task in report.inferred) for task, args in sorted(report.bindings.items())),
         evidence=evidence_line(report),
         time=seconds(report.seconds),
@@ -271,9 +274,9 @@ def _strips(report: Report) -> tuple[tuple[str, tuple[Point, ...]], ...]:
     return tuple((trace, tuple(points)) for trace, points in by_trace.items())
 
 
-def _survivors(page: Page, report: Report) -> tuple[Survivor, ...]:
+def _survivors(page: Page, report: Report, key: str) -> tuple[Survivor, ...]:
     out = []
-    for row in _rows(report.check("mutants-killed"), "survivors"):
+    for row in _rows(report.check("mutants-killed"), key):
         line = row.get("line")
         number = line if isinstance(line, int) else 0
         source = page.line(report.path, number) or ""
