@@ -14,6 +14,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.differential import Plan, plans, realise
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import grammar
+from verifiers.worlds.hostile import missing_inputs, removed_by_the_task
 from verifiers.worlds.renaming import expected_under, renamable, renamings
 from verifiers.worlds.shelltext import characters, meaning, splice
 from verifiers.worlds.template import templates
@@ -101,6 +102,28 @@ def rename_grammar():  # type: ignore[no-untyped-def]  # a fixture's shape
         ]
     )
     return grammar("t-1", {"old": "txt", "new": "md2"}, t[0], expectation(base, post))
+
+
+def named_file(post: dict[str, bytes]):  # type: ignore[no-untyped-def]  # a fixture's shape
+    base = {"old.log": b"1", "keep": b"k"}
+    t = templates([(("rm old.log",), {"file": "old.log"}), (("rm x",), {"file": "x"})])
+    return grammar("t-1", {"file": "old.log"}, t[0], expectation(base, post))
+
+
+@pytest.mark.parametrize(
+    ("post", "removed"),
+    [
+        ({"keep": b"k"}, {"file"}),
+        ({"keep": b"k", "new.log": b"1"}, set()),
+        ({"keep": b"k", "old.log": b"2"}, set()),
+    ],
+    ids=["removed", "moved", "changed"],
+)
+def test_what_the_task_removes_may_be_missing(post: dict[str, bytes], removed: set[str]) -> None:
+    """After ``rm x`` nothing but the missing x tells that it is done; after ``mv x y`` there is y."""
+    g = named_file(post)
+    assert [h.parameter for h in missing_inputs(g)] == ["file"]
+    assert removed_by_the_task([g]) == removed
 
 
 def test_the_empty_plan_is_the_recorded_trace() -> None:

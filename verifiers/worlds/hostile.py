@@ -3,6 +3,7 @@ generalises 3)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sandbox.interface import ROOT
@@ -67,6 +68,18 @@ def missing_inputs(g: Grammar) -> list[Hostile]:
             if absent not in g.base:
                 out.append(Hostile(p, {**g.args, p: absent}, absent))
     return out
+
+
+def removed_by_the_task(gs: Sequence[Grammar]) -> frozenset[str]:
+    """Parameters whose path is gone once the task is done, and nothing else tells that it is: a repeated call must succeed
+    there, so one with a name that was never there may as well."""
+    return frozenset(
+        p
+        for g in gs
+        for p, v in g.args.items()
+        if isinstance(v, str) and v.strip("/") in g.base and v.strip("/") not in g.expectation.tree
+        if all(path in g.base and g.base[path] == entry for path, entry in g.expectation.tree.items())
+    )
 
 
 def outside_arguments(g: Grammar) -> list[Hostile]:

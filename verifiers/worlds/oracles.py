@@ -14,7 +14,7 @@ from verifiers.interface import Finding
 from verifiers.worlds.differential import Plan, World, plans, realise
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs, outside_arguments
+from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs, outside_arguments, removed_by_the_task
 from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.renaming import expected_under, image, renamable, rename_args, renamings
 from verifiers.worlds.template import as_text, templates
@@ -257,7 +257,8 @@ def _ran_as_code(g: Grammar, h: Hostile, record: ReplayRecord) -> str:
 
 
 def _missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
-    trials = [(g, h) for g in gs for h in missing_inputs(g)]
+    removed = removed_by_the_task(gs)
+    trials = [(g, h) for g in gs for h in missing_inputs(g) if h.parameter not in removed]
     oracle = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
     working = {g.task_id: _working_steps(context, g) for g, _ in trials}
     failing = [(g, h) for (g, h), t in zip(trials, oracle, strict=True) if _fails_newly(g.expectation, t, working[g.task_id])]
