@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from figures import auc, brier, quantile, share, table, wilson
 from hypothesis import given
 from hypothesis import strategies as st
-from study.figures import auc, brier, quantile, share, table, wilson
 
 chances = st.floats(0.0, 1.0)
 pairs = st.lists(st.tuples(chances, st.booleans()), min_size=1, max_size=30)
