@@ -22,6 +22,7 @@ from sandbox.interface import (
     Leftover,
     NoReturn,
     Outcome,
+    OvertakenAt,
     Raised,
     ReadOnlySubtree,
     ReplayRecord,
@@ -111,7 +112,11 @@ def _entry(kind: Any, mode: int, ref: str, contents: Mapping[str, bytes]) -> Ent
 
 
 def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list[bytes]]:
-    """The ``run`` message. ``base`` is the digest of the base's manifest."""
+    """The ``run`` message. ``base`` is the digest of the base's manifest.
+
+    Raises:
+        SandboxError: the fault is not for a job of this kind.
+    """
     where, job = request.surroundings, request.job
     header: dict[str, Any] = {
         "type": "run",
@@ -127,7 +132,6 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         "wall": request.limits.wall_s,
         "output": request.limits.output_bytes,
         "file_bytes": request.limits.file_bytes,
-        "concurrent": request.concurrent,
         "kill_after": request.fault.seconds if isinstance(request.fault, KillAfter) else None,
         "watch": watch(request),
         "function": None,
@@ -137,6 +141,8 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         args = json.dumps(dict(job.args)).encode("ascii")
         header |= {"kind": "skill", "function": job.function, "trace": job.trace_lines}
         return header, [job.source.encode("utf-8", "surrogateescape"), args]
+    if isinstance(request.fault, OvertakenAt):
+        raise SandboxError(Cause.OPTION_IGNORED, "only a skill's run can be overtaken by another")
     return {**header, "kind": "shell", "commands": [whole(c) for c in job.commands]}, []
 
 
@@ -149,6 +155,8 @@ def watch(request: RunRequest) -> dict[str, Any] | None:
     if isinstance(fault, ErrnoAt):
         announced = [str(fault.calls)] if fault.calls in ("read", "write") else []
         return _watch(announced, {"type": "errno", "k": fault.k, "calls": fault.calls, "errno": fault.errno})
+    if isinstance(fault, OvertakenAt):
+        return _watch([], {"type": "overtake", "k": fault.k, "calls": "change"})
     if isinstance(fault, ReadOnlySubtree):
         path = posixpath.normpath(posixpath.join(root, fault.path))
         return _watch([], {"type": "read-only", "path": path})
@@ -200,7 +208,7 @@ def record(
     first = messages[0][0] if messages and messages[0] else {}
     return ReplayRecord(
         outcome=outcomes[0] if outcomes else None,
-        others=tuple(outcomes[1:]),
+        overtaker=outcomes[1] if len(outcomes) > 1 else None,
         steps=tuple(steps),
         post=post,
         ended=answer["ended"],

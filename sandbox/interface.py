@@ -282,7 +282,18 @@ class ReadOnlySubtree:
     path: str
 
 
-Fault = CrashAt | ErrnoAt | KillAfter | SmallDisk | ReadOnlySubtree
+@dataclass(frozen=True, slots=True)
+class OvertakenAt:
+    """Hold a skill's run just before its k-th (0-based) tree-changing call and run the same job whole, on the same workspace.
+
+    Then the held run goes on: one way in which two runs at once can meet, the same every time. Not reached where the second
+    run does not end while the first is held (it may wait for a lock of the first).
+    """
+
+    k: int
+
+
+Fault = CrashAt | ErrnoAt | KillAfter | SmallDisk | ReadOnlySubtree | OvertakenAt
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +314,6 @@ class RunRequest:
     observe: bool = False
     """Supervise and log tree-changing, network and (regular file) read calls even without a fault."""
     limits: Limits = Limits()
-    concurrent: int = 1
-    """Start the job this many times at once on the one workspace (the record is the first one's, the tree is shared)."""
 
 
 # ---------------------------------------------------------------- what comes back
@@ -352,7 +361,8 @@ class NoReturn:
 
 Outcome = Returned | Raised | NoReturn
 
-LeftoverKind = Literal["process", "file", "shm", "mqueue", "sysv-ipc", "keyring", "abstract-socket"]
+LeftoverKind = Literal["process", "file", "shm", "mqueue", "sysv-ipc", "abstract-socket"]
+"""No kernel keys among them: no job can make any (``guest/guard.py``). Abstract sockets live as long as a process has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +407,7 @@ class ReplayRecord:
     outcome: Outcome | None
     """Of a skill; None for shell jobs."""
     steps: tuple[ExecResult, ...]
-    """One per command of a shell job; for a skill one, its process."""
+    """One per command of a shell job; for a skill one, its process, and the second run's with ``OvertakenAt``."""
     post: Snapshot
     """The workspace afterwards, with the root's own mode under ``ROOT``."""
     ended: Literal["exited", "timeout", "killed", "oom"]
@@ -415,12 +425,12 @@ class ReplayRecord:
     """Lines of the skill file that ran, where asked for."""
     protocol_findings: tuple[str, ...] = ()
     """A second frame, bytes that are no frame, and the like."""
-    others: tuple[Outcome, ...] = ()
-    """Outcomes of the further processes of a ``concurrent`` skill run."""
+    overtaker: Outcome | None = None
+    """Of the second run, with ``OvertakenAt``. The rest of the record is the first one's, the tree is of both."""
     probe: Mapping[str, str] = field(default_factory=dict)
     """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock."""
     scan_findings: tuple[str, ...] = ()
-    """What the scanner could not hold: trees too deep, files over the limit, unknown types."""
+    """What no snapshot holds: trees too deep, files over the limit, extended attributes and access lists."""
     duration_s: float = 0.0
 
 

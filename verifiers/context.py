@@ -44,6 +44,11 @@ BATCH = 24
 OUTSIDE_ARGUMENT = "outside argument"
 """Purpose of runs whose argument leads out of the workspace: following it is a capability, no breach (SEMANTICS §6)."""
 
+OVERTAKEN = "overtaken by a second run"
+"""Purpose of runs that a second one gets in the way of: nobody promised that this goes well, so nothing of them is judged."""
+
+UNJUDGED = frozenset({OUTSIDE_ARGUMENT, OVERTAKEN})
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -139,6 +144,7 @@ def breaches(record: ReplayRecord) -> list[str]:
     out += [f"reached for the network: {n}" for n in record.network]
     out += [f"changed something outside the workspace: {o}" for o in record.outside]
     out += [f"its channel: {p}" for p in record.protocol_findings]
+    out += [f"left what is not compared: {s}" for s in record.scan_findings]
     if record.ended == "timeout" and not interrupted:
         out.append("did not end within its time limit")
     if record.ended == "oom":
@@ -245,7 +251,7 @@ class Context:
 
     def broke_out(self) -> bool:
         """Whether some run did something outside its workspace."""
-        return any(breaches(record) for purpose, record in self.ran if purpose != OUTSIDE_ARGUMENT)
+        return any(breaches(record) for purpose, record in self.ran if purpose not in UNJUDGED)
 
     def with_writes(self) -> Mapping[str, tuple[Call, ...]]:
         """label of a recorded case -> the calls of a clean run with every write to a workspace file among them (that costs

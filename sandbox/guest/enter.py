@@ -158,19 +158,11 @@ def _order() -> str:
     return f"{zlib.crc32(chr(0).join(names[:256]).encode('utf-8', 'surrogateescape')):08x}"
 
 
-def await_go(line: int, watch: dict[str, Any] | None, hold: bool) -> None:
-    """Puts this process under supervision where asked for; with ``hold``, waits until the runner says go.
-
-    Without, there is nothing to wait for: the first call that is announced waits for the runner by itself.
-    """
+def submit(line: int, classes: list[str]) -> None:
+    """Puts this process under supervision. There is nothing to wait for: the first call that is announced waits by itself."""
     import socket
 
     with socket.socket(fileno=line) as control:
-        if watch is None:
-            control.sendall(b"r")
-        else:
-            listener = seccomp.install(watch["classes"], CONTROL_FD)
-            socket.send_fds(control, [b"l"], [listener])
-            os.close(listener)
-        if hold:
-            control.recv(1)
+        listener = seccomp.install(classes, CONTROL_FD)
+        socket.send_fds(control, [b"l"], [listener])
+        os.close(listener)

@@ -27,8 +27,6 @@ class Key:
     """``skill`` or ``shell``."""
     hash_seed: int = 0
     locale: str = "C.UTF-8"
-    lane: int = 0
-    """Shell jobs that run at once need a parent each: they share its working directory."""
 
 
 class Refused(OSError):

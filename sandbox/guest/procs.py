@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import time
 from collections.abc import Collection, Iterable
@@ -144,6 +145,18 @@ def files_below(roots: Iterable[str], limit: int = 50) -> list[str]:
 def _listing(path: str) -> list[os.DirEntry[str]]:
     with os.scandir(path) as found:
         return [item for item, _ in zip(found, range(1000), strict=False)]
+
+
+class Mounts:
+    """Watches the mounts of this process's namespace."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self._poll.register(os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC), select.POLLPRI)
+
+    def changed(self) -> bool:
+        """Whether anything was mounted or unmounted since the last time (``proc_pid_mountinfo(5)``: POLLPRI says so)."""
+        return bool(self._poll.poll(0))
 
 
 # ---------------------------------------------------------------- network

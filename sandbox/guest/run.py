@@ -69,7 +69,6 @@ class Process:
     private: Sink
     nonce: bytes
     cwd: str
-    lane: int = 0
     status: int | None = None
     ended_in: str = ""
 
@@ -89,12 +88,14 @@ class Run:
         self._poll = select.poll()
         self._poll.register(0, 0)  # only the hang-up of the client
         self._serving: dict[int, Callable[[int], None]] = {0: self._client_gone}
-        self._held: list[socket.socket] = []
         self._listeners: set[int] = set()
-        self.supervisor = Supervisor(spec["watch"], self.workdir, elsewhere, self._crash) if spec["watch"] else None
+        watch = spec["watch"]
+        self.supervisor = Supervisor(watch, self.workdir, elsewhere, self._crash, self._hold) if watch else None
         self._sinks: list[Sink] = []
         self._deadline = 0.0
         self._kill_at = 0.0
+        self._held_until = 0.0
+        """Until when a call of the run is held; 0 = none is."""
         self.duration_s = 0.0
 
     # ------------------------------------------------------------ the run as a whole
@@ -106,16 +107,19 @@ class Run:
         self._kill_at = start + self.spec["kill_after"] if self.spec["kill_after"] is not None else float("inf")
         watching = memory.as_job() if self.supervisor else contextlib.nullcontext()
         with watching, self._reads():
-            self._job(self.spec["concurrent"])
+            if self.spec["kind"] == "skill":
+                self._skill(self.spec["watch"])
+            else:
+                self._shell()
         self.duration_s = time.monotonic() - start
 
-    def _job(self, lanes: int) -> None:
-        if self.spec["kind"] == "skill":
-            if lanes > 1:
-                self.parents.get(Key("skill", self.spec["hash_seed"], self.spec["locale"])).need(lanes)
-            self._wait([self._start(lane, None, ".") for lane in range(lanes)])
-        else:
-            self._shell(lanes)
+    def _skill(self, watch: dict[str, Any] | None) -> None:
+        if watch and watch["fault"] and watch["fault"]["type"] == "overtake":
+            self.parents.get(self._skills()).need(2)
+        self._wait([self._start(None, ".", watch)])
+
+    def _skills(self) -> Key:
+        return Key("skill", self.spec["hash_seed"], self.spec["locale"])
 
     @contextlib.contextmanager
     def _reads(self) -> Iterator[None]:
@@ -137,14 +141,14 @@ class Run:
             if self.supervisor is not None:
                 self.supervisor.note_read(path)
 
-    def _shell(self, lanes: int) -> None:
-        cwds = ["."] * lanes
+    def _shell(self) -> None:
+        cwd = "."
         for command in self.spec["commands"]:
-            group = [self._start(lane, command, cwds[lane]) for lane in range(lanes)]
-            self._wait(group)
+            process = self._start(command, cwd, self.spec["watch"])
+            self._wait([process])
             if self.ended != "exited":
                 return
-            cwds = [self._relative(p.ended_in) for p in group]
+            cwd = self._relative(process.ended_in)
 
     def _relative(self, path: str) -> str:
         """A final directory as the start of the next command: below the workspace, else its root."""
@@ -154,10 +158,9 @@ class Run:
 
     # ------------------------------------------------------------ starting
 
-    def _start(self, lane: int, command: str | None, cwd: str) -> Process:
+    def _start(self, command: str | None, cwd: str, watch: dict[str, Any] | None) -> Process:
         spec = self.spec
-        skill = Key("skill", spec["hash_seed"], spec["locale"])
-        parent = self.parents.get(skill if command is None else Key("shell", lane=lane))
+        parent = self.parents.get(self._skills() if command is None else Key("shell"))
         self._serve(parent.line.fileno(), partial(self._parent_says, parent))
         secret = nonce()
         order = {
@@ -166,8 +169,8 @@ class Run:
             "nonce": secret.hex(),
             "cwd": cwd,
             "probe": not self.done,
-            "hold": spec["concurrent"] > 1,
-            **{k: spec[k] for k in ("function", "trace", "env", "workdir", "umask", "cpus", "file_bytes", "watch")},
+            "classes": watch["classes"] if watch else [],
+            **{k: spec[k] for k in ("function", "trace", "env", "workdir", "umask", "cpus", "file_bytes")},
         }
         with memory.as_runner():  # pipes of the job's own uid could be opened by it, and read
             pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]
@@ -175,7 +178,7 @@ class Run:
                 with contextlib.suppress(PermissionError):  # gVisor's pipes have no mode
                     os.fchmod(fd, 0o622)  # for /dev/stdout and /dev/stderr by name, to write only
         writers = [w for _, w in pipes]
-        control = self._control()
+        control = self._control() if watch else None
         try:
             fds = [*writers, *([control.fileno()] if control else [])]
             pid = parent.spawn(order, self.parts, fds, self._exited)
@@ -188,7 +191,7 @@ class Run:
             control.close()
         keep = spec["output"]
         sinks = [Sink(r, limit) for (r, _), limit in zip(pipes, (keep, keep, PRIVATE_BYTES), strict=True)]
-        process = Process(pid, sinks[0], sinks[1], sinks[2], secret, cwd, lane)
+        process = Process(pid, sinks[0], sinks[1], sinks[2], secret, cwd)
         for sink in sinks:
             self._serve(sink.fd, partial(self._drain, sink))
         self._sinks += sinks
@@ -199,34 +202,21 @@ class Run:
         self.done.append(process)
         return process
 
-    def _control(self) -> socket.socket | None:
-        """The job's end of a line over which it says that it is ready and waits; None where it may start at once."""
-        if self.spec["watch"] is None and self.spec["concurrent"] == 1:
-            return None
+    def _control(self) -> socket.socket:
+        """The job's end of a line over which it hands its listener to the supervisor."""
         ours, theirs = socket.socketpair()
         self._serve(ours.fileno(), partial(self._ready, ours))
         return theirs
 
     def _ready(self, line: socket.socket, _: int) -> None:
-        """A job's process is ready; when all of its group are, they start together."""
+        """A job's process is under supervision."""
         self._unserve(line.fileno())
-        data, fds, _, _ = socket.recv_fds(line, 16, 1)
+        with line:
+            fds = socket.recv_fds(line, 16, 1)[1]
         for fd in fds:
-            self._supervise(fd)
-        if data and self.spec["concurrent"] > 1:
-            self._held.append(line)
-        else:
-            line.close()
-        if len(self._held) == self.spec["concurrent"] > 1:
-            for held in self._held:
-                held.sendall(b"g")
-                held.close()
-            self._held = []
-
-    def _supervise(self, listener: int) -> None:
-        prefer_same_cpu(listener)
-        self._listeners.add(listener)
-        self._serve(listener, partial(self._announced, listener))
+            prefer_same_cpu(fd)
+            self._listeners.add(fd)
+            self._serve(fd, partial(self._announced, fd))
 
     def _announced(self, listener: int, events: int) -> None:
         if events & select.POLLIN and self.supervisor is not None:
@@ -238,6 +228,29 @@ class Run:
 
     def _crash(self) -> None:
         self._end("killed")
+
+    # ------------------------------------------------------------ a second run in between
+
+    def _hold(self) -> None:
+        """Takes no more calls from the run, so that all its processes stop at their next one."""
+        now = time.monotonic()
+        self._held_until = now + (self._deadline - now) / 2
+        for listener in self._listeners:
+            self._unserve(listener)
+
+    def _overtake(self, group: list[Process]) -> None:
+        """Starts the job once more; lets the held run go on when that has ended or has had its share of the time."""
+        if len(group) == 1:
+            group.append(self._start(None, ".", None))
+        ended = group[1].status is not None
+        if not ended and time.monotonic() < self._held_until:
+            return
+        self._held_until = 0.0
+        assert self.supervisor is not None
+        self.supervisor.reached = ended
+        for listener in self._listeners:
+            self._serve(listener, partial(self._announced, listener))
+        self.supervisor.go_on()
 
     # ------------------------------------------------------------ serving
 
@@ -278,6 +291,8 @@ class Run:
         """Until every process of the group has ended and its pipes are closed, or time is up."""
         grace = float("inf")
         while True:
+            if self._held_until:
+                self._overtake(group)
             now = time.monotonic()
             if all(p.status is not None for p in group):
                 if not any(s.open for p in group for s in (p.out, p.err)):
@@ -292,7 +307,7 @@ class Run:
             elif now >= self._deadline:
                 self._end("timeout")
                 self._deadline = float("inf")
-            self._turn(min(grace, self._deadline, self._kill_at))
+            self._turn(min(grace, self._held_until or self._deadline, self._deadline, self._kill_at))
 
     def _end(self, why: str) -> None:
         self.ended = why
@@ -323,20 +338,13 @@ class Run:
             sink.close()
         for fd in [fd for fd in self._serving if fd != 0]:
             self._poll.unregister(fd)
-        for line in self._held:
-            line.close()
         for listener in self._listeners:
             os.close(listener)
-        self._held = []
-
-    def reported(self) -> list[Process]:
-        """The processes of the record: of a shell job that ran several times at once, the first one's."""
-        return [p for p in self.done if self.spec["kind"] == "skill" or p.lane == 0]
 
     def messages(self) -> list[tuple[list[bytes], list[str]]]:
         """Per process, what it said over its private pipe, and findings about that."""
         out = []
-        for process in self.reported():
+        for process in self.done:
             found, notes = private.parse_frames(process.nonce, bytes(process.private.kept))
             if process.private.total > len(process.private.kept):
                 notes.append("a flood of bytes came over the job's private pipe")

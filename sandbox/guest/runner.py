@@ -6,18 +6,23 @@ the state of the container is said to the client, which replaces it. Guest side.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import resource
 import signal
 import sys
 import time
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from sandbox.guest import probes, procs, tree, wire
 from sandbox.guest.parents import Parents
 from sandbox.guest.reads import Reads
 from sandbox.guest.run import ClientGone, Run
 from sandbox.guest.store import Store, digest, manifest
+
+FS_IOC_GETFLAGS, FS_IOC_SETFLAGS = 0x80086601, 0x40086602
+"""Of ``linux/fs.h``."""
 
 
 class Runner:
@@ -32,12 +37,13 @@ class Runner:
         self.dirty = ""
         """Why this container must not be used again."""
         self.scratch: list[str] = []
-        self.places: dict[str, tuple[int, int, int]] = {}
-        """Every writable place, with its owner, group and mode."""
+        self.places: dict[str, Place] = {}
+        """Every writable place, as it was when nothing had run yet."""
         self.reads = Reads()
         self.counters = procs.counters()
         """As they were when last nothing ran: between runs nothing can move them."""
         self.own_state = _own_state()
+        self.mounts = procs.Mounts()
 
     # ------------------------------------------------------------ messages
 
@@ -55,7 +61,7 @@ class Runner:
 
     def _hello(self, header: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         self.scratch = [p for p in header["scratch"] if os.path.isdir(p)]  # gVisor has no message queues
-        self.places = {p: _ownership(p) for p in (*header["workdirs"], *self.scratch)}
+        self.places = {p: _taken_over(p) for p in (*header["workdirs"], *self.scratch)}
         found = probes.facts(self.parents, self.reads, header["workdirs"]) if header["probe"] else {}
         return {"type": "hello", **found}, []
 
@@ -102,9 +108,13 @@ class Runner:
             result["leftovers"].append(["process", "one that forks and ends too fast to be seen"])
         run.close()
         before, self.counters = self.counters, procs.counters()
+        if self.counters.network != before.network:
+            self.dirty = "the network was used: counters have moved, and addresses may still be taken"
         if run.ended == "exited" and self.counters.oom_kills > before.oom_kills:
             run.ended = "oom"
         result["network"] = procs.network_attempts(before.network, self.counters.network)
+        if (names := procs.abstract_sockets()) and not survivors:
+            self.dirty = f"the abstract socket {names[0]} outlived its process"
         self._note_traces(result, spec)
         return self._result(run, result, base)
 
@@ -138,7 +148,7 @@ class Runner:
     ) -> tuple[dict[str, Any], list[bytes]]:
         parts: list[bytes] = []
         result["steps"] = []
-        for process, (frames, notes) in zip(run.reported(), run.messages(), strict=True):
+        for process, (frames, notes) in zip(run.done, run.messages(), strict=True):
             parts += [bytes(process.out.kept), bytes(process.err.kept), *frames]
             step = {"status": process.status, "out": process.out.total, "err": process.err.total, "cwd": process.cwd}
             result["steps"].append({**step, "frames": len(frames), "notes": notes})
@@ -181,6 +191,8 @@ class Runner:
             self.dirty = f"{error.filename or workdir} could not be emptied: {error.strerror}"
         if _own_state() != self.own_state:
             self.dirty = "the runner's own limits have changed"
+        if self.mounts.changed():
+            self.dirty = "something was mounted or unmounted"
         self.store.trim()
 
 
@@ -203,22 +215,55 @@ def _own_state() -> tuple[Any, ...]:
     return (*limits, tuple(sorted(os.sched_getaffinity(0))), os.getpriority(os.PRIO_PROCESS, 0))
 
 
-def _ownership(place: str) -> tuple[int, int, int]:
-    info = os.stat(place)
-    if not info.st_mode & 0o002 and info.st_uid != procs.JOB_ID:
-        os.chown(place, procs.JOB_ID, procs.JOB_ID)  # an engine that cannot mount it as the job's
-        info = os.stat(place)
-    return info.st_uid, info.st_gid, info.st_mode & 0o7777
+class Place(NamedTuple):
+    """What a job could change of a writable place itself."""
+
+    uid: int
+    gid: int
+    mode: int
+    flags: int
+    """Those of ``chattr``."""
 
 
-def _restore(place: str, own: tuple[int, int, int]) -> None:
-    """Gives a writable place its owner, mode and attributes back."""
-    if _ownership(place) != own:
-        os.chown(place, own[0], own[1])
-        os.chmod(place, own[2])
-    for name in os.listxattr(place):
-        if name.startswith("user."):
-            os.removexattr(place, name)
+def _place(path: str) -> Place:
+    info = os.stat(path)
+    return Place(info.st_uid, info.st_gid, info.st_mode & 0o7777, _flags(path))
+
+
+def _flags(path: str, wanted: int | None = None) -> int:
+    """The inode flags of a directory (0 where there are none); sets them to ``wanted`` first."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if wanted is not None:
+            fcntl.ioctl(fd, FS_IOC_SETFLAGS, wanted.to_bytes(8, sys.byteorder))
+        return int.from_bytes(fcntl.ioctl(fd, FS_IOC_GETFLAGS, bytes(8)), sys.byteorder)
+    except OSError as error:
+        if error.errno in (errno.ENOTTY, errno.ENOTSUP):
+            return 0
+        raise
+    finally:
+        os.close(fd)
+
+
+def _taken_over(path: str) -> Place:
+    """A place as it is now, made the job's where the engine could not mount it as the job's."""
+    found = _place(path)
+    if not found.mode & 0o002 and found.uid != procs.JOB_ID:
+        os.chown(path, procs.JOB_ID, procs.JOB_ID)
+        found = _place(path)
+    return found
+
+
+def _restore(path: str, own: Place) -> None:
+    """Gives a writable place its owner, mode, attributes and times back. Raises OSError."""
+    for name in tree.attributes(path):
+        os.removexattr(path, name)
+    now = _place(path)
+    if now != own:
+        os.chown(path, own.uid, own.gid)
+        os.chmod(path, own.mode)
+        _flags(path, own.flags)
+    os.utime(path, ns=(tree.FIXED_TIME_NS, tree.FIXED_TIME_NS))
 
 
 def _stdin(count: int) -> bytes:

@@ -55,19 +55,23 @@ class Seen:
 
 @dataclass
 class Supervisor:
-    """``watch``: the request's classes and fault. ``stop`` ends the run: every process is killed before it returns."""
+    """``watch``: the request's classes and fault."""
 
     watch: dict[str, Any]
     workdir: str
     elsewhere: tuple[str, ...]
     """Prefixes where changes are nobody's business: /tmp, HOME, /dev."""
     stop: Callable[[], None]
+    """Ends the run: every process is killed before it returns."""
+    hold: Callable[[], None]
+    """Keeps further calls of the run from ``answer`` until ``go_on`` has been called."""
     log: list[dict[str, Any]] = field(default_factory=list)
     network: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     reached: bool = False
     _count: int = 0
     _dropped: int = 0
+    _held: tuple[int, int] | None = None
     _parents: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -88,7 +92,11 @@ class Supervisor:
         number = self._decide(seen)
         if number is None:
             self._note(seen)
-            self.stop()
+            if self._fault["type"] == "crash":
+                self.stop()
+            else:
+                self._held = listener, note.id
+                self.hold()
             return
         respond(listener, note.id, number)
         if number:
@@ -96,6 +104,12 @@ class Supervisor:
         elif seen.kind in ("rename", "link", "unlink", "rmdir"):
             self._parents.clear()
         self._note(seen)
+
+    def go_on(self) -> None:
+        """Lets the held call take effect."""
+        self._parents.clear()
+        if self._held is not None:
+            respond(*self._held, 0)
 
     def _look(self, note: Notification) -> Seen | None:
         """What the call is about; None for one that is of no interest or whose caller is gone."""
@@ -209,7 +223,7 @@ class Supervisor:
     # ------------------------------------------------------------ faults
 
     def _decide(self, seen: Seen) -> int | None:
-        """0 = let it go on, an errno = let it fail, None = end the run here."""
+        """0 = let it go on, an errno = let it fail, None = no answer: the run ends or is held here."""
         kind = self._fault["type"]
         if kind == "read-only":
             return self._read_only(seen)
@@ -220,7 +234,7 @@ class Supervisor:
         if not mine:
             return 0
         self.reached = True
-        return None if kind == "crash" else int(getattr(errno, self._fault["errno"]))
+        return int(getattr(errno, self._fault["errno"])) if kind == "errno" else None
 
     def _counts(self, seen: Seen) -> bool:
         """Whether this call is one of those that the fault counts."""

@@ -145,7 +145,7 @@ def _become(spec: dict[str, Any], parts: list[bytes], null: int, fds: list[int])
         if seen and spec["kind"] == "exec":
             seen["hash_seed"] = f"PYTHONHASHSEED={spec['env'].get('PYTHONHASHSEED', '')}"  # what its own Pythons will see
         if line is not None:
-            enter.await_go(line, spec["watch"], spec["hold"])
+            enter.submit(line, spec["classes"])
     except (OSError, LookupError) as error:
         private.write_all(hidden, private.frame(nonce, {"failed": f"the job's process could not be set up: {error}"}))
         return 70

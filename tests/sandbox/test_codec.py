@@ -18,6 +18,7 @@ from sandbox.interface import (
     Fault,
     KillAfter,
     NoReturn,
+    OvertakenAt,
     Raised,
     ReadOnlySubtree,
     ReplayRecord,
@@ -106,7 +107,7 @@ def test_a_job_that_could_not_be_set_up_is_our_fault() -> None:
     ("fault", "classes", "kind"),
     [
         (CrashAt(3), [], "crash"), (CrashAt(3, torn=True), ["write"], "crash"), (ErrnoAt(0, "EIO", "read"), ["read"], "errno"),
-        (ErrnoAt(0, "EIO", "change"), [], "errno"), (ReadOnlySubtree("d"), [], "read-only"),
+        (ErrnoAt(0, "EIO", "change"), [], "errno"), (ReadOnlySubtree("d"), [], "read-only"), (OvertakenAt(1), [], "overtake"),
     ],
 )  # fmt: skip
 def test_the_supervisor_is_told_as_little_as_it_needs(fault: Fault, classes: list[str], kind: str) -> None:

@@ -88,7 +88,7 @@ def test_the_tables_agree() -> None:
 
 
 def supervisor(fault: dict[str, Any] | None, root: Path = Path("/ws")) -> Supervisor:
-    return Supervisor({"fault": fault}, str(root), ("/tmp", "/dev"), lambda: None)
+    return Supervisor({"fault": fault}, str(root), ("/tmp", "/dev"), lambda: None, lambda: None)
 
 
 CHANGE = Seen("rename", "rename", "/ws/a", "/ws/b", in_workspace=True, changes_tree=True)

@@ -13,11 +13,14 @@ from sandbox.interface import (
     CrashAt,
     Entry,
     ErrnoAt,
+    Limits,
+    OvertakenAt,
     Raised,
     ReadOnlySubtree,
     ReplayRecord,
     Returned,
     RunRequest,
+    SandboxError,
     Session,
     ShellJob,
     SkillJob,
@@ -96,16 +99,60 @@ def test_nushell_gets_values_as_data(session: Session) -> None:
     assert session.run(RunRequest(skill(body, v=HOSTILE), BASE)).outcome == Returned("x")
 
 
-def test_runs_at_once_share_the_workspace(session: Session) -> None:
-    """Of three at once, the record is the first one's, and the tree is of all."""
-    body = "fd = os.open('log', os.O_CREAT | os.O_APPEND | os.O_WRONLY)\nos.write(fd, b'1')\nreturn 'done'"
-    record = session.run(RunRequest(skill(body), BASE, concurrent=3))
-    assert record.outcome == Returned("done")
-    assert record.others == (Returned("done"), Returned("done"))
-    assert record.post["log"].content == b"111"
-    record = session.run(RunRequest(ShellJob(("mkdir -p q; cd q", "echo 1 >> x; pwd")), BASE, concurrent=3))
-    assert [s.stdout for s in record.steps] == [b"", b"/ws/q\n"]
-    assert record.post["q/x"].content == b"1\n" * 3
+# ---------------------------------------------------------------- a second run in between
+
+COUNT = """n = int(Path('n').read_text()) if Path('n').exists() else 0
+os.mkdir('busy')
+os.rmdir('busy')
+subprocess.run(['bash', '-c', f'echo {n + 1} > n'], check=True)
+return n"""
+
+
+@pytest.mark.parametrize(("k", "counted", "first", "second"), [(0, b"1\n", 0, 0), (1, b"1\n", 0, None), (2, b"1\n", 0, 0)])
+def test_a_run_is_overtaken_at_the_same_place_every_time(
+    session: Session, k: int, counted: bytes, first: int, second: int | None
+) -> None:
+    """Held before its k-th change, in whatever process; the second run goes whole; one of both counts is lost."""
+    for _ in range(3):
+        record = session.run(RunRequest(skill(COUNT), BASE, fault=OvertakenAt(k)))
+        assert record.fault_reached
+        assert record.outcome == Returned(first)
+        assert record.overtaker == Returned(second) if second is not None else isinstance(record.overtaker, Raised)
+        assert record.post["n"].content == counted
+        assert len(record.steps) == 2
+
+
+def test_a_run_that_ends_before_is_not_overtaken(session: Session) -> None:
+    """There is no second run then."""
+    record = session.run(RunRequest(skill(COUNT), BASE, fault=OvertakenAt(3)))
+    assert not record.fault_reached
+    assert record.overtaker is None
+    assert record.post["n"].content == b"1\n"
+
+
+def test_a_run_that_holds_a_lock_is_not_overtaken(session: Session) -> None:
+    """The second one waits for it, so the first goes on after half of the time; both come to their end."""
+    body = "import fcntl\nwith open('lock', 'a') as lock:\n    fcntl.flock(lock, fcntl.LOCK_EX)\n"
+    body += "    n = len(os.listdir('.'))\n    os.mkdir(str(n))\n    return n"
+    record = session.run(RunRequest(skill(body), BASE, fault=OvertakenAt(1), limits=Limits(wall_s=2)))
+    assert not record.fault_reached
+    assert record.ended == "exited"
+    assert (record.outcome, record.overtaker) == (Returned(5), Returned(6))
+
+
+def test_a_second_run_that_does_not_end_is_ended_with_the_first(session: Session) -> None:
+    """The deadline is that of both."""
+    body = "if os.path.exists('x'):\n    subprocess.run(['sleep', '100'])\nos.mkdir('x')\nos.mkdir('y')\nreturn 1"
+    record = session.run(RunRequest(skill(body), BASE, fault=OvertakenAt(1), limits=Limits(wall_s=1)))
+    assert record.ended == "timeout"
+    assert record.outcome == Returned(1)
+    assert set(record.post) >= {"x", "y"}
+
+
+def test_commands_are_not_overtaken(session: Session) -> None:
+    """Only a skill is called again by somebody else."""
+    with pytest.raises(SandboxError, match="overtaken"):
+        session.run(RunRequest(ShellJob(("true",)), BASE, fault=OvertakenAt(0)))
 
 
 # ---------------------------------------------------------------- faults

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import socket
+import stat
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,24 @@ def test_bounds_are_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert all(e.ref in scan.contents for e in scan.entries if e.type == "file"), "the client can build the snapshot"
     monkeypatch.setattr(tree, "MAX_ENTRIES", 2)
     assert any("more than 2 entries" in f for f in Scan(str(tmp_path), {}, lambda _: None).findings)
+
+
+def test_what_no_snapshot_holds_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attributes are not read into the snapshot, so they are told; a host's own labels and a system without any are not."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/\udcff").touch()
+    given = {"user.x": ["security.selinux", "user.x"], "": ["security.selinux"]}
+    monkeypatch.setattr(os, "listxattr", lambda fd: given["user.x" if stat.S_ISREG(os.fstat(fd).st_mode) else ""])
+    found = Scan(str(tmp_path), {}, lambda _: None).findings
+    assert found == [r"1 extended attributes or access lists, which no snapshot holds (user.x of d/\udcff)"]
+
+    def refuse(number: int) -> list[str]:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "listxattr", lambda _: refuse(errno.ENOTSUP))
+    assert not Scan(str(tmp_path), {}, lambda _: None).findings
+    monkeypatch.setattr(os, "listxattr", lambda _: refuse(errno.E2BIG))
+    assert Scan(str(tmp_path), {}, lambda _: None).findings[0].startswith("3 extended attributes")
 
 
 def test_what_is_not_worth_wiping_is_refused(tmp_path: Path) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from sandbox import open_sandbox
-from sandbox.interface import Sandbox
+from sandbox.interface import Sandbox, SandboxInfo
 from verifiers.catalog import DYNAMIC
+from verifiers.checks._examples import APPEND_BODY, append
+from verifiers.checks.idempotent_replay import CHECK as IDEMPOTENT
 from verifiers.evidence import load_evidence
 from verifiers.expectation.sessions import Memory
 from verifiers.interface import Binding, CheckResult, Example, Verdict
@@ -71,3 +74,31 @@ def test_every_dynamic_check_has_examples() -> None:
     """A check without a skill that it must leave alone, and one that it must catch, is not a check (adequacy is a measure)."""
     assert [c.id for c in DYNAMIC if not c.good] == []
     assert [c.id for c in DYNAMIC if not c.bad] == ["mutants-killed"]
+
+
+@dataclass
+class Blind:
+    """A sandbox on an engine that allows no supervision."""
+
+    inner: Sandbox
+
+    @property
+    def info(self) -> SandboxInfo:
+        known = self.inner.info
+        return replace(known, probes={**known.probes, "supervise": False}, why_not={"supervise": "the kernel is too old"})
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+
+def test_two_runs_at_once_are_told_of_in_the_same_words_every_time(sandbox: Sandbox, memory: Memory) -> None:
+    """Not a race that either may win: a second run at a chosen point. For information; where it cannot be had, that is said."""
+    body = APPEND_BODY.replace('p.write_text(text + line + "\\n")', 'p.open("a").write(line + "\\n")')
+    example = append("looks, then appends", body)
+    told = [result(IDEMPOTENT.id, example, sandbox, memory) for _ in range(3)]
+    assert told[0].verdict is Verdict.PASS
+    assert [f.severity for f in told[0].findings] == ["info"]
+    assert told[0].findings[0].message.startswith("two runs at once end differently where the second gets in before change 1 of ")
+    assert replace(told[0], seconds=0.0) == replace(told[1], seconds=0.0) == replace(told[2], seconds=0.0)
+    blind = result(IDEMPOTENT.id, example, Blind(sandbox), memory)  # type: ignore[arg-type]  # the rest is the sandbox's own
+    assert [f.message for f in blind.findings] == ["two runs at once were not tried: the kernel is too old"]

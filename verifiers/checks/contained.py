@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verifiers.checks._examples import RENAME_BODY, rename
-from verifiers.context import OUTSIDE_ARGUMENT, Context, breaches
+from verifiers.context import UNJUDGED, Context, breaches
 from verifiers.interface import CheckResult, Counterexample, Finding, Verdict
 
 
@@ -13,11 +13,11 @@ class Contained:
     why = (
         "Every run of the skill counts, whatever it was made for. Anything left in /tmp, HOME, /dev/shm or the process "
         "table is a finding (what the run removes before it ends is not); so is every network attempt, every attempt to "
-        "change something outside the workspace, and a second or forged frame on the channel that carries the returned "
-        "value."
+        "change something outside the workspace, a second or forged frame on the channel that carries the returned value, "
+        "and whatever in the workspace no comparison sees: extended attributes, access lists, more than can be read back."
     )
     stage = "dynamic"
-    version = 1
+    version = 2
     good = (rename("touches its workspace only"),)
     bad = (
         rename(
@@ -31,8 +31,8 @@ class Contained:
         findings: list[Finding] = []
         seen: set[str] = set()
         for purpose, record in context.ran:
-            if purpose == OUTSIDE_ARGUMENT:
-                continue  # following an argument out of the workspace is a capability (SEMANTICS §6)
+            if purpose in UNJUDGED:
+                continue
             for message in breaches(record):
                 if message not in seen and len(findings) < 20:
                     seen.add(message)

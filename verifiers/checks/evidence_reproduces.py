@@ -18,7 +18,7 @@ class EvidenceReproduces:
         "that does not replay is left out, and never the skill's fault."
     )
     stage = "dynamic"
-    version = 1
+    version = 2
     good = (rename("recordings that replay"),)
     bad = (Example("recordings whose end state does not come out again", RENAME_HEAD + RENAME_BODY, "tampered", RENAME_ARGS),)
 

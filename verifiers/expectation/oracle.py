@@ -138,6 +138,8 @@ def _unstable(records: Sequence[ReplayRecord], volatile: frozenset[Attribute], a
         left = [x for x in r.leftovers if x.kind != "file" or not x.detail.startswith("/tmp/.")]
         if left:
             return f"its own commands leave something outside the workspace ({left[0].kind} {left[0].detail})"
+        if r.scan_findings:
+            return f"its own commands leave what is not compared: {r.scan_findings[0]}"
     paths = [p for p, kind in volatile if kind in ("created", "removed", "type")]
     if paths:
         return f"its own replays disagree about which paths exist ({sorted(paths)[0]})"
