@@ -2,20 +2,17 @@
 
     python tests/study [--quick] [--only gate,mutants,stability,calibration,time,detection,reconstruct] [--write DIR]
 
-Prints the tables as they are made. ``--write docs`` keeps them as ``docs/study.md`` with the reliability plot beside it. Exits 1
+Prints the tables as they are made. ``--write docs`` keeps them in ``docs/study.md`` with the reliability plot beside it. Exits 1
 when a part measured nothing or missed a bar; every missed bar is named at the end.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +23,7 @@ import stability_study
 import time_study
 from figures import Part
 from labelled import open_bench
+from page import PICTURE, keep
 
 HERE = Path(__file__).parent
 
@@ -45,7 +43,7 @@ def with_bench(part: Callable[..., Iterator[Part]], quick: bool, **more: Path | 
 
 def chosen(only: Sequence[str], quick: bool, where: Path | None) -> Iterator[tuple[str, Iterator[Part]]]:
     """The parts to run, by name, in order."""
-    picture = where / "calibration.png" if where is not None else None
+    picture = where / PICTURE if where is not None else None
     every: dict[str, Callable[[], Iterator[Part]]] = {
         "detection": partial(script, "detection_study.py", "Are traces of one task found together?", quick),
         "time": partial(time_study.parts, quick),
@@ -63,27 +61,12 @@ def chosen(only: Sequence[str], quick: bool, where: Path | None) -> Iterator[tup
             yield name, begin()
 
 
-def document(found: Sequence[Part], seconds: float) -> str:
-    """The page that is kept."""
-    command = shlex.join(["python", "tests/study", *sys.argv[1:]])
-    day, load = datetime.now(UTC).date().isoformat(), os.getloadavg()[2]
-    head = [
-        "# What the studies measured",
-        "",
-        f"Written by `{command}` on {day}, in {seconds / 60:.0f} minutes on {os.cpu_count()} cores (load average of the last",
-        f"15 minutes: {load:.1f}). Not edited by hand.",
-    ]
-    parts = [f"## {p.title}\n\n{p.text}{''.join(f'{chr(10)}{chr(10)}**Missed:** {m}' for m in p.missed)}" for p in found]
-    return "\n\n".join(["\n".join(head), *parts]) + "\n"
-
-
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="a sample of everything, in about 20 minutes on two cores")
     parser.add_argument("--only", default="", help="parts, with commas between")
-    parser.add_argument("--write", type=Path, default=None, metavar="DIR", help="keep the tables and the plot there")
+    parser.add_argument("--write", type=Path, default=None, metavar="DIR", help="keep tables and plot there")
     a = parser.parse_args()
-    began = time.monotonic()
     found: list[Part] = []
     for name, parts in chosen([x for x in a.only.split(",") if x], a.quick, a.write):
         before = len(found)
@@ -91,11 +74,11 @@ def main() -> int:
         for part in parts:
             found.append(part)
             print(f"\n## {part.title}\n\n{part.text}\n", flush=True)
+            if a.write is not None:
+                keep(a.write, part, time.monotonic() - started)
         if len(found) == before:
             found.append(Part(name, "nothing ran", (f"{name}: nothing ran",)))
         print(f"({name}: {time.monotonic() - started:.0f} s)", flush=True)
-    if a.write is not None:
-        (a.write / "study.md").write_text(document(found, time.monotonic() - began), encoding="utf-8")
     missed = [m for p in found for m in p.missed] + ([] if found else ["nothing ran"])
     print("\n".join(f"missed: {m}" for m in missed) or "every bar is met")
     return 1 if missed else 0

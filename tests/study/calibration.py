@@ -1,6 +1,6 @@
 """Does the score mean what it says? Evidence split in two: the score from one half against what the skill does on the other.
 
-    python tests/study/calibration.py [--quick] [--families N] [--faulty N] [--mutants N] [--plot FILE.png] [--points FILE.jsonl]
+    python tests/study/calibration.py [--quick] [--families N] [--faulty N] [--mutants N] [--write docs] [--points FILE]
 
 In every bin the share that does the right thing on traces it was not scored on must be at least the score, and ``estimate`` must
 beat a constant 0.7 on Brier score and AUC. Exits 1 when nothing ran or a claim fails. ``--points`` keeps what was measured, and
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from pathlib import Path
 from figures import Part, auc, brier, share, table
 from halves import Point, families, of_labels, of_mutants, of_synthesis
 from labelled import Bench, load_labels, open_bench, spread
+from page import PICTURE, keep
 
 from verifiers.interface import Verdict
 
@@ -149,25 +151,29 @@ def plot(found: Sequence[Point], where: Path) -> None:
 
 
 def measured(found: Iterable[Point], file: Path | None) -> list[Point]:
-    """The points, kept in a file as they come."""
+    """The points, kept in a file as they come, each with the seconds that it took."""
     out = []
+    began = time.monotonic()
     for p in found:
         out.append(p)
         print(f"{p.kind}: {p.name} {p.verdict} score={p.score:.3f} held={p.held} {p.why[:100]}", flush=True)
         if file is not None:
+            row = {**asdict(p), "verdict": p.verdict.name, "seconds": round(time.monotonic() - began, 1)}
             with file.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps({**asdict(p), "verdict": p.verdict.name}) + "\n")
+                stream.write(json.dumps(row) + "\n")
+        began = time.monotonic()
     return out
 
 
-def read(file: Path) -> list[Point]:
+def read(file: Path) -> tuple[list[Point], float]:
+    """The points of an earlier run, and the seconds that it took."""
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    return [Point(**{**row, "verdict": Verdict[row["verdict"]]}) for row in rows]
+    seconds = sum(row.pop("seconds", 0.0) for row in rows)
+    return [Point(**{**row, "verdict": Verdict[row["verdict"]]}) for row in rows], seconds
 
 
-def parts(bench: Bench, quick: bool, picture: Path | None = None, file: Path | None = None) -> Iterator[Part]:
-    known = file is not None and file.exists()
-    found = read(file) if known and file else measured(points(bench, QUICK if quick else Size()), file)
+def parts(bench: Bench, quick: bool, picture: Path | None = None) -> Iterator[Part]:
+    found = measured(points(bench, QUICK if quick else Size()), None)
     if picture is not None and found:
         plot(found, picture)
     yield part(found, picture.name if picture is not None else "")
@@ -180,18 +186,22 @@ def main() -> int:
     parser.add_argument("--good", type=int, default=Size().good, help="take every n-th good skill")
     parser.add_argument("--mutants", type=int, default=Size().mutants, help="of each good skill")
     parser.add_argument("--faulty", type=int, default=Size().faulty, help="take every n-th faulty skill of each fault")
-    parser.add_argument("--plot", type=Path, default=None)
+    parser.add_argument("--write", type=Path, default=None, metavar="DIR", help="keep table and plot there")
     parser.add_argument("--points", type=Path, default=None)
     a = parser.parse_args()
+    began = time.monotonic()
     if a.points is not None and a.points.exists():
-        found = read(a.points)
+        found, earlier = read(a.points)
+        began -= earlier
     else:
         with open_bench(workers=1) as bench:
             size = QUICK if a.quick else Size(a.families, a.good, a.mutants, a.faulty)
             found = measured(points(bench, size), a.points)
-    if a.plot and found:
-        plot(found, a.plot)
-    result = part(found)
+    if a.write and found:
+        plot(found, a.write / PICTURE)
+    result = part(found, PICTURE if a.write else "")
+    if a.write:
+        keep(a.write, result, time.monotonic() - began)
     print(result.text)
     for sentence in result.missed:
         print(f"missed: {sentence}")

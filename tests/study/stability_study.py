@@ -133,11 +133,11 @@ def elsewhere(tag: str, labels: Sequence[Label], budget: Budget) -> Iterator[tup
         OSError: there is no C compiler, or the clock could not be shifted.
     """
     with private_engine(tag) as engine, tempfile.TemporaryDirectory(prefix="assay-clock-") as folder:
-        with open_bench(host=engine.host) as other:
+        with open_bench(host=engine.host, workers=1) as other:
             yield "another engine", reports(other, labels, budget), "a private dockerd"
         engine.stop()
         engine.start()
-        with open_bench(host=engine.host) as other:
+        with open_bench(host=engine.host, workers=1) as other:
             yield "after its restart", reports(other, labels, budget), ""
         library = compile_clock(Path(folder))
         shift_image(engine.host, tag, library)
@@ -151,7 +151,7 @@ def elsewhere(tag: str, labels: Sequence[Label], budget: Budget) -> Iterator[tup
 def emit(host: str, budget: Budget, paths: Sequence[str]) -> int:
     """What ``on_another_day`` reads."""
     labels = [x for x in load_labels() if x.path in paths]
-    with open_bench(host=host) as bench:
+    with open_bench(host=host, workers=1) as bench:
         with bench.sandbox.session("day") as session:
             day = session.run(RunRequest(ShellJob(("date +%F",)), Snapshot({}))).steps[0].stdout.decode().strip()
         found = {"days": [time.strftime("%Y-%m-%d"), day], "reports": reports(bench, labels, budget)}
@@ -180,7 +180,8 @@ def parts(bench: Bench, quick: bool, times: int = AGAIN) -> Iterator[Part]:
     for n in range(1, times + 1):
         compare(f"again, {n}", reports(bench, labels, budget))
     rows[:] = [_summed("the same again", rows, times)] if rows else []
-    compare("two workers", reports(bench, labels, budget, workers=2))
+    with open_bench(workers=2) as wider:
+        compare("two workers", reports(wider, labels, budget, workers=2))
     try:
         for what, other, note in elsewhere(bench.sandbox.info.image, labels, budget):
             compare(what, other, note)
@@ -209,7 +210,7 @@ def main() -> int:
     a = parser.parse_args()
     if a.emit:
         return emit(a.host, a.budget, a.skill)
-    with open_bench() as bench:
+    with open_bench(workers=1) as bench:
         found = list(parts(bench, a.quick, a.times))
     for part in found:
         print(part.text)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from figures import auc, brier, quantile, share, table, wilson
+from figures import Part, auc, brier, quantile, share, table, wilson
 from hypothesis import given
 from hypothesis import strategies as st
+from page import NAME, keep, sections
 
 chances = st.floats(0.0, 1.0)
 pairs = st.lists(st.tuples(chances, st.booleans()), min_size=1, max_size=30)
@@ -60,3 +63,16 @@ def test_a_quantile_is_one_of_the_values(values: list[float], q: float) -> None:
 def test_a_table_is_markdown() -> None:
     """Head, rule, rows."""
     assert table(("a", "b"), [(1, "x")]) == "| a | b |\n| --- | --- |\n| 1 | x |"
+
+
+def test_a_page_keeps_the_sections_that_were_not_made_anew(tmp_path: Path) -> None:
+    """Each part replaces its own section only, with command and day."""
+    keep(tmp_path, Part("One", "first"), 60)
+    keep(tmp_path, Part("Two", "| a |"), 60)
+    keep(tmp_path, Part("One", "second", ("a bar",)), 120)
+    found = sections((tmp_path / NAME).read_text())
+    assert list(found) == ["One", "Two"]
+    assert "first" not in found["One"]
+    assert found["One"].endswith("second\n\n**Missed:** a bar")
+    assert "2 minutes" in found["One"]
+    assert found["Two"].endswith("| a |")
