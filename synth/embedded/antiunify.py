@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from synth.embedded.meanings import Role, roles
+from synth.embedded.pythoncode import NAMES, with_arguments
 from synth.embedded.tree import Glob, Hole, Lit, Many, Part, Seq, Simple, Word, literal_word
 
 Program = tuple[Seq, ...]
@@ -86,6 +87,7 @@ class _Unifier:
         name = xs[0].name
         if any(x.name != name for x in xs):
             raise Mismatch
+        xs = with_arguments(xs) if name in NAMES else xs
         outer, self.at = self.at, Place(name, "operand", "")
         changes: dict[str, Any] = {
             "words": self.words(name, [x.words for x in xs]),
@@ -149,7 +151,8 @@ class _Unifier:
         left, right = _affixes(texts, role)
         head, tail = texts[0][:left], texts[0][len(texts[0]) - right :] if right else ""
         middles = [t[left : len(t) - right] for t in texts]
-        inner = self.split(middles, role) or [Hole(self.hole(tuple(middles)))]
+        plain = [_unescaped(m) for m in middles] if role == "script" else middles
+        inner = self.split(middles, role) or [Hole(self.hole(tuple(plain)))]
         return _tidy([Lit(head), *inner, Lit(tail)])
 
     def split(self, middles: list[str], role: Role | str) -> list[Part]:
@@ -158,7 +161,7 @@ class _Unifier:
             return self.at_mark(middles, role, "%0") or self.at_mark(middles, role, "%")
         if role != "script":
             return []
-        for mark in "/|,#@:":
+        for mark in ("\\n", *"/|,#@:"):
             if out := self.at_mark(middles, role, mark):
                 return out
         return []
@@ -168,10 +171,19 @@ class _Unifier:
         if len(counts) != 1 or counts == {0}:
             return []
         out: list[Part] = []
-        for k, column in enumerate(zip(*(m.split(mark) for m in middles), strict=True)):
+        # A delimiter with a backslash in front is none.
+        rows = [re.split(rf"(?<!\\){re.escape(mark)}", m) for m in middles]
+        if len({len(row) for row in rows}) != 1:
+            return []
+        for k, column in enumerate(zip(*rows, strict=True)):
             out += [Lit(mark)] if k else []
             out += [Lit(column[0])] if len(set(column)) == 1 else self.text(list(column), role)
         return out
+
+
+def _unescaped(text: str) -> str:
+    """A value as it is meant, where a script holds it with its special characters quoted."""
+    return re.sub(r"\\([.\[\]*^$/&])", r"\1", text)
 
 
 def _tidy(parts: Sequence[Part]) -> list[Part]:
@@ -240,9 +252,17 @@ def _constant(token: str, role: Role | str) -> bool:
 def _factor(raw: object, values: list[tuple[Value, ...]], places: list[Place]) -> Template:
     """Replaces holes whose values are made of other holes' values and constants."""
     made: dict[int, list[Part]] = {}
+    values, places = list(values), list(places)
+    for k in range(len(values)):
+        if (begun := _beginning(k, values)) is not None:
+            j, glue, rest = begun
+            if rest not in values:
+                values.append(rest)
+                places.append(places[k])
+            made[k] = [Hole(j), Lit(glue), Hole(values.index(rest))]
     order = sorted(range(len(values)), key=lambda k: -sum(len(v) for v in values[k]))
     for k in order:
-        if any(not isinstance(v, str) for v in values[k]):
+        if k in made or any(not isinstance(v, str) for v in values[k]):
             continue
         others = {j: v for j, v in enumerate(values) if j != k and j not in made and all(isinstance(x, str) for x in v)}
         parts = _compose(tuple(str(v) for v in values[k]), {j: tuple(str(x) for x in v) for j, v in others.items()})
@@ -253,6 +273,25 @@ def _factor(raw: object, values: list[tuple[Value, ...]], places: list[Place]) -
     program = _replace(raw, made, number)
     assert isinstance(program, tuple)
     return Template(program, tuple(values[k] for k in kept), tuple(places[k] for k in kept))
+
+
+def _beginning(k: int, values: Sequence[tuple[Value, ...]]) -> tuple[int, str, tuple[str, ...]] | None:
+    """``KEY=VALUE`` where ``KEY`` is a value too: the other hole, what stands between, and the rest."""
+    whole = [v for v in values[k] if isinstance(v, str)]
+    for j, row in enumerate(values):
+        first = [v for v in row if isinstance(v, str)]
+        if j == k or len(whole) != len(row) or len(first) != len(row) or len(set(first)) < 2:
+            continue
+        if not all(f and w.startswith(f) for w, f in zip(whole, first, strict=True)):
+            continue
+        rests = [w[len(f) :] for w, f in zip(whole, first, strict=True)]
+        glue = re.match(r"\W+", rests[0])
+        if glue is None or not all(r.startswith(glue[0]) and r[len(glue[0]) :][:1].isalnum() for r in rests):
+            continue
+        tails = tuple(r[len(glue[0]) :] for r in rests)
+        if len(set(tails)) > 1:
+            return j, glue[0], tails
+    return None
 
 
 def _compose(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth: int = 0) -> list[Part] | None:

@@ -106,9 +106,14 @@ def group(scope: Scope, node: Group) -> None:
 
 def branch(scope: Scope, node: If) -> None:
     scope.flush()
-    test = condition(scope, node.cond, negated=False)
+    nothing = node.orelse is not None and all(isinstance(i, Simple) and i.name == ":" for i in node.body.items)
+    test = condition(scope, node.cond, negated=nothing)
     if test is None:
         raise ShellError("this condition is not understood")
+    if nothing and node.orelse is not None:
+        with scope.code.block(f"if {test}:"):
+            block(scope, [node.orelse])
+        return
     with scope.code.block(f"if {test}:"):
         block(scope, [node.body])
     if node.orelse is not None:
@@ -225,6 +230,10 @@ def command(scope: Scope, node: Simple) -> None:
         if not node.words:
             got = scope.pieces(value)
             text = scope.text(value)
+            known = scope.vars.get(name, ("", ""))
+            if known[1] == "str" and known[0].isidentifier() and not any(p.name == known[0] for p in scope.params):
+                scope.code.line(f"{known[0]} = {text}")  # a loop's next round goes on with it
+                continue
             scope.vars[name] = (scope.code.assign(name.lower(), text) if len(got) != 1 or got[0][0] else got[0][1], "str")
     target = output_of(node.redirects)
     bare_node = replace(node, redirects=tuple(r for r in node.redirects if r is not target and r.fd != 2 and r.op != "&>"))

@@ -5,62 +5,153 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from synth.embedded.code import Piece, merge, quote
+from synth.embedded.code import Piece, joined, merge, quote
 from synth.embedded.filters import encoded, expand, option_codes, receiver, script_codes
 from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args
 from synth.embedded.names import Items
 from synth.embedded.regexes import delimited, is_plain, pattern_code, replacement_code
 from synth.embedded.scope import Scope
+from synth.embedded.sedscript import (
+    BASIC,
+    EXTENDED,
+    Command,
+    at_edge,
+    commands,
+    insertion,
+    pieces_of,
+    quoting_call,
+    script,
+    unescaped,
+)
 from synth.embedded.tree import Lit, ShellError, Word, literal_word
 
+_BACKUP = re.compile(r"(?:-i|--in-place=)(\.[\w.\-]+)")
+"""``-i.bak``: what is behind the name of the copy that keeps the old content."""
 _SED = Spec("change", {"-e": "script", "-i": "syntax"}, ("script", "operand"), ("-e",))
 
 
 def in_place(scope: Scope, files: Sequence[Word], new: Callable[[str], str]) -> None:
     """``_put(path, new(old content))`` for every operand."""
-    put = scope.code.helper("_put")
     for operand in expand(scope, files):
         if isinstance(operand, Items):
             var = scope.code.fresh("path")
             with scope.code.block(f"for {var} in {operand.code}:"):
-                scope.count(f"{put}({var}, {new(f'{var}.read_bytes()')})")
+                _edit(scope, var, new)
         else:
-            path = scope.path(operand)
-            scope.count(f"{put}({path}, {new(f'{receiver(path)}.read_bytes()')})")
+            _edit(scope, scope.path(operand), new)
+
+
+def _edit(scope: Scope, path: str, new: Callable[[str], str]) -> None:
+    put = scope.code.helper("_put")
+    if not scope.backup:
+        scope.count(f"{put}({path}, {new(f'{receiver(path)}.read_bytes()')})")
+        return
+    # The copy keeps what was there before the first run: it is made once, and again only where there is something to change.
+    old = scope.code.assign("old", f"{receiver(path)}.read_bytes()")
+    fresh = scope.code.assign("new", new(old))
+    copy = scope.code.assign("copy", f"Path(str({path}) + {quote(scope.backup)})")
+    with scope.code.block(f"if {fresh} != {old} or not {copy}.exists():"):
+        scope.count(f"{scope.code.helper('_copy')}({path}, {copy})")
+        scope.count(f"{put}({path}, {fresh})")
 
 
 def sed(scope: Scope, words: Sequence[Word]) -> None:
     """sed -i: literal substitutions with parameters in Python, constant scripts through sed itself."""
-    plain = [w for w in words if (w.literal or "") not in ("-i", "--in-place")]
+    suffix = next((m[1] for w in words if (m := _BACKUP.fullmatch(w.literal or ""))), "")
+    plain = [w for w in words if not (w.literal in ("-i", "--in-place") or _BACKUP.fullmatch(w.literal or ""))]
     plain = [_without_i(w) for w in plain]
     if len(plain) == len(words) and all(_without_i(w) == w for w in words):
         raise ShellError("sed without -i changes nothing")
+    if suffix:
+        scope.backup = suffix
+        try:
+            sed(scope, [literal_word("-i"), *plain])
+        finally:
+            scope.backup = ""
+        return
     parsed = parse_args(TABLE["sed"], plain)
     files = list(parsed.operands)
     if len(files) + parsed.has("-e") < 2:
         raise ShellError("sed -i without a file is not understood")
     scripts = [v for n, v in parsed.options if n == "-e" and v is not None] or [files.pop(0)]
     has_parameter = any(w.literal is None for w in scripts)
+    dialect = EXTENDED if parsed.has("-E", "-r") else BASIC
     line = _whole_line(scripts[0]) if len(scripts) == 1 else None
     if line is not None:
         _with_line(scope, files, *line)
+        return
+    only = _one_command(scope, scripts)
+    if only is not None and insertion(only):
+        in_place(scope, files, _inserting(scope, only, dialect))
         return
     edit = _literal_edit(scope, scripts[0], parsed) if len(scripts) == 1 else None
     if edit is not None:
         in_place(scope, files, edit)
     elif has_parameter and all(p.kind == "int" for w in scripts for p in scope.holes(w)):
-        rest = Parsed(tuple((n, v) for n, v in parsed.options if n not in ("-e", "-s")), ())
-        codes = ", ".join([quote("sed"), *option_codes(scope, rest), *(c for w in scripts for c in (quote("-e"), scope.text(w)))])
-        run = scope.code.helper("_run")
-        in_place(scope, files, lambda old: f"{run}([{codes}], {old})")
+        in_place(scope, files, _by_sed(scope, parsed, [scope.text(w) for w in scripts]))
+    elif has_parameter and only is not None and at_edge(only):
+        in_place(scope, files, _by_sed(scope, parsed, _quoted_scripts(scope, scripts, dialect)))
     elif has_parameter:
-        in_place(scope, files, _line_edit(scope, scripts, parsed))
+        try:
+            in_place(scope, files, _line_edit(scope, scripts, parsed))
+        except ShellError:
+            in_place(scope, files, _by_sed(scope, parsed, _quoted_scripts(scope, scripts, dialect)))
     else:
-        given = [w for w in plain if w in scripts or (w.literal or "").startswith("-")]
-        argv = ["sed", *(w.literal or "" for w in given)]
-        run = scope.code.helper("_run")
-        listed = ", ".join(quote(a) for a in argv)
-        in_place(scope, files, lambda old: f"{run}([{listed}], {old})")
+        in_place(scope, files, _by_sed(scope, parsed, _guarded(scope, scripts, dialect)))
+
+
+def _by_sed(scope: Scope, parsed: Parsed, scripts: Sequence[str]) -> Callable[[str], str]:
+    """sed itself, with scripts as Python expressions."""
+    rest = Parsed(tuple((n, v) for n, v in parsed.options if n not in ("-e", "-s")), ())
+    codes = ", ".join([quote("sed"), *option_codes(scope, rest), *(c for code in scripts for c in (quote("-e"), code))])
+    run = scope.code.helper("_run")
+    return lambda old: f"{run}([{codes}], {old})"
+
+
+def _one_command(scope: Scope, scripts: Sequence[Word]) -> Command | None:
+    """The script's command, where it is just one that can be read."""
+    try:
+        found = commands(scope.pieces(scripts[0])) if len(scripts) == 1 else []
+    except ShellError:
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+def _inserting(scope: Scope, command: Command, dialect: str) -> Callable[[str], str]:
+    """Lines put in beside other lines, each only where it is not there yet."""
+    block = joined([*pieces_of(unescaped(command.text)), (True, "\n")])
+    after = insertion(command) == "after"
+    helper = scope.code.helper("_inserted")
+    pieces = pieces_of(command.address)
+    only = pieces[0][1] if len(pieces) == 1 and pieces[0][0] else ""
+    if only.isdecimal():
+        return lambda old: f"{helper}({old}, lambda number, _: number == {only}, {block}, {after})"
+    if len(pieces) == 1 and not pieces[0][0] and any(p.name == pieces[0][1] and p.kind == "int" for p in scope.params):
+        return lambda old: f"{helper}({old}, lambda number, _: number == {pieces[0][1]}, {block}, {after})"
+    if command.address[0] != "/" or command.address[-1] != "/":
+        raise ShellError("this sed script is not understood")
+    scope.code.need("re")
+    inner = [(c, t.replace("\\/", "/") if c else t) for c, t in pieces_of(command.address[1:-1])]
+    pattern = pattern_code(inner, "extended" if dialect == EXTENDED else "basic")
+    return lambda old: f"{helper}({old}, lambda _, line: re.search({pattern}, line) is not None, {block}, {after})"
+
+
+def _quoted_scripts(scope: Scope, scripts: Sequence[Word], dialect: str) -> list[str]:
+    """Scripts as expressions in which every parameter is quoted for its place."""
+    quoting = quoting_call(scope.code.helper("_quoted"))
+    out = []
+    for word in scripts:
+        parts = [script(c, dialect, quoting) for c in commands(scope.pieces(word))]
+        out.append(joined([piece for k, part in enumerate(parts) for piece in ([(True, "\n")] if k else []) + part]))
+    return out
+
+
+def _guarded(scope: Scope, scripts: Sequence[Word], dialect: str) -> list[str]:
+    """Constant scripts, in the form that a second run finds done where one is known."""
+    found = _one_command(scope, scripts)
+    if found is not None and at_edge(found):
+        return [joined(script(found, dialect, quoting_call("")))]
+    return [quote(w.literal or "") for w in scripts]
 
 
 def _whole_line(script: Word) -> tuple[str, Word] | None:
@@ -77,6 +168,8 @@ def _whole_line(script: Word) -> tuple[str, Word] | None:
 
 
 def _with_line(scope: Scope, files: Sequence[Word], helper: str, line: Word) -> None:
+    if scope.backup:
+        raise ShellError("sed with a backup is not understood here")
     block = encoded(scope, [*scope.pieces(line), (True, "\n")])
     for operand in expand(scope, files):
         if isinstance(operand, Items):
@@ -166,6 +259,22 @@ def _deleted(pieces: list[Piece]) -> list[Piece] | None:
     return merge(out)
 
 
+def _perl(scope: Scope, words: Sequence[Word]) -> None:
+    """perl -pi -e with one substitution."""
+    flags = "".join((w.literal or "")[1:] for w in words if re.fullmatch(r"-[pie]+", w.literal or ""))
+    rest = [w for w in words if not re.fullmatch(r"-[pie]+", w.literal or "")]
+    if sorted(flags) != ["e", "i", "p"] or len(rest) < 2:
+        raise ShellError("perl other than with -pi -e is not understood")
+    letter, (old, new), marks = delimited(scope.pieces(rest[0]))
+    if letter != "s" or set(marks) - set("gi"):
+        raise ShellError("a perl program other than one substitution is not understood")
+    scope.code.need("re", "io")
+    pattern, fresh = pattern_code(old, "perl"), replacement_code(new, "perl")
+    pattern = f'"(?i)" + {pattern}' if "i" in marks else pattern
+    helper = scope.code.helper("_substituted")
+    in_place(scope, rest[1:], lambda content: f"{helper}({content}, {pattern}, {fresh}, {0 if 'g' in marks else 1})")
+
+
 def _dos2unix(scope: Scope, words: Sequence[Word]) -> None:
     files = [w for w in words if not (w.literal or "").startswith("-")]
     in_place(scope, files, lambda old: f'{old}.replace(b"\\r\\n", b"\\n")')
@@ -199,6 +308,7 @@ def _sort_in_place(scope: Scope, words: Sequence[Word]) -> None:
 
 EDITS: dict[str, Callable[[Scope, Sequence[Word]], None]] = {
     "sed": sed,
+    "perl": _perl,
     "dos2unix": _dos2unix,
     "unix2dos": _unix2dos,
     "truncate": _truncate,

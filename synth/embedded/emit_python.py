@@ -22,6 +22,7 @@ from synth.embedded.tree import Seq, ShellError, Simple
 _MODULES = ("bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "lzma", "os", "re", "shutil", "subprocess", "tempfile", "zipfile")
 _IMPORTS = {
     "Path": "from pathlib import Path",
+    "Callable": "from collections.abc import Callable",
     "Iterator": "from collections.abc import Iterator",
 }
 

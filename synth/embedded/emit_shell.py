@@ -13,6 +13,7 @@ from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, quote
 from synth.embedded.kinds import walk
 from synth.embedded.meanings import TABLE, roles
+from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Param
 from synth.embedded.tree import Command, For, Group, Hole, If, Pipe, Seq, ShellError, Simple, Test, Var, While, Word, literal_word
 from synth.embedded.unparse import script
@@ -104,8 +105,9 @@ def _safe(program: Program) -> None:
     for node in (n for step in program for n in walk(step)):
         if not isinstance(node, Simple):
             continue
+        harmless = arguments(node)
         for w, role in zip(node.words[1:], roles(node.name, node.words[1:]), strict=True):
-            holes = any(isinstance(p, Hole) for p in w.parts)
+            holes = any(isinstance(p, Hole) for p in w.parts) and w not in harmless
             if holes and ((role == "script" and node.name != "grep") or (node.name in _INTERPRETERS and node.name not in TABLE)):
                 raise ShellError(f"a parameter inside a {node.name} program would run as code")
 

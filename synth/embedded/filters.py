@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from synth.embedded.code import Piece, escaped, joined, merge, quote, quote_bytes
 from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args
 from synth.embedded.names import Items, glob_items
+from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Content, Scope, content
 from synth.embedded.tree import (
     Lit,
@@ -177,8 +178,9 @@ _RUNS_CODE = ("-c", "-e", "--eval", "--command", "-E")
 def run_plain(scope: Scope, name: str, spec: Spec | None, words: Sequence[Word], given: Stream | None) -> Data:
     """A command that only prints, run as a program with the words as they are."""
     argv, before = [quote(name)], ""
+    harmless = arguments(Simple((Word((Lit(name),)), *words)))
     for word in words:
-        holes = [p for p in word.parts if not isinstance(p, Lit)]
+        holes = word not in harmless and [p for p in word.parts if not isinstance(p, Lit)]
         if holes and (before in _RUNS_CODE or len(word.parts) > 1) and spec is None and not word.has_glob:
             raise ShellError(f"a parameter inside a {name} program would run as code")
         for got in expand(scope, [word]):

@@ -11,6 +11,7 @@ from synth.embedded.antiunify import Mismatch, Template, Value
 from synth.embedded.code import Code
 from synth.embedded.emit_python import compile_program, skill_source
 from synth.embedded.emit_shell import read_program, staged_program
+from synth.embedded.idle import without_idle
 from synth.embedded.naming import skill_name, summary_of
 from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
@@ -61,6 +62,8 @@ class EmbeddedGenerator:
         if not works:
             self._why.append("none of the commands could be read as shell text")
             return
+        if self._session is not None and writes:
+            works = without_idle(self._session, works)
         known = list(cases(works))
         if writes and any(any(e.exit_codes or ()) for e in usable):
             again = [w for e in usable if (w := work(e, writes, drop_failed=True)) is not None]

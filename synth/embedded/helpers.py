@@ -271,6 +271,26 @@ def _substituted(data: bytes, old: str, new: str, count: int) -> bytes:
     return b"".join(re.sub(old.encode(), new.encode(), text, count=count) + b"\\n" * ended for text, ended in lines)
 '''
 
+_QUOTED = '''
+def _quoted(text: str, special: str) -> str:
+    """Return the text with a backslash before each of these characters."""
+    return "".join(f"\\\\{c}" if c in special else c for c in text)
+'''
+
+_INSERTED = '''
+def _inserted(data: bytes, place: Callable[[int, str], bool], block: str, after: bool) -> bytes:
+    """Put a block beside each line that ``place`` takes (number from 1, text), but not where it stands already."""
+    lines = data.decode(errors="surrogateescape").splitlines(keepends=True)
+    out = ""
+    for k, line in enumerate(lines):
+        taken = place(k + 1, line.rstrip("\\n"))
+        there = "".join(lines[k + 1 :]).startswith(block) if after else out.endswith(block)
+        out += block if taken and not after and not there else ""
+        out += line if line.endswith("\\n") or not (taken and after) else line + "\\n"
+        out += block if taken and after and not there else ""
+    return out.encode(errors="surrogateescape")
+'''
+
 _SHELL = '''
 def _shell(values: list[str]) -> bytes:
     """Return what the program prints, values handed over as positional parameters; raise where it fails."""
@@ -323,6 +343,8 @@ HELPERS: Mapping[str, Helper] = {
     "_set": Helper(_SET, ("hashlib", "os", "Path")),
     "_replaced": Helper(_REPLACED),
     "_substituted": Helper(_SUBSTITUTED, ("io", "re")),
+    "_quoted": Helper(_QUOTED),
+    "_inserted": Helper(_INSERTED, ("Callable",)),
     "_shell": Helper(_SHELL, ("os", "subprocess")),
     "_shell:in": Helper(_SHELL_IN, ("os", "subprocess", "Path")),
     "_below": Helper(_BELOW, ("os", "Path")),

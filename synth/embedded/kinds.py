@@ -42,8 +42,8 @@ def walk(node: object) -> Iterator[Command]:
 
 def only_prints(node: Simple) -> bool:
     """The command changes nothing by itself."""
-    if node.name == "sed":
-        return not any("i" in (w.literal or "") for w in node.words[1:] if re.fullmatch(r"-\w+|--in-place.*", w.literal or ""))
+    if node.name in ("sed", "perl"):
+        return not edits_in_place(node.words)
     if node.name == "sort":
         return not parse_args(TABLE["sort"], node.words[1:]).has("-o")
     if node.name == "tar" and len(node.words) > 1:
@@ -53,7 +53,10 @@ def only_prints(node: Simple) -> bool:
 
 
 def edits_in_place(words: Sequence[Word]) -> bool:
-    return bool(words) and words[0].literal == "sed" and any((w.literal or "").startswith("-i") for w in words)
+    """sed or perl with ``-i``, alone, behind other letters, or with the ending of a backup."""
+    if not words or words[0].literal not in ("sed", "perl"):
+        return False
+    return any(re.match(r"-[a-hj-zA-HJ-Z0-9]*i|--in-place", w.literal or "") for w in words[1:])
 
 
 def changes(node: Simple) -> bool:

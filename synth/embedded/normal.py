@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 from synth.embedded.antiunify import Program
 from synth.embedded.kinds import with_cursor
 from synth.embedded.meanings import PREDICATE_ROLES, TABLE
-from synth.embedded.tree import CURSOR, For, Simple, Sub, Var, Word, literal_word
+from synth.embedded.tree import CURSOR, Arith, For, Simple, Sub, Var, Word, literal_word
 
 
 def normal(program: Program) -> Program:
@@ -26,6 +27,8 @@ def _normal(node: object, names: dict[str, str]) -> object:
     if isinstance(node, Var):
         args = _normal(node.args, names)
         return dataclasses.replace(node, name=names.get(node.name, node.name), args=args, quoted=True)  # type: ignore[arg-type]  # untyped
+    if isinstance(node, Arith):
+        return Arith(re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), node.text))
     if isinstance(node, Sub):
         return dataclasses.replace(node, body=_normal(node.body, names))  # type: ignore[arg-type]  # replace() is untyped here
     if isinstance(node, Simple):

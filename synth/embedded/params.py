@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from synth.embedded.antiunify import Template, Value
 from synth.embedded.meanings import roles
+from synth.embedded.pythoncode import NAMES
 from synth.embedded.scope import Param
 from synth.embedded.tree import CURSOR, For, Group, Hole, If, Lit, Many, Pipe, Seq, Simple, Sub, Test, Var, While, Word
 
@@ -152,6 +153,8 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return ("paths", "Paths, relative to the workspace")
     if at.before.endswith(".") and at.role in ("pattern", "glued", "script", "operand") and not at.after[:1].isalnum():
         return ("ext", "File name extension, without the dot")
+    if at.command in NAMES:
+        return ("value", "Value that the program works with")
     if at.command in ("awk", "gawk") and at.before.endswith("$"):
         return ("column", "Number of the column, from 1")
     if at.command == "sed" and at.role == "script" and re.match(r"[dpq,]", at.after) and at.before in ("", "1,"):

@@ -22,6 +22,8 @@ def to_python(text: str, dialect: Dialect) -> str:
     Raises:
         ShellError: a construct without a counterpart.
     """
+    if dialect == "perl" and re.search(r"(?<!\\)[$@][A-Za-z_{]", text):
+        raise ShellError("a variable in a pattern is not understood")
     out: list[str] = []
     i = 0
     while i < len(text):
@@ -116,6 +118,8 @@ def replacement_code(pieces: list[Piece], dialect: Dialect) -> str:
         done = text.replace("$&", "&") if dialect == "perl" else text
         if re.search(r"\\[ULEul]", done):
             raise ShellError("case changes in a replacement are not understood")
+        if dialect == "perl" and re.search(r"(?<!\\)[$@][A-Za-z_{]", text):
+            raise ShellError("a variable in a replacement is not understood")
         if dialect == "perl":
             done = re.sub(r"\$(\d)", r"\\\1", done)
         done = re.sub(r"(?<!\\)&", r"\\g<0>", done).replace("\\&", "&").replace("\\/", "/")

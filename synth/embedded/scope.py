@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from synth.embedded.code import Code, Piece, joined, merge, quote
-from synth.embedded.tree import Command, Glob, Hole, Lit, Many, Seq, ShellError, Var, Word
+from synth.embedded.tree import Arith, Command, Glob, Hole, Lit, Many, Seq, ShellError, Var, Word
 
 Kind = str
 """``str``, ``int``, ``list[str]`` or ``Path``."""
@@ -93,6 +94,8 @@ class Scope:
     """Files that a loop appends to -> the variable that gathers what is appended."""
     writing: list[Word] = field(default_factory=list)
     """Files that the current command writes: not listed by its own patterns."""
+    backup: str = ""
+    """What ``sed -i.bak`` puts behind the name of the old content's copy; "" = no copy is kept."""
     made_dirs: set[Word] = field(default_factory=set)
     substitute: Callable[[Scope, Seq], str] | None = None
     """Compiles a command substitution to a str expression (set by the compiler)."""
@@ -126,11 +129,26 @@ class Scope:
                 out += [(True, "./"), piece] if piece[1] in self.dotted else [piece]
             elif isinstance(part, Glob):
                 out.append((True, part.text))
+            elif isinstance(part, Arith):
+                out.append((False, self.arithmetic(part)))
             elif isinstance(part, Many) or self.substitute is None:
                 raise ShellError("a list where one word is needed")
             else:
                 out.append((False, self.substitute(self, part.body)))
         return merge(out)
+
+    def arithmetic(self, part: Arith) -> str:
+        """``$((n + 1))`` as a str expression; only sums, differences, products and remainders."""
+
+        def operand(m: re.Match[str]) -> str:
+            expr, kind = self.vars.get(m[1], ("", ""))
+            if not expr:
+                raise ShellError(f"the variable {m[1]} is not set in the commands")
+            return expr if kind == "int" else f"int({expr})"
+
+        if not re.fullmatch(r"[\w\s$+*%-]+", part.text) or re.search(r"\b0\d|\d[A-Za-z_]", part.text):
+            raise ShellError("this arithmetic is not understood")
+        return "str(" + re.sub(r"[$]?([A-Za-z_]\w*)", operand, part.text) + ")"
 
     def variable(self, var: Var) -> Piece:
         if var.name in ("$", "RANDOM", "SECONDS", "EPOCHSECONDS"):

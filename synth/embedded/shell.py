@@ -86,7 +86,7 @@ class _Reader:
     def command(self, node: Node) -> Command:
         kind = node.type
         if kind == "command":
-            return self.simple(node)
+            return inlined(self.simple(node))
         if kind == "redirected_statement":
             return self.redirected(node)
         if kind == "pipeline":
@@ -119,12 +119,23 @@ class _Reader:
                 raise ShellError("until is not understood")
             conds = [c for c in node.children[1:] if c.type != "do_group"]
             return While(self.sequence(conds), self.do_group(node))
-        then = next(i for i, c in enumerate(node.children) if c.type == "then")
-        if any(c.type == "elif_clause" for c in node.children):
-            raise ShellError("elif is not understood")
-        other = next((c for c in node.children if c.type == "else_clause"), None)
-        body = [c for c in node.children[then + 1 :] if c.type not in ("else_clause", "fi")]
-        return If(self.sequence(node.children[1:then]), self.sequence(body), self.sequence(other.children[1:]) if other else None)
+        return self.conditional(node.children[1:])
+
+    def conditional(self, nodes: list[Node]) -> If:
+        """``if``, from its condition on: what ``elif`` says is an ``if`` in the place of ``else``."""
+        then = next(i for i, c in enumerate(nodes) if c.type == "then")
+        cuts = [i for i, c in enumerate(nodes) if i > then and c.type in ("elif_clause", "else_clause", "fi")]
+        body = self.sequence(nodes[then + 1 : cuts[0]] if cuts else nodes[then + 1 :])
+        orelse: Seq | None = None
+        if cuts and nodes[cuts[0]].type == "elif_clause":
+            orelse = Seq((self.conditional([*nodes[cuts[0]].children[1:], *nodes[cuts[0] + 1 :]]),))
+        elif cuts and nodes[cuts[0]].type == "else_clause":
+            orelse = self.sequence(nodes[cuts[0]].children[1:])
+        heads = [c for c in nodes[:then] if c.is_named and c.type != "comment"]
+        if len(heads) == 1 and heads[0].type == "negated_command":
+            inner = [c for c in heads[0].children if c.is_named]
+            return If(self.sequence(inner), orelse or Seq((Simple((literal_word(":"),)),)), body)
+        return If(self.sequence(nodes[:then]), body, orelse)
 
     def do_group(self, node: Node) -> Seq:
         group = next(c for c in node.children if c.type == "do_group")
@@ -202,6 +213,24 @@ class _Reader:
         if start[:1] in "'\"\\":
             return Redirect(0, "<<", literal_word(body))
         return Redirect(0, "<<", read_words('"' + body.replace('"', '\\"') + '"')[0])
+
+
+_SHELLS = frozenset({"bash", "sh", "dash"})
+
+
+def inlined(node: Simple) -> Command:
+    """``bash -c 'TEXT'`` as the commands of its text, where they leave the shell around them as it is."""
+    texts = [w.literal for w in node.words[1:]]
+    if node.name not in _SHELLS or len(texts) != 2 or texts[0] not in ("-c", "-lc", "-ec", "-euc") or texts[1] is None:
+        return node
+    body = parse(texts[1])
+    heads = [i.name if isinstance(i, Simple) and i.words else "" for i in body.items]
+    own = any(h in ("cd", "set", "shopt", "exit", "export", "exec") for h in heads) or any(
+        isinstance(i, Simple) and i.assigns for i in body.items
+    )
+    if own or node.redirects or node.assigns or len(body.items) != 1:
+        return Group(body, True, node.redirects) if not node.assigns else node
+    return body.items[0]
 
 
 def attach(body: Command, redirects: tuple[Redirect, ...]) -> Command:

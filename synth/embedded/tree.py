@@ -46,6 +46,13 @@ class Sub:
 
 
 @dataclass(frozen=True, slots=True)
+class Arith:
+    """``$((…))``: integers, variables and the usual signs."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hole:
     """A place that differs between traces: number of the parameter."""
 
@@ -59,7 +66,7 @@ class Many:
     index: int
 
 
-Part = Lit | Glob | Var | Sub | Hole | Many
+Part = Lit | Glob | Var | Sub | Arith | Hole | Many
 
 
 @dataclass(frozen=True, slots=True)

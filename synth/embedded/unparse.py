@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from synth.embedded.tree import (
     CURSOR,
+    Arith,
     Command,
     For,
     Glob,
@@ -108,6 +109,8 @@ def _part(part: Part, split: bool) -> str:
     if isinstance(part, Sub):
         text = f"$({command(part.body)})"
         return text if split and not part.quoted else f'"{text}"'
+    if isinstance(part, Arith):
+        return f"$(({part.text}))"
     assert isinstance(part, Many)
     raise ShellError("a list parameter in a shell program is not understood")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from synth.embedded.tree import Glob, Lit, Part, ShellError, Sub, Var, Word
+from synth.embedded.tree import Arith, Glob, Lit, Part, ShellError, Sub, Var, Word
 
 
 def read_words(text: str) -> list[Word]:
@@ -130,6 +130,7 @@ def ansi_c(text: str) -> str:
     return re.sub(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", one, text, flags=re.S)
 
 
+_ARITHMETIC = re.compile(r"\$\(\(((?:[\w\s+*%/<>=!-]|\$\w)*)\)\)")
 _OPS = ("%%", "%", "##", "#", "//", "/", ",,", "^^", ":-", ":")
 
 
@@ -203,8 +204,12 @@ class _Lexer:
 
     def dollar(self, quoted: bool) -> None:
         text = self.text
+        if m := _ARITHMETIC.match(text, self.i):
+            self.parts.append(Arith(m[1].strip()))
+            self.i = m.end()
+            return
         if text.startswith("$((", self.i):
-            raise ShellError("arithmetic is not understood")
+            raise ShellError("this arithmetic is not understood")
         if text.startswith("$(", self.i):
             end = _until(text, self.i + 2, ")")
             self.parts.append(_substitution(text[self.i + 2 : end], quoted))

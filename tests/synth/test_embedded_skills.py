@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
 from synth.embedded import EmbeddedGenerator
+from synth.embedded.pythoncode import lift
 from synth.interface import Candidate, TracePattern
 from verifiers.interface import Evidence
 
@@ -137,6 +138,19 @@ WRITES = [
     ["gzip -n {f} && gunzip {f}.gz", "touch done"],
     ["split -d -l 1 {f} part."],
     ["cat > conf <<EOF\nname={w}\nEOF"],
+    ["sed -i '/{w}/s/^/# /' {f}"],
+    ["sed -i 's/$/ {w}/' {f}"],
+    ["sed -i '1,$s/^{w}.*/{w}: {e}/' {f}", "echo 1 >> {f}"],
+    ["sed -i '/{w}/a {e} after' {f}"],
+    ["sed -i '/{w}/i before {e}\\nmore' {f}"],
+    ["sed -i '1a {w}' {f}"],
+    ["sed -i '/^{w}/,/q/ s/o/0/' {f}"],
+    ["sed -i.orig 's/{w}/new/' {f}"],
+    ["sed -i 's/^/> /' {f}"],
+    ["perl -pi -e 's/{w}\\b/new/g' {f}"],
+    ["bash -lc 'tr a-z A-Z < {f} > {f}.up'"],
+    ["for f in $(find {d} -name '*.{e}'); do if ! grep -q {w} $f; then echo {w} >> $f; fi; done"],
+    ["if [ -f {f} ]; then cp {f} keep; elif [ -d {d} ]; then touch other; else touch third; fi"],
 ]
 READS = [
     ["wc -l {f}"],
@@ -148,6 +162,9 @@ READS = [
     ["awk 'NR==1' {f}"],
     ["cat {f} | tr a-z A-Z | tac"],
     ["find . -type f -name '*.{e}' -print0 | sort -z | xargs -0 md5sum"],
+    ["python3 -c \"print(open('{f}').read().count('{w}'))\""],
+    ["python3 - <<'EOF'\nimport os\nfor n in sorted(os.listdir('{d}')):\n    print(f'{{n}}: {w}')\nEOF"],
+    ["bash -c 'sort {f} | head -1'"],
 ]
 
 
@@ -184,6 +201,46 @@ def test_hostile_names_are_names(name: str, tmp_path_factory: pytest.TempPathFac
     run(candidate, root, {"old_ext": "txt", "ext": "txt"} if "old_ext" in candidate.source else {"ext": "txt"})
     left = [p.name for p in root.iterdir()]
     assert left == ([f"{name}.txt"] if name.startswith(".") else [f"{name}.bak"])
+
+
+SPECIAL = st.text(st.sampled_from("ab .*[]^$\\\\/&+?(){}|#,;'\"%\\té"), min_size=1, max_size=8)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(old=SPECIAL, new=SPECIAL, extended=st.booleans())
+def test_values_in_sed_scripts_are_text(old: str, new: str, extended: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever a value holds, it is looked for and put in as it is; none is read as a part of the script."""
+    tmp = tmp_path_factory.mktemp("sed")
+    option = "-i -E" if extended else "-i"
+    cases = [(values, {**tree, values["f"]: "@\n<foo> <bar>\n=\n"}) for values, tree in CASES]
+    candidate = check(tmp, [f"sed {option} '/^@/,/^=/ s/<{{w}}>/<{{e}}>/' {{f}}"], cases)
+    assert "_quoted(" in candidate.source
+    root = tmp / "hostile"
+    root.mkdir()
+    (root / "x").write_text(f"@\na<{old}>b\n=\n<{old}>\n")
+    meant = {"foo": old, "txt": new, "a.txt": "x"}
+    run(candidate, root, {name: meant[str(value)] for name, value in candidate.bindings["t0"].items()})
+    assert (root / "x").read_text() == f"@\na<{new}>b\n=\n<{old}>\n"
+
+
+def test_constants_of_a_python_program_become_arguments(tmp_path: Path) -> None:
+    """The program is one constant text; what differs between the traces is handed over, never put into it."""
+    candidate = check(tmp_path, ["python3 -c \"print(len('{w}') + 1, f'{d}/{e}')\" > out"], CASES)
+    assert "sys.argv[1]" in candidate.source
+    assert "foo" not in candidate.source
+    assert "bar" not in candidate.source
+
+
+def test_programs_that_differ_in_more_than_constants_stay_apart() -> None:
+    """Other names, other calls, other numbers of elements: nothing is lifted."""
+    assert lift(["print(a)", "print(b)"]) is None
+    assert lift(["print(1, 2)", "print(1)"]) is None
+    assert lift(["x = 1.5", "x = 2.5"]) is None
+    assert lift(["def", "x"]) is None
+    assert lift(["import sys\nprint(sys.argv, 'a')", "import sys\nprint(sys.argv, 'b')"]) is None
+    assert lift(["print('a', 2)", "print('b', 3)"]) == (
+        "import sys\nprint(sys.argv[1], int(sys.argv[2]))", [("a", "2"), ("b", "3")],
+    )  # fmt: skip
 
 
 def test_a_task_without_shape_says_why() -> None:
