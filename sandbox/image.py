@@ -70,12 +70,12 @@ class Plan:
     nu: Path | None
 
 
-def ensure_image(say: Say, packages: Sequence[str] | None = None, rebuild: bool = False, *, host: str | None = None) -> str:
+def ensure_image(say: Say, more: Sequence[str] = (), rebuild: bool = False, *, host: str | None = None) -> str:
     """The tag of the sandbox image, built first where the engine does not have it.
 
     Args:
         say: told about progress, a sentence at a time.
-        packages: instead of the recipe's own package list.
+        more: packages besides the recipe's own.
         rebuild: build even where the image is there.
         host: the engine's address; None = as the environment says.
 
@@ -85,7 +85,7 @@ def ensure_image(say: Say, packages: Sequence[str] | None = None, rebuild: bool 
     """
     from sandbox.image_store import open_images
 
-    recipe = load_recipe(packages)
+    recipe = load_recipe(more=more)
     with open_images(host) as store:
         return ensure_in(store, recipe, say, rebuild=rebuild)
 
@@ -104,9 +104,9 @@ def ensure_in(store: ImageStore, recipe: Recipe, say: Say, *, rebuild: bool = Fa
         return build(store, plan, say)
 
 
-def current_tag(store: ImageStore, packages: Sequence[str] | None = None) -> str | None:
+def current_tag(store: ImageStore, more: Sequence[str] = ()) -> str | None:
     """The tag of the image that is there for this recipe, with or without Nushell; None where neither is. Builds nothing."""
-    recipe = load_recipe(packages)
+    recipe = load_recipe(more=more)
     for wanted in (recipe, recipe.without_nu()):
         if store.image_labels(wanted.tag) is not None:
             return wanted.tag

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sandbox import owner
 from sandbox.container import LABEL, ContainerSpec
 from sandbox.engine import Engine
@@ -13,7 +15,12 @@ from sandbox.worker import Live
 
 
 def open_sandbox(
-    *, image: str | None = None, runtime: str | None = None, workers: int | None = None, host: str | None = None
+    *,
+    image: str | None = None,
+    runtime: str | None = None,
+    workers: int | None = None,
+    host: str | None = None,
+    packages: Sequence[str] = (),
 ) -> DockerSandbox:
     """Connects to a Docker Engine and proves that the image works there.
 
@@ -22,6 +29,7 @@ def open_sandbox(
         runtime: Another OCI runtime, such as ``runsc``.
         workers: Containers a session has at most; None = one for each core.
         host: ``unix://`` or ``tcp://`` address; None = ``DOCKER_HOST``, else the local engine.
+        packages: What the recipe's image holds besides the recipe's own packages.
 
     Raises:
         SandboxError: no engine, no image, or an option that had no effect. Nothing falls back to the host.
@@ -29,7 +37,7 @@ def open_sandbox(
     engine = Engine(host)
     try:
         engine.sweep()
-        name = image or _recipe_tag(host)
+        name = image or _recipe_tag(host, packages)
         identity, labels = engine.image(name)
         spec = ContainerSpec(image=identity, runtime=runtime, labels={LABEL: owner.label()})
         info = _look(engine, spec, name, labels)
@@ -39,9 +47,9 @@ def open_sandbox(
     return DockerSandbox(engine, spec, info, workers or default_workers())
 
 
-def _recipe_tag(host: str | None) -> str:
+def _recipe_tag(host: str | None, packages: Sequence[str]) -> str:
     with open_images(host) as store:
-        tag = current_tag(store)
+        tag = current_tag(store, packages)
     if tag is None:
         raise SandboxError(Cause.IMAGE_MISSING, "the sandbox image has not been built here", "Run `assay engine image`")
     return tag

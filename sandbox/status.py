@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -69,32 +69,42 @@ class EngineStatus:
         return [*rows, *(f"warning: {text}" for text in self.warnings), *([f"missing: {self.missing}"] if self.missing else [])]
 
 
-def engine_status(host: str | None = None, *, probe: bool = True) -> EngineStatus:
+def engine_status(
+    host: str | None = None, *, probe: bool = True, image: str | None = None, packages: Sequence[str] = ()
+) -> EngineStatus:
     """The status of the engine at ``host`` (None = as the environment says). Never raises for a missing engine.
 
     Args:
         probe: open the sandbox once, where the image is there, to find out what runs can rely on.
+        image: its name; None = the recipe's, with ``packages`` besides the recipe's own.
     """
     try:
         connected = engine.Engine(host)
     except SandboxError as error:
         return EngineStatus(answers=False, missing=error.diagnostics())
     try:
-        return _with_probes(read_status(connected), host) if probe else read_status(connected)
+        status = read_status(connected, image, packages)
+        return _with_probes(status, host) if probe else status
     except SandboxError as error:
         return EngineStatus(answers=False, missing=error.diagnostics())
     finally:
         connected.close()
 
 
-def read_status(connected: engine.Engine) -> EngineStatus:
+def read_status(connected: engine.Engine, image: str | None = None, packages: Sequence[str] = ()) -> EngineStatus:
     """Facts that the engine tells about itself, and whether it has the image. Raises SandboxError where it stops answering."""
     with engine.translated("asking for the engine's facts"):
         info = dict(connected.client.info())
-    store = EngineImages(connected.client)
-    tag = current_tag(store)
-    labels = {} if tag is None else store.image_labels(tag) or {}
-    return status_of(connected.version(), info, tag, labels.get("assay.inventory", ""))
+    tag = image or current_tag(EngineImages(connected.client), packages)
+    if tag is None:
+        return status_of(connected.version(), info, None, "")
+    try:
+        identity, labels = connected.image(tag)
+    except SandboxError as error:
+        if error.cause is not Cause.IMAGE_MISSING:
+            raise
+        return replace(status_of(connected.version(), info, None, ""), missing=error.diagnostics())
+    return status_of(connected.version(), info, tag, labels.get("assay.inventory", identity))
 
 
 def status_of(version: Mapping[str, Any], info: Mapping[str, Any], tag: str | None, inventory: str) -> EngineStatus:
@@ -161,7 +171,7 @@ def _with_probes(status: EngineStatus, host: str | None) -> EngineStatus:
     from sandbox import open_sandbox
 
     try:
-        with open_sandbox(host=host, workers=1) as sandbox:
+        with open_sandbox(image=status.image, host=host, workers=1) as sandbox:
             return replace(status, probes=sandbox.info.probes, why_not=sandbox.info.why_not)
     except SandboxError as error:
         cause = "" if error.cause is Cause.IMAGE_MISSING else "runs cannot start: "

@@ -13,7 +13,7 @@ import binascii
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -320,29 +320,43 @@ def attestation_path(directory: Path) -> Path:
     return real.with_name(f"{real.name}.attestation.intoto.jsonl")
 
 
-def write_attestation(directory: Path, envelope: Mapping[str, Any]) -> Path:
-    """Writes the attestation beside its directory, replacing an older one, and returns its path.
+def write_attestation(directory: Path, envelope: Mapping[str, Any], path: Path | None = None) -> Path:
+    """Writes the attestation beside its directory (or to ``path``), replacing an older one, and returns its path.
 
     Raises:
-        OSError: it cannot be written; the older one is still there.
+        KeyFileError: it cannot be written; the older one is still there.
     """
-    path = attestation_path(directory)
-    write_atomic(path, canonical(envelope) + b"\n")
+    path = path or attestation_path(directory)
+    try:
+        write_atomic(path, canonical(envelope) + b"\n")
+    except OSError as e:
+        raise KeyFileError(f"cannot be written ({e.strerror})", "Give another file with -o", path) from e
     return path
 
 
-def read_attestations(directory: Path) -> list[Any]:
-    """The envelopes in the attestation file of a directory; none if there is no file.
+def signer(key_file: Path) -> Callable[[Path, Report], Path]:
+    """What attests a directory with a report, and gives the attestation's path. The key is read once, now.
 
     Raises:
-        AttestationError: the file is not JSON lines.
+        KeyFileError: it cannot be read.
     """
-    path = attestation_path(directory)
-    if not path.is_file():
-        return []
+    key = load_private_key(key_file)
+    return lambda directory, report: write_attestation(directory, sign(statement(report, directory), key))
+
+
+def read_attestations(path: Path) -> list[Any]:
+    """The envelopes in an attestation file, one a line; none if there is no file.
+
+    Raises:
+        AttestationError: the file cannot be read, or is not JSON lines.
+    """
     try:
         return [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
-    except ValueError as e:
+    except FileNotFoundError:
+        return []
+    except OSError as e:
+        raise AttestationError(f"cannot be read ({e.strerror})", "Give the file that 'assay attest sign' wrote", path) from e
+    except (ValueError, RecursionError) as e:
         raise AttestationError("is not a file of attestations", "Attest the skill again with 'assay attest sign'", path) from e
 
 
@@ -363,7 +377,7 @@ def signed_reports(reports: Iterable[Report], directories: Mapping[str, Path], p
 def _is_signed(report: Report, directory: Path, key: Ed25519PublicKey) -> bool:
     wanted = {"skill.py": report.sha256, "evidence": report.evidence.sha256, "bindings": bindings_sha256(report.bindings)}
     try:
-        envelopes = read_attestations(directory)
+        envelopes = read_attestations(attestation_path(directory))
     except AttestationError:
         return False
     for envelope in envelopes:

@@ -8,15 +8,18 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from verifiers.interface import Budget, ConfigError, Profile
+from verifiers.interface import Budget, ConfigError, Profile, Report
+
+if TYPE_CHECKING:
+    from synth.registry.hooks import Hook
 
 Trigger = Literal["any", "all"]
 
@@ -46,7 +49,9 @@ class Sandbox(_Section):
     runtime: str | None = Field(default=None, description="Container runtime, such as runsc (gVisor)")
     host: str | None = Field(default=None, description="Engine address; without one, DOCKER_HOST or the local socket")
     workers: int | None = Field(default=None, ge=1, le=256, description="Containers at a time; without one, the CPUs")
-    packages: tuple[str, ...] = Field(default=(), strict=False, description="Distribution packages added to the image")
+    packages: tuple[str, ...] = Field(
+        default=(), strict=False, description="Debian packages in the image besides the recipe's own (then: assay engine image)"
+    )
 
 
 class Verify(_Section):
@@ -75,7 +80,7 @@ class Llm(_Section):
 class Registry(_Section):
     dir: str | None = Field(default=None, description="Where skills are registered; without one, learned_skills_dir")
     approve: bool = Field(default=False, description="A person must approve each skill before it is active")
-    signing_key: str | None = Field(default=None, description="Ed25519 private key (PEM) that signs attestations")
+    signing_key: str | None = Field(default=None, description="Ed25519 private key (PEM) that attests new skills")
 
 
 class Hooks(_Section):
@@ -150,6 +155,28 @@ class Config:
     @property
     def registry_dir(self) -> Path:
         return self.path(self.registry.dir) if self.registry.dir is not None else self.learned_skills_dir
+
+    def reindex_hooks(self) -> tuple[Hook, ...]:
+        """What is told of every change of the registry.
+
+        Raises:
+            ConfigError: a configured one is no command line.
+        """
+        from synth.registry.hooks import hook_from
+
+        return tuple(hook_from(line) for line in (*self.hooks.command, *filter(None, [self.hooks.url])))
+
+    def attest(self) -> Callable[[Path, Report], object] | None:
+        """What signs the report on a registered version, with ``registry.signing_key``; None without a key.
+
+        Raises:
+            KeyFileError: the key cannot be read.
+        """
+        if self.registry.signing_key is None:
+            return None
+        from synth.attest import signer
+
+        return signer(self.path(self.registry.signing_key))
 
     @property
     def patterns_file(self) -> Path:
@@ -244,22 +271,3 @@ def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
     for part in loc:
         fields = fields[str(part)].annotation.model_fields
     return list(fields)
-
-
-def render_default_config() -> str:
-    """A commented ``assay.yaml`` with every key at its default."""
-    lines = [
-        "# assay configuration. Every key is optional; these are the defaults.",
-        "# {PRJ_DATA} is .assay and {ASSETS} is assets, unless the environment says otherwise.",
-    ]
-    for section, part in _File.model_fields.items():
-        lines += ["", f"{section}:"]
-        model = part.annotation
-        assert model is not None
-        for key, info in model.model_fields.items():
-            value = yaml.safe_dump(
-                list(info.default) if isinstance(info.default, tuple) else info.default, default_flow_style=True
-            )
-            text = value.removesuffix("\n").removesuffix("\n...")
-            lines.append(f"  {key}: {text}" + (f"  # {info.description}" if info.description else ""))
-    return "\n".join(lines) + "\n"

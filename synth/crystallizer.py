@@ -61,13 +61,14 @@ class SkillCrystallizer:
         self.config = replace(settings, evolution=settings.evolution.model_copy(update=chosen))
         self.tracer = TraceCollector(trace_dir, self.config.evolution.max_traces_stored)
         self.generator = generator if generator is not None else EmbeddedGenerator()
-        self.registry = Registry(learned_skills_dir)
+        self.registry = Registry(learned_skills_dir, hooks=self.config.reindex_hooks())
         beside = self.tracer.trace_dir.parent
         self.metrics = Metrics(beside / "metrics.json")
         self._index = PatternIndex(self.tracer.trace_dir, beside / "patterns.json", self.config.evolution)
         self._refreshed = float("-inf")
         self.outcomes: list[PatternOutcome] = []
         """Of every crystallization of this object, oldest first."""
+        self._attest = self.config.attest()
         self._judge = judge
         self._one_at_a_time = asyncio.Lock()
 
@@ -180,7 +181,9 @@ class SkillCrystallizer:
         )
         approve = self.config.registry.approve
         # Every further trace of a known task would verify it anew: as many as made it are worth a new version.
-        return Crystallization(self.generator, judge, self.registry, settings, approve, enough_new=self.min_frequency)
+        return Crystallization(
+            self.generator, judge, self.registry, settings, approve, enough_new=self.min_frequency, attest=self._attest
+        )
 
     @contextmanager
     def _judging(self) -> Iterator[Judge]:
@@ -196,6 +199,8 @@ class SkillCrystallizer:
         from sandbox import open_sandbox
 
         where = self.config.sandbox
-        return open_sandbox(image=where.image, runtime=where.runtime, workers=where.workers, host=where.host)
+        return open_sandbox(
+            image=where.image, runtime=where.runtime, workers=where.workers, host=where.host, packages=where.packages
+        )
 
 

@@ -79,7 +79,7 @@ class Fleet:
         finally:
             self._client.close(timeout=CONNECT_S)
 
-    def facts(self, image: str | None = None, *, engine: bool = True) -> tuple[str, str]:
+    def facts(self, image: str | None = None, packages: tuple[str, ...] = (), *, engine: bool = True) -> tuple[str, str]:
         """Which image and engines the verdicts come from, after a look at every worker.
 
         Args:
@@ -89,7 +89,7 @@ class Fleet:
             ConfigError, Inconclusive: see the class.
         """
         self._wait_for_a_worker()
-        said = self._client.run(_introduce, image, engine, on_error="return")
+        said = self._client.run(_introduce, image, packages, engine, on_error="return")
         inventories, engines = set(), set()
         for worker, answer in sorted(said.items()):
             if isinstance(answer, BaseException):
@@ -158,7 +158,9 @@ def verify_here(job: Job) -> Report:
 
         def opened() -> Sandbox | NoSandbox:
             try:
-                return stack.enter_context(open_sandbox(image=job.image, runtime=job.runtime, workers=job.workers))
+                return stack.enter_context(open_sandbox(
+                    image=job.image, runtime=job.runtime, workers=job.workers, packages=job.packages
+                ))
             except SandboxError as e:
                 return NoSandbox(e.diagnostics())
 
@@ -187,9 +189,9 @@ def _outcome(job: Job, work: Work) -> Mapping[str, JsonValue]:
         return {"why": e.diagnostics(), "exit_code": Inconclusive.exit_code}
 
 
-def _introduce(image: str | None, engine: bool) -> tuple[int, tuple[str, str] | None]:
+def _introduce(image: str | None, packages: tuple[str, ...], engine: bool) -> tuple[int, tuple[str, str] | None]:
     """The version of the judge here, and its engine."""
-    return judge_code(), engine_facts(None, image) if engine else None
+    return judge_code(), engine_facts(None, image, packages) if engine else None
 
 
 # ---------------------------------------------------------------- here

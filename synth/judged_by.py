@@ -37,11 +37,11 @@ def tools() -> dict[str, str]:
 
 
 @cache
-def engine_facts(host: str | None, image: str | None) -> tuple[str, str] | None:
+def engine_facts(host: str | None, image: str | None, packages: tuple[str, ...] = ()) -> tuple[str, str] | None:
     """The image's inventory and what the engine is, without starting a container; None where there is none."""
     from sandbox.status import engine_status
 
-    status = engine_status(host, probe=False)
+    status = engine_status(host, probe=False, image=image, packages=packages)
     if status.missing or not status.inventory:
         return None
-    return f"{image or status.image} {status.inventory}", f"{status.engine} {status.runc} {status.kernel}"
+    return f"{status.image} {status.inventory}", f"{status.engine} {status.runc} {status.kernel}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sandbox.interface import SandboxError
 from verifiers.binding.bindings import load_bindings
@@ -30,6 +30,8 @@ class Job:
     image: str | None = None
     runtime: str | None = None
     workers: int | None = None
+    packages: tuple[str, ...] = ()
+    """In the image besides the recipe's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +39,21 @@ class NoSandbox:
     why: str
 
 
-def read_job(
-    target: Target, options: Options, *, image: str | None = None, runtime: str | None = None, workers: int | None = None
-) -> Job:
+def read_job(target: Target, options: Options, **where: Any) -> Job:
     """What a target's files hold.
+
+    Args:
+        where: ``image``, ``runtime``, ``workers`` and ``packages`` of the job.
 
     Raises:
         AssayError: a file cannot be read as what it should be.
     """
     subject = replace(load_subject(target.skill, options.profile), path=target.path)
     if options.static_only:
-        return Job(subject, (), None, options, image, runtime, workers)
+        return Job(subject, (), None, options, **where)
     evidence = load_evidence(target.evidence) if target.evidence is not None else []
     bindings = load_bindings(target.bindings) if target.bindings is not None else None
-    return Job(subject, tuple(evidence), bindings, options, image, runtime, workers)
+    return Job(subject, tuple(evidence), bindings, options, **where)
 
 
 def run_job(job: Job, opened: Callable[[], Sandbox | NoSandbox], options: Options | None = None) -> Report:

@@ -37,7 +37,7 @@ def explain(id: str) -> str:
         return f"# {rule.id}\n\n{_rule(rule)}"
     known = [c.id for c in CATALOG] + [r.id for r in RULES]
     near = difflib.get_close_matches(id, known, n=3, cutoff=0.4)
-    advice = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(known)}."
+    advice = f"Did you mean {' or '.join(near)}?" if near else "List them with: assay explain"
     raise ConfigError(f"no check is called {id!r}", advice)
 
 

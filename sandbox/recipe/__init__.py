@@ -74,18 +74,19 @@ class Recipe:
         return replace(self, nu=None)
 
 
-def load_recipe(packages: Sequence[str] | None = None, architecture: str | None = None) -> Recipe:
+def load_recipe(packages: Sequence[str] | None = None, architecture: str | None = None, more: Sequence[str] = ()) -> Recipe:
     """The recipe that ships with this package.
 
     Args:
         packages: instead of the recipe's own list. Order and repetition do not matter.
         architecture: as ``uname -m`` says it; None = this machine's.
+        more: packages besides that list.
 
     Raises:
         ValueError: a name that is no Debian package name (it would become an option or a second word of a command).
     """
     data = tomllib.loads(_read("recipe.toml"))
-    names = sorted(set(data["packages"] if packages is None else packages))
+    names = sorted({*(data["packages"] if packages is None else packages), *more})
     for name in names:
         if not _PACKAGE.fullmatch(name):
             raise ValueError(f"{name!r} is not the name of a Debian package")

@@ -19,7 +19,7 @@ from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
 from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.settings import BUDGETS, Judging, sandbox_options
-from synth.cli.tracefiles import read_traces
+from synth.cli.tracefiles import nothing_repeated, read_traces
 
 if TYPE_CHECKING:
     from synth.config import Config
@@ -117,10 +117,12 @@ def _hold_out(given: int | None, settings: Config) -> int:
 
 def _round(request: Request, watch: Watch) -> None:
     """Takes up the patterns that this round brings; those that could not be settled come again."""
+    from verifiers.formats.text import plural
+
     patterns = watch.patterns()
     unsettled = {tuple(t.task_id for t in p.traces): p for p in patterns}
     try:
-        for outcome in _settle(request, patterns, f"{len(patterns)} patterns with new traces"):
+        for outcome in _settle(request, patterns, f"{plural(len(patterns), 'pattern')} with new traces"):
             if outcome.ending != "inconclusive" or outcome.report is not None:
                 unsettled.pop(outcome.task_ids, None)
     finally:
@@ -130,12 +132,14 @@ def _round(request: Request, watch: Watch) -> None:
 
 def _once(request: Request) -> int:
     from synth.detect import detect
+    from verifiers.formats.text import plural
 
     traces = read_traces(request.traces or (request.config.trace_dir,))
     patterns = detect(traces, request.config)
-    outcomes = _settle(request, patterns, f"{len(traces)} traces, {len(patterns)} patterns")
+    found = f"{plural(len(traces), 'trace')}, {plural(len(patterns), 'pattern')}"
+    outcomes = _settle(request, patterns, found if patterns else "")
     if not patterns:
-        console.error("no repeated task was found in these traces")
+        console.error(nothing_repeated(traces, request.config.evolution))
     return exit_code(outcomes)
 
 
@@ -144,7 +148,8 @@ def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> l
     from synth.crystallization.outcome import to_json
 
     began = time.monotonic()
-    console.say(found)
+    if found:
+        console.say(found)
     outcomes = _outcomes(request, patterns) if patterns else []
     metrics = _metrics(outcomes, patterns)
     count_outcomes(outcomes, metrics["success_rate_improvement"])
@@ -194,16 +199,13 @@ def _guarded(crystallization: Crystallization, pattern: TracePattern) -> Pattern
 
 @contextmanager
 def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystallization]:
-    from sandbox import open_sandbox
     from synth.crystallization.judge import SandboxJudge
     from synth.crystallization.promotion import Crystallization
     from synth.crystallization.search import SearchSettings
 
     judging = request.judging
     with ExitStack() as stack:
-        box = stack.enter_context(
-            open_sandbox(image=judging.image, runtime=judging.runtime, workers=judging.workers, host=judging.host)
-        )
+        box = stack.enter_context(judging.sandbox())
         registry = stack.enter_context(open_registry(request.registry))
         judge = SandboxJudge(box, judging.budget, judging.profile, judging.seed, judging.salt, judging.min_usable,
             judging.extra_imports,
@@ -216,7 +218,8 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
             seed=judging.seed or 0, template=request.config.generator.template,
             refits=not generation.uses_model, sealed=generation.uses_model,
         )  # fmt: skip
-        yield Crystallization(generation.open(), judge, registry, settings, request.config.registry.approve)
+        attest = request.config.attest()
+        yield Crystallization(generation.open(), judge, registry, settings, request.config.registry.approve, attest=attest)
 
 
 def _say(talk: console.Talk, number: int, total: int, task: str, text: str) -> None:
@@ -262,12 +265,14 @@ def exit_code(outcomes: Sequence[PatternOutcome]) -> int:
 
 def _plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
     from synth.crystallization.outcome import counts
+    from verifiers.formats.text import plural
 
     rows = [(o.task, str(len(o.task_ids)), str(o.tried), o.ending, o.skill or "-", _score(o), o.why) for o in outcomes]
     table = console.table(("task", "traces", "tried", "outcome", "skill", "score", "why"), rows) if rows else ""
     summary = ", ".join(f"{n} {ending}" for ending, n in counts(outcomes).items())
     tried = sum(o.tried for o in outcomes)
-    return f"{table}\n\n{len(outcomes)} patterns: {summary} ({tried} candidates, {seconds:.1f} s)".lstrip("\n")
+    patterns, candidates = plural(len(outcomes), "pattern"), plural(tried, "candidate")
+    return f"{table}\n\n{patterns}: {summary} ({candidates}, {seconds:.1f} s)".lstrip("\n")
 
 
 def _score(outcome: PatternOutcome) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from synth.cli import console
+from synth.cli.home import config
 from synth.cli.outputs import emit_document, output_options, plan
 
 
@@ -24,12 +25,13 @@ def status(host: str | None, no_probe: bool, **rest: Any) -> int:
     """Says what engine there is, what runs can rely on, and what is missing. Exit code 3 when runs cannot start."""
     from sandbox.status import engine_status
 
-    found = engine_status(host, probe=not no_probe)
+    box = config().sandbox
+    found = engine_status(host or box.host, probe=not no_probe, image=box.image, packages=box.packages)
     document = {"schema": "assay-engine/1", **dataclasses.asdict(found)}
     outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
     emit_document(outputs, document, "\n".join(found.lines()))
-    if found.missing:
-        console.error(found.missing)
+    if found.missing and all(output.format != "plain" or output.path for output in outputs):
+        console.error(found.missing)  # plain text on stdout says it too
     return 3 if found.missing else 0
 
 
@@ -47,15 +49,16 @@ def up(install: bool) -> int:
 
 @command.command("image")
 @click.option("--host", metavar="URL", help="Engine to build on. Default: DOCKER_HOST, else the local one.")
-@click.option("--package", "packages", multiple=True, metavar="NAME", help="Instead of the recipe's own packages (repeatable).")
+@click.option("--package", "packages", multiple=True, metavar="NAME", help="Debian package to add to the image (repeatable).")
 @click.option("--rebuild", is_flag=True, help="Build even where the image is there.")
 def image(host: str | None, packages: tuple[str, ...], rebuild: bool) -> int:
     """Builds the sandbox image if the engine does not have it, and prints its tag."""
     from sandbox.image import ensure_image
     from verifiers.interface import ConfigError
 
+    box = config().sandbox
     try:
-        tag = ensure_image(console.say, packages or None, rebuild, host=host)
+        tag = ensure_image(console.say, (*box.packages, *packages), rebuild, host=host or box.host)
     except ValueError as e:
         raise ConfigError(str(e), "Give names of Debian packages") from e
     console.out(tag)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +20,25 @@ def write_atomically(path: Path, text: str) -> None:
     Raises:
         ConfigError: it cannot be written.
     """
-    try:
+    with _told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        if _is_special(path):
+            path.write_text(_ended(text), encoding="utf-8", errors="backslashreplace")
+            return
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as f:
-            f.write(text if text.endswith("\n") else text + "\n")
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-    except OSError as e:
-        raise ConfigError(f"cannot be written: {e.strerror}", "Give another file", path) from e
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as f:
+                f.write(_ended(text))
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+            Path(name).chmod(mode)
+            Path(name).replace(path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"
 
 
 def json_object(text: str, what: str) -> dict[str, Any]:
@@ -38,8 +50,10 @@ def json_object(text: str, what: str) -> dict[str, Any]:
     if text.startswith("@"):
         try:
             text = Path(text[1:]).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as e:
-            raise ConfigError(f"{what}: {e}", "Give a JSON file in UTF-8") from e
+        except OSError as e:
+            raise ConfigError(f"{what}: {text[1:]} cannot be read: {e.strerror}", "Give a JSON file after the @") from e
+        except UnicodeDecodeError as e:
+            raise ConfigError(f"{what}: {text[1:]} is not UTF-8 text (byte {e.start})", "Give a JSON file after the @") from e
     try:
         value = json.loads(text)
     except ValueError as e:
@@ -52,3 +66,56 @@ def json_object(text: str, what: str) -> dict[str, Any]:
 def dump(value: object) -> str:
     """JSON as the program prints it: two spaces, keys as given, one trailing newline, non-ASCII kept but surrogates escaped."""
     return json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def append_lines(path: Path, lines: Sequence[str]) -> None:
+    """Adds whole lines to a file, making it and its directory where they are not there. A last line that was cut off stays alone.
+
+    Raises:
+        ConfigError: they cannot be written; the file is as it was.
+    """
+    data = "".join(f"{line}\n" for line in lines).encode()
+    with _told(path), _opened(path) as file:
+        size = os.fstat(file.fileno()).st_size  # 0 of a pipe or a device
+        if size and os.pread(file.fileno(), 1, size - 1) != b"\n":
+            data = b"\n" + data
+        try:
+            while data:
+                data = data[file.write(data) :]
+        except OSError:
+            with suppress(OSError):
+                file.truncate(size)
+            raise
+
+
+def check_appendable(path: Path) -> None:
+    """Returns if lines can be added to a file: to be asked before the work whose result goes there.
+
+    Raises:
+        ConfigError: they cannot.
+    """
+    with _told(path):
+        if not _is_special(path):
+            _opened(path).close()
+
+
+def _is_special(path: Path) -> bool:
+    """A pipe or a device: written to as it is, and only once, as opening it may already mean something to its reader."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _opened(path: Path) -> io.FileIO:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    access = os.O_WRONLY if _is_special(path) else os.O_RDWR | os.O_CREAT | os.O_APPEND
+    return io.FileIO(os.open(path, access, 0o644), "w" if _is_special(path) else "r+")
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Translates what the system says of a file that cannot be written."""
+    try:
+        yield
+    except (FileExistsError, NotADirectoryError) as e:
+        raise ConfigError("cannot be written: a file is where its directory should be", "Give another file", path) from e
+    except OSError as e:
+        raise ConfigError(f"cannot be written: {e.strerror}", "Give another file", path) from e

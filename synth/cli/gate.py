@@ -51,7 +51,7 @@ def command(paths: tuple[Path, ...], policy_file: Path | None, since: str | None
     judging = Judging.of(rest, config())
     more = {"public_key": rest.get("public_key"), "scheduler": rest.get("scheduler")}
     result = gate(paths, judging, _policy(policy_file), since=since, registry=registry, **more)
-    _show(result, outputs, time.monotonic() - began)
+    show(result, outputs, time.monotonic() - began)
     return result.exit_code
 
 
@@ -86,7 +86,7 @@ def gate(
         verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted")))
         fleet = stack.enter_context(_fleet(scheduler)) if scheduler is not None else None
         if fleet is not None:
-            there = fleet.facts(salted.image, engine=not salted.static)
+            there = fleet.facts(salted.image, salted.packages, engine=not salted.static)
             verifier.facts = lambda: there
         reports, failures = reports_on(targets, verifier, talk, lambda name: registered(name, registry), fleet)
     facts = _with_signatures(facts, reports, targets, public_key)
@@ -157,7 +157,8 @@ def _judged(reports: Sequence[Report], failures: Sequence[Failure], policy: Poli
     return judge(reports, policy, today=datetime.now(UTC).date(), facts=facts, failures=failures)
 
 
-def _show(result: GateResult, outputs: Sequence[Output], seconds: float) -> None:
+def show(result: GateResult, outputs: Sequence[Output], seconds: float) -> None:
+    """Writes a gate's result in every format that was asked for, and the step summary where GitHub asks for one."""
     from verifiers.formats import render, step_summary
 
     colour = console.colour(sys.stdout)

@@ -37,16 +37,13 @@ def open_registry(given: Path | None = None, *, must_exist: bool = False) -> Reg
         NothingToVerify: it must exist and does not.
     """
     from synth.registry import Registry
-    from synth.registry.hooks import hook_from
     from verifiers.interface import NothingToVerify
 
     settings = config()
     directory = given if given is not None else settings.registry_dir
     if must_exist and not (directory / "registry.db").is_file():
         raise NothingToVerify("there is no registry", "Fill one with: assay crystallize TRACES --registry DIR", directory)
-    lines = [*settings.hooks.command, *([settings.hooks.url] if settings.hooks.url else [])]
-    hooks = tuple(hook_from(line) for line in lines)
-    return Registry(directory, hooks=hooks, on_hook_failure=lambda text: console.say(f"warning: {text}"))
+    return Registry(directory, hooks=settings.reindex_hooks(), on_hook_failure=lambda text: console.say(f"warning: {text}"))
 
 
 def registry_option(command: Command) -> Command:

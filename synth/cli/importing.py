@@ -10,6 +10,7 @@ import click
 
 from synth.cli import console
 from synth.cli.exits import NOTHING, PASS
+from synth.cli.files import append_lines
 from synth.cli.home import config
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ MOST_SHOWN = 20
 def command(paths: tuple[Path, ...], kind: str | None, file: Path | None) -> int:
     """Imports recordings into the configured store, or appends them to a JSONL file. Says what was left out, and why."""
     from synth.importers import import_path
+    from verifiers.formats.text import plural
 
     reports = [import_path(path, kind) for path in paths]  # type: ignore[arg-type]  # click has checked the choice
     traces = [trace for report in reports for trace in report.traces]
@@ -35,8 +37,9 @@ def command(paths: tuple[Path, ...], kind: str | None, file: Path | None) -> int
         _say(report)
     where = _store(traces, file) if traces else None
     turns = sum(len(report.turns) for report in reports)
-    told = (f"{len(traces)} traces imported", f" into {where}" if where else "", f", {turns} turns read" if turns else "")
-    console.out("".join(told))
+    place = f" into {where}" if where else ""
+    also = f", {plural(turns, 'turn')} read" if turns else ""
+    console.out(f"{plural(len(traces), 'trace')} imported{place}{also}")
     return PASS if traces or turns else NOTHING
 
 
@@ -59,7 +62,5 @@ def _store(traces: Sequence[ExecutionTrace], file: Path | None) -> Path:
         for trace in traces:
             collector.store(trace)
         return collector.trace_dir
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as f:
-        f.writelines(dump_trace(trace) + "\n" for trace in traces)
+    append_lines(file, [dump_trace(trace) for trace in traces])
     return file

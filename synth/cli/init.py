@@ -33,7 +33,11 @@ def text() -> str:
     from synth.config import Config
 
     defaults = Config.default()
-    lines = ["# Settings of assay. What is commented out is the default.", ""]
+    lines = [
+        "# Settings of assay. What is commented out is the default.",
+        "# {PRJ_DATA} is .assay and {ASSETS} is assets, unless the environment says otherwise.",
+        "",
+    ]
     for name in SECTIONS:
         section = getattr(defaults, name)
         lines.append(f"{name}:")

@@ -11,7 +11,7 @@ from synth.cli import console
 from synth.cli.exits import NOTHING, PASS
 from synth.cli.home import config
 from synth.cli.outputs import emit_document, output_options, plan
-from synth.cli.tracefiles import read_traces
+from synth.cli.tracefiles import nothing_repeated, read_traces
 
 if TYPE_CHECKING:
     from synth.interface import TracePattern
@@ -28,13 +28,14 @@ def command(traces: tuple[Path, ...], **rest: Any) -> int:
 
     outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
     settings = config()
-    found = detect(read_traces(traces or (settings.trace_dir,)), settings)
+    known = read_traces(traces or (settings.trace_dir,))
+    found = detect(known, settings)
     document = {"schema": "assay-patterns/1", "patterns": [_json(p) for p in found]}
     rows = [(p.task_category, p.pattern_type, str(p.frequency), f"{p.success_rate:.0%}", p.command_sequence[0]) for p in found]
-    plain = console.table(("task", "type", "traces", "success", "first command"), rows) if rows else "no repeated task"
+    plain = console.table(("task", "type", "traces", "success", "first command"), rows) if rows else "no pattern"
     emit_document(outputs, document, plain)
     if not found:
-        console.error("no repeated task was found in these traces")
+        console.error(nothing_repeated(known, settings.evolution))
     return PASS if found else NOTHING
 
 

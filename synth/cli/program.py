@@ -134,9 +134,12 @@ def _terminated(signum: int, frame: FrameType | None) -> None:
 
 
 def _usage(e: click.ClickException) -> None:
+    if isinstance(e, click.exceptions.NoArgsIsHelpError):
+        console.say(e.format_message())
+        return
     context = getattr(e, "ctx", None)
     hint = f" (see: {context.command_path} --help)" if isinstance(context, click.Context) else ""
-    console.error(f"{e.format_message().rstrip('.')}{hint}")
+    console.error(f"{' '.join(e.format_message().split()).rstrip('.')}{hint}")
 
 
 def _failed(error: Exception) -> int:

@@ -9,6 +9,7 @@ import click
 
 from synth.cli import console
 from synth.cli.exits import FAIL, PASS
+from synth.cli.files import append_lines, check_appendable
 from synth.cli.home import config
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -37,14 +38,16 @@ def command(
     commands = (*steps, *last)
     if not commands:
         raise click.UsageError("there is no command: write it after --")
+    if not task.strip():
+        raise click.UsageError("--task is empty: say in words what the command is for")
+    settings = config()
+    if file is not None:
+        check_appendable(file)  # what has run cannot be recorded again
     trace = record(task, commands, workspace, task_id=task_id, echo=True)
     if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8") as f:
-            f.write(dump_trace(trace) + "\n")
+        append_lines(file, [dump_trace(trace)])
         kept = file
     else:
-        settings = config()
         kept = TraceCollector(settings.trace_dir, settings.evolution.max_traces_stored).store(trace)
     console.say(f"recorded {trace.task_id} in {kept}")
     return PASS if trace.success else FAIL

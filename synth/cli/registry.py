@@ -177,6 +177,37 @@ def revoke(registry: Path | None, name: str, version: str | None, reason: str) -
     return 0
 
 
+@command.command("bench")
+@registry_option
+@click.argument("name")
+@click.argument("score", required=False, type=click.FloatRange(0, 1))
+def bench(registry: Path | None, name: str, score: float | None) -> int:
+    """Records what a skill scored on a benchmark (0 to 1): routing then starts from that. Without SCORE, forgets it."""
+    from synth.route import RouteIndex
+
+    with open_registry(registry, must_exist=True) as opened:
+        index = RouteIndex(opened)
+        index.set_bench(name, score)
+        arm = index.arms([name])[name]
+    console.out(f"{name}: {'no bench score' if score is None else f'bench score {score:g}'}; {arm.seeds} seeds")
+    return 0
+
+
+@command.command("seeds")
+@registry_option
+@output_options(PLAIN_JSON)
+def seeds(registry: Path | None, **rest: Any) -> int:
+    """Lists what another router should start each skill with: from bench scores, else measured ones, else a head start."""
+    from synth.route import RouteIndex
+
+    outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
+    with open_registry(registry, must_exist=True) as opened:
+        found = RouteIndex(opened).seeds()
+    table = console.table(("skill", "successes"), [(name, str(n)) for name, n in found.items()]) if found else "no skill has any"
+    emit_document(outputs, {"schema": "assay-seeds/1", "seeds": found}, table)
+    return 0
+
+
 @command.command("audit")
 @registry_option
 @output_options(PLAIN_JSON)

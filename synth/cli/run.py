@@ -76,12 +76,11 @@ def run_skill(
         SandboxError: it cannot be run.
         WorkspaceError: the directory cannot be read whole, or changed meanwhile (then nothing was applied).
     """
-    from sandbox import open_sandbox
     from sandbox.interface import effects
     from synth.tracing.workspace import apply, snapshot_of
 
     base = snapshot_of(workspace)
-    with open_sandbox(image=judging.image, runtime=judging.runtime, workers=1, host=judging.host) as box:
+    with judging.sandbox(workers=1) as box:
         record = _run(box.session("run", workers=1), source, args, base, timeout_s)
     changes = _without_root(effects(base, record.post))
     document = describe(record, changes)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from sandbox.interface import Sandbox
     from synth.config import Config
     from verifiers.interface import Budget, Profile
     from verifiers.verify import Options
@@ -75,6 +76,8 @@ class Judging:
     runtime: str | None = None
     workers: int | None = None
     host: str | None = None
+    packages: tuple[str, ...] = ()
+    """In the sandbox image besides the recipe's own, as configured."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any], config: Config) -> Judging:
@@ -86,7 +89,7 @@ class Judging:
         box, verify = config.sandbox, config.verify
         known: dict[str, Any] = {
             "profile": verify.profile, "budget": verify.budget, "salt": verify.seed_salt, "min_usable": verify.min_usable,
-            "image": box.image, "runtime": box.runtime, "workers": box.workers, "host": box.host,
+            "image": box.image, "runtime": box.runtime, "workers": box.workers, "host": box.host, "packages": box.packages,
             "extra_imports": frozenset(config.conventions.allow_imports),
         }  # fmt: skip
         known |= {n: v for n, v in values.items() if n in cls.__dataclass_fields__ and v is not None}
@@ -97,6 +100,21 @@ class Judging:
         if "checks" in known:
             known["checks"] = _check_ids(known["checks"])
         return cls(**known)
+
+    def sandbox(self, workers: int | None = None) -> Sandbox:
+        """The sandbox that it names, to be closed by the caller.
+
+        Args:
+            workers: Instead of those that were asked for.
+
+        Raises:
+            SandboxError: it cannot be opened.
+        """
+        from sandbox import open_sandbox
+
+        return open_sandbox(
+            image=self.image, runtime=self.runtime, workers=workers or self.workers, host=self.host, packages=self.packages
+        )
 
     def options(self, **more: Any) -> Options:
         """The verifier's options."""

@@ -13,7 +13,7 @@ from synth.cli import console
 from synth.cli.exits import NOTHING, PASS
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config
-from synth.cli.tracefiles import read_traces
+from synth.cli.tracefiles import nothing_repeated, read_traces
 
 if TYPE_CHECKING:
     from synth.interface import Candidate, Draft, Generator, Template, TracePattern
@@ -30,7 +30,10 @@ def command(traces: tuple[Path, ...], drafts: Path | None, limit: int, template:
     from synth.detect import detect
 
     settings = config()
-    patterns = detect(read_traces(traces or (settings.trace_dir,)), settings)
+    known = read_traces(traces or (settings.trace_dir,))
+    patterns = detect(known, settings)
+    if not patterns:
+        console.error(nothing_repeated(known, settings.evolution))
     generator = Generation.of(rest, settings).open()
     made = 0
     for pattern in patterns:

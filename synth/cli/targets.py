@@ -10,6 +10,7 @@ from synth.cli.home import registry_dir
 
 if TYPE_CHECKING:
     from verifiers.gating.discover import Target
+    from verifiers.interface import AssayError
 
 OMNI = Path("scripts", "commands.py")
 
@@ -25,18 +26,23 @@ def target_of(
 
     Raises:
         SkillFileError: there is no such file.
+        ConfigError: nor a registered skill of that name, or what was given with it does not exist.
         NothingToVerify: a directory without a skill, or with several.
         Inconclusive: evidence is needed and there is none.
     """
     from verifiers.gating.discover import find, with_evidence
     from verifiers.interface import NothingToVerify
 
+    for given, option in ((evidence, "--evidence"), (bindings, "--bindings")):
+        _must_exist(given, option)
     place = skill
     # A bare name together with --registry means the registered skill, whatever lies in the current directory.
     named = skill.parent == Path() and (registry is not None or not skill.exists())
     known = registered(skill.name, registry) if named else None
     if known is not None:
         place = known
+    elif named and not skill.exists():
+        raise _unknown(skill.name, registry)
     elif skill.is_dir() and not (skill / "skill.py").exists() and (skill / OMNI).is_file():
         place = skill / OMNI
     found = find([place])
@@ -47,6 +53,24 @@ def target_of(
     if static:
         return target
     return with_evidence(target, lambda name: registered(name, registry))
+
+
+def _must_exist(given: Path | None, option: str) -> None:
+    from verifiers.interface import ConfigError
+
+    if given is not None and not given.exists():
+        raise ConfigError("does not exist", f"Give another file with {option}", given)
+
+
+def _unknown(name: str, registry: Path | None) -> AssayError:
+    """Neither a file nor a registered skill: says where both were looked for."""
+    from verifiers.interface import ConfigError
+
+    directory = registry_dir(registry)
+    there = (directory / "registry.db").is_file()
+    where = f"no skill of that name in the registry {directory}" if there else f"no registry in {directory}"
+    advice = f"See: assay registry list --registry {directory}" if there else "Give a skill file or a draft directory"
+    return ConfigError(f"is no file, and there is {where}", advice, name)
 
 
 def registered(name: str, registry: Path | None) -> Path | None:

@@ -9,11 +9,23 @@ from typing import TYPE_CHECKING
 from synth.cli import console
 
 if TYPE_CHECKING:
+    from synth.config import Evolution
     from synth.interface import ExecutionTrace
     from verifiers.interface import EvidenceError
 
 MOST_SHOWN = 5
 """Records that cannot be read, each with its reason; of more, only the number is said."""
+
+
+def nothing_repeated(traces: Sequence[ExecutionTrace], evolution: Evolution) -> str:
+    """One sentence that says why no pattern came out of traces."""
+    from verifiers.formats.text import plural
+
+    if not traces:
+        return "there is no trace"
+    thresholds = f"{evolution.min_frequency} successful traces", f"{plural(evolution.min_complexity, 'command')} in one"
+    needed = (" and " if evolution.trigger == "all" else " or ").join(thresholds)
+    return f"no repeated task in {plural(len(traces), 'trace')}: a task counts from {needed}"
 
 
 def read_traces(paths: Sequence[Path]) -> list[ExecutionTrace]:
@@ -25,15 +37,13 @@ def read_traces(paths: Sequence[Path]) -> list[ExecutionTrace]:
     from synth.tracing.traces import consolidate
 
     problems: list[EvidenceError] = []
-
-    def note(problem: EvidenceError) -> None:
-        problems.append(problem)
-        if len(problems) <= MOST_SHOWN:
-            console.error(problem.diagnostics())
-
-    found = consolidate(paths, note)
-    if len(problems) > MOST_SHOWN:
-        console.error(f"{len(problems) - MOST_SHOWN} more records cannot be read")
+    found = consolidate(paths, problems.append)
+    # What ends the command is said by whoever catches it.
+    told = problems if found else problems[1:]
+    for problem in told[:MOST_SHOWN]:
+        console.error(problem.diagnostics())
+    if len(told) > MOST_SHOWN:
+        console.error(f"{len(told) - MOST_SHOWN} more records cannot be read")
     if problems and not found:
         raise problems[0]
     return found

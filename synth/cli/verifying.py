@@ -95,7 +95,7 @@ class Verifier:
 
         j = self.judging
         options = replace(j.options(), unseen=unseen)
-        return read_job(target, options, image=j.image, runtime=j.runtime, workers=j.workers)
+        return read_job(target, options, image=j.image, runtime=j.runtime, workers=j.workers, packages=j.packages)
 
     def _verify(self, target: Target, unseen: frozenset[str]) -> Report:
         from dataclasses import replace
@@ -108,14 +108,11 @@ class Verifier:
 
     def open(self) -> Sandbox | None:
         """The sandbox; None where there is none, and then the reason was said."""
-        from sandbox import open_sandbox
         from sandbox.interface import SandboxError
 
         if self._box is None and not self._no_box:
-            j = self.judging
             try:
-                box = open_sandbox(image=j.image, runtime=j.runtime, workers=j.workers, host=j.host)
-                self._box = self._stack.enter_context(box)
+                self._box = self._stack.enter_context(self.judging.sandbox())
             except SandboxError as e:
                 self._no_box = e.diagnostics()
                 console.error(self._no_box)
@@ -128,7 +125,7 @@ class Verifier:
         j = self.judging
         if self.cache is None or j.no_cache:
             return None
-        facts = ("", "") if j.static else self.facts() if self.facts else engine_facts(j.host, j.image)
+        facts = ("", "") if j.static else self.facts() if self.facts else engine_facts(j.host, j.image, j.packages)
         if facts is None:
             return None
         return Key(
@@ -161,4 +158,18 @@ def _cut_short(report: Report) -> bool:
 
 
 def _sha(path: Path | None) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path is not None else ""
+    """Digest of a file, or of the files of a directory of traces; "" for None.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    from verifiers.interface import ConfigError
+
+    if path is None:
+        return ""
+    try:
+        if path.is_dir():
+            return ",".join(f"{p.name}:{_sha(p)}" for p in sorted(path.iterdir()) if p.is_file())
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as e:
+        raise ConfigError(f"cannot be read ({e.strerror})", "Check the path and its permissions", path) from e

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.interface import SandboxError
@@ -16,7 +17,7 @@ from synth.documentation import skill_md
 from synth.interface import Draft, ExecutionTrace, Generator, RegistryEntry, TracePattern
 from synth.tracing.traces import to_evidence, trace_digest
 from synth.usage import take_usage
-from verifiers.interface import AssayError, Evidence, Verdict
+from verifiers.interface import AssayError, Evidence, Report, Verdict
 
 if TYPE_CHECKING:
     from synth.registry import Registry
@@ -45,6 +46,8 @@ class Crystallization:
     say: Say = lambda text: None
     enough_new: int = 1
     """New traces of a registered skill's task that are worth a new version."""
+    attest: Callable[[Path, Report], object] | None = None
+    """Signs the report on a version's directory, where a key is configured."""
 
     def run(self, pattern: TracePattern) -> PatternOutcome:
         """One pattern's outcome. A lost engine, a full disk or a refusal of the registry are outcomes too."""
@@ -96,10 +99,12 @@ class Crystallization:
         common: dict[str, Any] = {
             "score": found.report.score.value if found.report.score else None, "held_out": found.held_out,
             "refitted": found.refitted, "bindings": used, "tried": found.tried,
-            "notes": (*found.candidate.notes, *found.notes), "report": found.report,
+            "report": found.report,
         }  # fmt: skip
+        notes = (*found.candidate.notes, *found.notes)
         if self.registry is None:
-            return self._end(pattern, "refused", "it passed, and no registry was given", skill=draft.name, **common)
+            why = "it passed, and no registry was given"
+            return self._end(pattern, "refused", why, skill=draft.name, notes=notes, **common)
         entry = self.registry.register(
             draft,
             found.report,
@@ -108,8 +113,19 @@ class Crystallization:
             require_approval=self.require_approval,
             metadata=_metadata(pattern, found),
         )
-        why = "" if entry.status == "active" else f"it waits for approval: assay registry approve {entry.name}"
-        return self._end(pattern, "registered", why, skill=entry.name, version=entry.version, **common)
+        notes = (*notes, *self._attested(entry, found.report))
+        approve = f"assay registry approve {entry.name} {entry.version[:12]} --approver WHO"
+        why = "" if entry.status == "active" else f"it waits for approval: {approve}"
+        return self._end(pattern, "registered", why, skill=entry.name, version=entry.version, notes=notes, **common)
+
+    def _attested(self, entry: RegistryEntry, report: Report) -> tuple[str, ...]:
+        """Signs a new version; what went wrong, for the notes: the skill is registered all the same."""
+        try:
+            if self.attest is not None:
+                self.attest(Path(entry.path), report)
+        except AssayError as e:
+            return (f"not attested: {e.diagnostics()}",)
+        return ()
 
     def _already(self, pattern: TracePattern, known: Known, new: int) -> PatternOutcome:
         assert self.registry is not None  # a known skill comes from it

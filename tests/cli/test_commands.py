@@ -102,6 +102,41 @@ def test_a_saved_report_renders_in_every_format(tmp_path: Path, capsys: pytest.C
     assert "PASS" in capsys.readouterr().out
 
 
+def test_a_saved_gate_keeps_its_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What gave no report still fails the gate when its output is rendered again."""
+    (tmp_path / "skill.py").write_bytes(b"\xff")
+    saved = tmp_path / "gate.json"
+    assert run(["gate", str(tmp_path), "--static", "-o", str(saved)]) == 1
+    said = capsys.readouterr().out
+    assert run(["report", str(saved)]) == 1
+    again = capsys.readouterr().out
+    assert said.splitlines()[0] == again.splitlines()[0]
+    assert "is not UTF-8 text" in again
+
+
+def test_configured_packages_choose_the_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sandbox.packages` names another image, for building it and for using it."""
+    from sandbox import image
+    from sandbox.recipe import load_recipe
+    from synth.cli.home import config
+    from synth.cli.settings import Judging
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "assay.yaml").write_text("sandbox:\n  packages: [ripgrep]\n", encoding="utf-8")
+    assert Judging.of({}, config()).packages == ("ripgrep",)
+    recipe = load_recipe(more=["ripgrep"])
+    assert set(recipe.packages) == {*load_recipe().packages, "ripgrep"}
+    built: list[tuple[str, ...]] = []
+
+    def building(say: object, more: tuple[str, ...], rebuild: bool, *, host: str | None) -> str:
+        built.append(tuple(more))
+        return "tag"
+
+    monkeypatch.setattr(image, "ensure_image", building)
+    assert run(["engine", "image", "--package", "fd-find"]) == 0
+    assert built == [("ripgrep", "fd-find")]
+
+
 def test_fix_applies_what_is_safe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--diff shows and writes nothing; without it the file changes and a second run has nothing to do."""
     file = tmp_path / "skill.py"

@@ -71,6 +71,24 @@ def test_feedback_compares_with_before(registry: Path, capsys: pytest.CaptureFix
     assert "25% of its task's traces succeeded, 75% of 4 since" in capsys.readouterr().out.splitlines()[-1]
 
 
+def test_bench_scores_come_first(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bench score seeds before the measured one, for our router and for others; without it the measured one counts again."""
+    where = ["--registry", str(registry)]
+
+    def seeds() -> dict[str, int]:
+        assert run(["registry", "seeds", *where, "--format", "json"]) == 0
+        return dict(json.loads(capsys.readouterr().out)["seeds"])
+
+    measured = seeds()["batch_rename"]
+    assert run(["registry", "bench", "batch_rename", "1", *where]) == 0
+    assert "bench score 1; 5 seeds" in capsys.readouterr().out
+    assert seeds() == {"batch_rename": 5}
+    assert run(["registry", "bench", "batch_rename", *where]) == 0
+    assert f"no bench score; {measured} seeds" in capsys.readouterr().out
+    assert seeds() == {"batch_rename": measured}
+    assert run(["registry", "bench", "nobody", "1", *where]) != 0
+
+
 def test_verify_without_an_engine_demotes_nobody(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be checked has not drifted."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent.sock")

@@ -266,7 +266,7 @@ def test_signed_reports_have_a_good_attestation_beside_them(tmp_path: Path, dire
     attestation_path(directory).write_text("{")
     assert signed_reports([told], {told.path: directory}, key) == set()
     with pytest.raises(AttestationError):
-        read_attestations(directory)
+        read_attestations(attestation_path(directory))
     write_attestation(directory, envelope)
     (directory / "skill.py").write_text("x = 1\n")
     assert signed_reports([told], {told.path: directory}, key) == set()

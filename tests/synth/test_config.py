@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.config import Config, load_config, render_default_config
+from synth.config import Config, load_config
 from verifiers.interface import ConfigError
 
 
@@ -84,18 +83,6 @@ def test_a_missing_file_and_a_strange_placeholder_are_errors(tmp_path: Path) -> 
         load_config(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match="unknown placeholder"):
         Config.default(tmp_path).path("{HOME}/x")
-
-
-def test_the_default_file_is_the_defaults(tmp_path: Path) -> None:
-    """What ``assay init`` writes changes nothing and names every key."""
-    path = tmp_path / "assay.yaml"
-    path.write_text(render_default_config(), "utf-8")
-    config, default = load_config(path), Config.default(tmp_path)
-    assert config.evolution == default.evolution
-    assert config.hooks == default.hooks
-    assert set(yaml.safe_load(path.read_text("utf-8"))) == {
-        "evolution", "sandbox", "verify", "generator", "llm", "registry", "hooks", "conventions",
-    }  # fmt: skip
 
 
 @given(st.text(max_size=60))

@@ -184,8 +184,37 @@ def test_an_approval_is_waited_for(tmp_path: Path) -> None:
     made = crystallizer(tmp_path, Judge(), config=approving)
     run_all(made, 0, 1, 2)
     assert made.outcomes[0].ending == "registered"
-    assert "assay registry approve batch_rename" in made.outcomes[0].why
+    version = made.outcomes[0].version or ""
+    assert f"assay registry approve batch_rename {version[:12]} --approver" in made.outcomes[0].why
     assert made.registry.list() == []
+    made.close()
+
+
+def test_new_skills_are_attested_and_announced(tmp_path: Path) -> None:
+    """With a configured key the version is signed beside its directory, and hooks hear of it; a lost directory is only noted."""
+    from synth.attest import attestation_path, keygen, load_public_key, read_attestations, verify
+    from synth.config import Config
+
+    keygen(tmp_path / "key", tmp_path / "key.pub")
+    config = Config.default(tmp_path)
+    heard = tmp_path / "heard"
+    configured = replace(
+        config,
+        registry=config.registry.model_copy(update={"signing_key": "key"}),
+        hooks=config.hooks.model_copy(update={"command": (f"tee {heard}",)}),
+    )
+    made = crystallizer(tmp_path, Judge(), config=configured)
+    run_all(made, 0, 1, 2)
+    entry = made.registry.show("batch_rename")
+    link = tmp_path / "skills" / "skills" / "batch_rename"
+    (envelope,) = read_attestations(attestation_path(link))
+    assert verify(envelope, load_public_key(tmp_path / "key.pub"), link).result == "PASSED"
+    assert made.registry.audit() == []
+    assert '"event": "registered"' in heard.read_text(encoding="utf-8")
+    attestation_path(link).unlink()
+    attestation_path(link).mkdir()
+    notes = Crystallization(made.generator, Judge(), None, attest=configured.attest())._attested(entry, made.outcomes[0].report)
+    assert notes[0].startswith("not attested: ")
     made.close()
 
 

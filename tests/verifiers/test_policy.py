@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.gating.policy import CAPABILITIES, Policy, Waiver, load_policy, policy_from_data
+from verifiers.gating.policy import CAPABILITIES, Policy, Waiver, known_checks, load_policy, policy_from_data
 from verifiers.interface import ConfigError
 
 FULL = """\
@@ -73,12 +73,14 @@ def test_the_salt_is_never_shown() -> None:
         ("min_usable: true", "not a count"),
         ("required: ruff-clean", "required: expected a list, found str"),
         ("required: [1]", "required[0]: expected text"),
-        ("waivers: [{skill: a, check: b, reason: c}]", "waivers[0]: has no expires"),
-        ("waivers: [{skill: a, check: b, reason: ' ', expires: 2027-01-01}]", "waivers[0]: reason: expected text"),
-        ("waivers: [{skill: a, check: b, reason: c, expires: soon}]", "'soon' is not a date"),
-        ("waivers: [{skill: a, check: b, reason: c, expires: '2027-02-30'}]", "not a day of the calendar"),
-        ("waivers: [{skill: a, check: b, reason: c, expires: 2027-01-01, until: x}]", "unknown key 'until'"),
+        ("waivers: [{skill: a, check: contained, reason: c}]", "waivers[0]: has no expires"),
+        ("waivers: [{skill: a, check: contained, reason: ' ', expires: 2027-01-01}]", "waivers[0]: reason: expected text"),
+        ("waivers: [{skill: a, check: contained, reason: c, expires: soon}]", "'soon' is not a date"),
+        ("waivers: [{skill: a, check: contained, reason: c, expires: '2027-02-30'}]", "not a day of the calendar"),
+        ("waivers: [{skill: a, check: contained, reason: c, expires: 2027-01-01, until: x}]", "unknown key 'until'"),
         ("evidence: signed", "evidence: 'signed' is not one of any, pinned"),
+        ("required: [idempotent_replay]", "required: no check 'idempotent_replay' (did you mean idempotent-replay?)"),
+        ("waivers: [{skill: a, check: scores, reason: c, expires: 2027-01-01}]", "no check 'scores' (did you mean score?)"),
         ("forbid: [delete]", "no capability 'delete' (did you mean deletes?)"),
         ("seed_salt: {env: NOT_SET}", "the environment variable NOT_SET is not set"),
         ("seed_salt: 3", "expected keys and values"),
@@ -146,3 +148,10 @@ def test_the_manual_s_policy_is_one(tmp_path: Path) -> None:
     assert policy.waivers[0].expires == date(2027, 1, 31)
     assert set(yaml.safe_load(example)) == {f.name for f in dataclasses.fields(Policy)}
     assert " ".join(CAPABILITIES) in example
+
+
+def test_known_checks_are_the_catalogs() -> None:
+    """What the files' names say without loading them is what the catalog finds."""
+    from verifiers.catalog import CATALOG
+
+    assert sorted(known_checks()) == sorted(check.id for check in CATALOG)

@@ -16,8 +16,9 @@ from referencing import Registry, Resource
 
 from verifiers.formats import render
 from verifiers.formats.json_report import ReportFormatError, dump, report_from_json, report_to_json, without_times
-from verifiers.gating.gate import Failure, gate_to_json, judge
+from verifiers.gating.gate import Facts, Failure, gate_to_json, judge
 from verifiers.gating.policy import Policy, Waiver
+from verifiers.gating.saved import gate_from_json
 from verifiers.interface import CheckResult, Counterexample, Finding, Fix, NotChecked, Report, Verdict
 
 ROOT = Path(__file__).parent.parent.parent
@@ -193,3 +194,35 @@ def test_sarif_suppresses_what_is_waived() -> None:
     rows = {r["ruleId"]: r for r in sarif(REPORTS["failing"], gate=result)["runs"][0]["results"]}
     assert rows["idempotent-replay"]["suppressions"][0]["justification"] == "soon (until 2027-01-01)"
     assert "suppressions" not in rows["crash-convergent"]
+
+
+@given(st.lists(reports(), max_size=3), st.integers(0, 2), st.booleans())
+@settings(max_examples=60)
+def test_gate_round_trip(rows: list[Report], unchanged: int, broken: bool) -> None:
+    """A saved gate read back is the same gate: verdicts, reasons, waivers, failures, exit code."""
+    failures = [Failure("b/skill.py", Verdict.FAIL, "is not text")] if broken else []
+    waivers = (Waiver("rotate_logs", "idempotent-replay", "ticket", date(2099, 1, 1)),)
+    gate = judge(
+        rows, Policy(waivers=waivers, minimum_score=0.5, seed_salt="x"), today=date(2027, 1, 1),
+        facts=Facts(unchanged=unchanged), failures=failures,
+    )  # fmt: skip
+    document = json.loads(dump(gate_to_json(gate)))
+    again = gate_from_json(document)
+    assert gate_to_json(again) == document
+    assert again.exit_code == gate.exit_code
+
+
+@given(st.data())
+def test_damaged_gates_are_refused(data: st.DataObject) -> None:
+    """A document with a part missing or of another type is an error of ours, never a verdict."""
+    gate = judge(list(REPORTS.values()), today=date(2027, 1, 1), failures=[Failure("b", Verdict.FAIL, "x")])
+    document = json.loads(dump(gate_to_json(gate)))
+    key = data.draw(st.sampled_from(["schema", "skills", "failures", "notes", "unchanged", "reports"]))
+    if data.draw(st.booleans()):
+        del document[key]
+    else:
+        document[key] = data.draw(st.sampled_from([None, "x", 7.5, {"a": 1}, [1]]))
+    if key == "notes" and isinstance(document.get("notes"), list):
+        return  # any list reads as texts
+    with pytest.raises(ReportFormatError):
+        gate_from_json(document)

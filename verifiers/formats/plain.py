@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from verifiers.formats.effects import headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, score_line
@@ -46,15 +46,18 @@ def _joined(blocks: list[str]) -> list[str]:
 def _report(page: Page, report: Report) -> Iterator[str]:
     row = page.row(report)
     seen: Counter[str] = Counter()
-    for check, finding in findings(report):
-        if finding.severity != "info":  # information stands under the skills that pass, and in the other formats
+    # Information stands under the skills that pass, and in the other formats.
+    for group in _same(pair for pair in findings(report) if pair[1].severity != "info"):
+        for check, _ in group:
             seen[check.id] += 1
-            if seen[check.id] <= _MAX_FINDINGS:
-                yield _finding(page, check, finding)
+        if any(seen[check.id] <= _MAX_FINDINGS for check, _ in group):
+            yield _finding(page, [check for check, _ in group], group[0][1])
     for id, count in seen.items():
         if count > _MAX_FINDINGS:
             yield f"{plural(count - _MAX_FINDINGS, 'more finding')} of {id} in {escape(report.path)} (the other formats have all)"
     missing = [n for n in report.not_checked if report.verdict is not Verdict.PASS]
+    if missing and not seen and not row.reasons:
+        yield f"{_paint(page, report.verdict.name, report.verdict.name)} {escape(report.path)}: {escape(report.why)}"
     for why in dict.fromkeys(n.why for n in missing):
         ids = ", ".join(n.id for n in missing if n.why == why)
         yield f"{_paint(page, 'not checked', 'INCONCLUSIVE')}: {escape(ids)}: {escape(why)}"
@@ -75,6 +78,16 @@ def _report(page: Page, report: Report) -> Iterator[str]:
         yield f"{_paint(page, report.verdict.name, report.verdict.name)} {shown}: {escape(report.why)}"
 
 
+def _same(pairs: Iterable[tuple[CheckResult, Finding]]) -> Iterable[list[tuple[CheckResult, Finding]]]:
+    """Findings of several checks that are one thing said several times (a file that does not parse) are kept together."""
+    groups: dict[object, list[tuple[CheckResult, Finding]]] = {}
+    for n, (check, finding) in enumerate(pairs):
+        alike = finding.counterexample is None and not finding.rule and not finding.reproduce
+        key = (label(check, finding), finding.message, finding.path, finding.line) if alike else n
+        groups.setdefault(key, []).append((check, finding))
+    return groups.values()
+
+
 def _said(reason: str, report: Report) -> bool:
     """Whether a reason of the gate only repeats a finding, or a check that was not made, which are shown above it."""
     told = [f"{c.id}: " for c in report.checks if c.findings] + [f"{n.id} was not checked" for n in report.not_checked]
@@ -92,9 +105,11 @@ def _passed(report: Report) -> str:
     return escape("; ".join(parts))
 
 
-def _finding(page: Page, check: CheckResult, finding: Finding) -> str:
+def _finding(page: Page, checks: Sequence[CheckResult], finding: Finding) -> str:
+    check = checks[0]
     name = label(check, finding)
-    rule = f"{check.id}/{finding.rule}" if finding.rule and finding.rule != check.id else check.id
+    ids = ", ".join(c.id for c in checks)
+    rule = f"{ids}/{finding.rule}" if finding.rule and finding.rule != check.id else ids
     lines = [f"{_paint(page, f'{name}[{escape(rule)}]', name)}: {_clipped(headline(finding))}"]
     lines += _excerpt(page, finding)
     lines += [f"   = {key}:{text if text.startswith(chr(10)) else ' ' + text}" for key, text in _facts(check, finding)]

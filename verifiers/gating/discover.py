@@ -121,6 +121,8 @@ def only_changed(targets: Sequence[Target], changed: frozenset[Path]) -> list[Ta
 
 def _skills(path: Path) -> Iterator[Path]:
     if path.is_file():
+        if path.suffix != ".py":
+            raise SkillFileError("is not a Python file", "Give a skill file, a draft directory or a tree of them.", path)
         yield path
     elif path.is_dir():
         yield from _in_tree(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 
 from sandbox.interface import JsonValue
@@ -68,7 +68,9 @@ class GateResult:
     failures: tuple[Failure, ...] = ()
     notes: tuple[str, ...] = ()
     """Waivers that were not needed, or name no skill."""
-    policy: Policy = field(default_factory=Policy)
+    minimum_score: float = 0.0
+    """What the policy asked for, and the digest of its salt."""
+    salt_digest: str = ""
     unchanged: int = 0
     """Skills that did not change since the revision and were not looked at."""
 
@@ -109,12 +111,14 @@ def judge(
     broken = tuple(failures)
     verdicts = [row.verdict for row in rows] + [f.verdict for f in broken]
     notes = _notes(rows, rules, today, known.unchanged)
-    return GateResult(merge(verdicts or [Verdict.PASS] * known.unchanged), rows, broken, tuple(notes), rules, known.unchanged)
+    verdict = merge(verdicts or [Verdict.PASS] * known.unchanged)
+    return GateResult(verdict, rows, broken, tuple(notes), rules.minimum_score, rules.salt_digest, known.unchanged)
 
 
 def failure(path: str, error: AssayError) -> Failure:
     """The failure that an error stands for: INCONCLUSIVE if something was missing, FAIL if the file itself is wrong."""
-    return Failure(path, Verdict.INCONCLUSIVE if error.exit_code == 3 else Verdict.FAIL, error.diagnostics())
+    why = error.diagnostics().removeprefix(f"{path}: ")
+    return Failure(path, Verdict.INCONCLUSIVE if error.exit_code == 3 else Verdict.FAIL, why)
 
 
 def waived_checks(policy: Policy, report_name: str, path: str, today: date) -> frozenset[str]:
@@ -142,7 +146,8 @@ def gate_to_json(result: GateResult) -> dict[str, JsonValue]:
         "skills": skills,
         "failures": [{"path": f.path, "verdict": f.verdict.name, "why": f.why} for f in result.failures],
         "notes": list(result.notes),
-        "policy": {"minimum_score": result.policy.minimum_score, "seed_salt_sha256": result.policy.salt_digest},
+        "unchanged": result.unchanged,
+        "policy": {"minimum_score": result.minimum_score, "seed_salt_sha256": result.salt_digest},
         "reports": [report_to_json(r) for r in result.reports],
     }
 

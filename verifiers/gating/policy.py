@@ -5,20 +5,32 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import pkgutil
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from verifiers import checks
 from verifiers.interface import ConfigError
 
 CAPABILITIES = ("chmods", "creates", "deletes", "follows-outside-paths", "links", "overwrites", "read-only", "renames")
 SCORE = "score"
 """A waiver for this "check" lifts the minimum score."""
+
+WAIVABLE = (SCORE, "approval", "attestation", "evidence", "min_usable", "torn-write")
+"""What a waiver may lift besides checks and forbidden capabilities."""
+
+
+@cache
+def known_checks() -> tuple[str, ...]:
+    """Ids of all checks, told from their files' names: a cached gate need not load them."""
+    return tuple(m.name.replace("_", "-") for m in pkgutil.iter_modules(checks.__path__) if not m.name.startswith("_"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +105,7 @@ def policy_from_data(data: object, where: str = "policy", environ: Mapping[str, 
         return Policy()
     rows = _mapping(data, where)
     readers: Mapping[str, Callable[[object, str], Any]] = {
-        "required": _names,
+        "required": _checks,
         "minimum_score": _fraction,
         "min_usable": _count,
         "waivers": _waivers,
@@ -121,6 +133,7 @@ def _waivers(value: object, where: str) -> tuple[Waiver, ...]:
         if missing := [name for name in names if name not in data]:
             raise ConfigError(f"has no {missing[0]}", "A waiver needs skill, check, reason and expires.", at)
         texts = [_text(data[name], f"{at}: {name}") for name in names[:3]]
+        _among(texts[1], (*known_checks(), *WAIVABLE, *CAPABILITIES), "check", f"{at}: check")
         out.append(Waiver(texts[0], texts[1], texts[2], _day(data["expires"], f"{at}: expires")))
     return tuple(out)
 
@@ -165,10 +178,20 @@ def _choice(*allowed: str) -> Callable[[object, str], str]:
 def _capabilities(value: object, where: str) -> tuple[str, ...]:
     names = _names(value, where)
     for name in names:
-        if name not in CAPABILITIES:
-            advice = f"There are: {', '.join(CAPABILITIES)}."
-            raise ConfigError(f"no capability {name!r}{_meant(name, CAPABILITIES)}", advice, where)
+        _among(name, CAPABILITIES, "capability", where)
     return names
+
+
+def _checks(value: object, where: str) -> tuple[str, ...]:
+    names = _names(value, where)
+    for name in names:
+        _among(name, known_checks(), "check", where)
+    return names
+
+
+def _among(name: str, known: tuple[str, ...], what: str, where: str) -> None:
+    if name not in known:
+        raise ConfigError(f"no {what} {name!r}{_meant(name, known)}", f"There are: {', '.join(known)}.", where)
 
 
 def _names(value: object, where: str) -> tuple[str, ...]:

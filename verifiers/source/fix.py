@@ -43,9 +43,11 @@ def fix_source(source: str, profile: Profile = "seed", *, path: str = "skill.py"
             text = _ruff(text, applied)
         if text == before:
             break
-    subject = parse_subject(text, path, profile)
-    remaining = list(findings(subject))
-    if linter and not isinstance(parse_module(text), ParseProblem):
+    tree = parse_module(text)
+    if isinstance(tree, ParseProblem):
+        return Fixed(text, tuple(applied), (Finding(f"does not parse: {tree.message}", path, tree.line, rule="parses"),))
+    remaining = list(findings(parse_subject(text, path, profile)))
+    if linter:
         found, _ = diagnostics({"skill": text})
         remaining += [
             Finding(f"{d['message']} ({d['code']})", path, int(d["location"]["row"]), rule=str(d["code"]))
