@@ -83,10 +83,15 @@ def demo_traces(folder: Path, everything: bool) -> Path:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Speed of the sandbox against the host, warm ``docker exec`` and a fresh container, interleaved."""
+    """Speed of the sandbox against the host, ``docker exec``, fresh containers and other tools where they install, interleaved."""
     install(session, "-e", ".[test]")
     sandbox(session)
-    session.run("python", "tests/bench/bench_sandbox.py", *session.posargs)
+    others = Path(session.create_tmp()) / "others"
+    session.run("python", "-m", "venv", str(others))
+    python = str(others / "bin" / "python")
+    wanted = ("-m", "pip", "install", "-q", "-r", "tests/bench/others.txt")
+    session.run(python, *wanted, external=True, success_codes=[0, 1])  # without them the rest is measured all the same
+    session.run("python", "tests/bench/bench_sandbox.py", "--others", python, *session.posargs)
 
 
 @nox.session

@@ -1,34 +1,26 @@
 """Speed of the sandbox, against the host and against other ways to use containers; all interleaved in one run.
 
-``python tests/bench/bench_sandbox.py [--image I] [--rounds N] [--soak N]`` prints tables and whether each bar is held.
+``python tests/bench/bench_sandbox.py`` prints tables and whether each bar is held; ``--help`` says what else.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import io
-import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
-import tarfile
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
+from designs import floor, fresh_by_archive, fresh_container, image_for_others, other_tool, warm_exec
 from floor import EMPTY, content
 
 from sandbox import open_sandbox
-from sandbox.codec import tree_of
 from sandbox.engine import Engine
-from sandbox.guest import tree
 from sandbox.interface import CrashAt, Entry, ReplayRecord, RunRequest, Session, ShellJob, SkillJob, Snapshot
 from sandbox.pool import DockerSandbox
 
@@ -43,111 +35,14 @@ def rename():
     return {"ok": True}
 """
 MOVE = "for f in *.txt; do mv \"$f\" \"${f%.txt}.md\"; done"
-ROOT = "/dev/shm"
 
 
+@lru_cache
 def workspace(count: int, size: int) -> Snapshot:
     return Snapshot({f"f{i:04}.txt": Entry("file", 0o644, content(i, size)) for i in range(count)})
 
 
 SIZES = {"50 x 400 B": (50, 400), "300 x 2 kB": (300, 2048), "1000 x 4 kB": (1000, 4096), "10 x 1 MiB": (10, 1 << 20)}
-
-
-# ---------------------------------------------------------------- the floor: the same work, forked on the host
-
-
-def _as_entries(base: Snapshot) -> tuple[list[tree.WireEntry], dict[str, bytes]]:
-    text, contents = tree_of(base)
-    return [tree.WireEntry(*e) for e in json.loads(text)], contents
-
-
-@contextmanager
-def floor() -> Iterator[Callable[[int, int], None]]:
-    command = [sys.executable, str(Path(__file__).with_name("floor.py"))]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        ask, answers = child.stdin, child.stdout
-
-        def run(count: int, size: int) -> None:
-            ask.write(f"{count} {size}\n")
-            assert answers.readline() == "done\n"
-
-        yield run
-        ask.close()
-
-
-# ---------------------------------------------------------------- other ways to use containers
-
-
-@contextmanager
-def host_directory() -> Iterator[str]:
-    place = tempfile.mkdtemp(dir=ROOT)
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place)
-
-
-def around(place: str, base: Snapshot, run: Callable[[], object]) -> None:
-    """What a bind mount costs besides: the host copies the workspace in and reads it back."""
-    entries, contents = _as_entries(base)
-    tree.materialise(place, entries, contents.__getitem__)
-    run()
-    tree.Scan(place, {e.path: e for e in entries}, contents.get)
-    tree.wipe(place)
-
-
-PROGRAM = ["python3", "-c", "print('{}')"]
-
-
-@contextmanager
-def warm_exec(engine: Engine, image: str) -> Iterator[Callable[[Snapshot], None]]:
-    with host_directory() as place:
-        options = {"network_mode": "none", "volumes": {place: {"bind": "/ws", "mode": "rw"}}, "working_dir": "/ws"}
-        container = engine.client.containers.run(image, ["sleep", "3600"], detach=True, auto_remove=True, **options)
-        try:
-            yield lambda base: around(place, base, lambda: container.exec_run(PROGRAM))
-        finally:
-            engine.remove(str(container.id))
-
-
-@contextmanager
-def fresh_container(engine: Engine, image: str) -> Iterator[Callable[[Snapshot], None]]:
-    with host_directory() as place:
-        options = {"network_mode": "none", "volumes": {place: {"bind": "/ws", "mode": "rw"}}, "working_dir": "/ws"}
-        yield lambda base: around(place, base, lambda: engine.client.containers.run(image, PROGRAM, remove=True, **options))
-
-
-@contextmanager
-def fresh_by_archive(engine: Engine, image: str) -> Iterator[Callable[[Snapshot], None]]:
-    """A fresh container with nothing mounted from the host, as ours: the workspace goes in and comes back through the engine."""
-
-    def run(base: Snapshot) -> None:
-        container = engine.client.containers.create(image, PROGRAM, network_mode="none", working_dir="/ws")
-        try:
-            container.put_archive("/", packed(base))
-            container.start()
-            container.wait()
-            with tarfile.open(fileobj=io.BytesIO(b"".join(container.get_archive("/ws")[0]))) as found:
-                for member in found:
-                    if member.isfile() and (handle := found.extractfile(member)) is not None:
-                        hashlib.sha256(handle.read()).digest()
-        finally:
-            container.remove(force=True)
-
-    yield run
-
-
-def packed(base: Snapshot) -> bytes:
-    """The workspace as a tar that unpacks to /ws."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        for path, entry in base.items():
-            info = tarfile.TarInfo(f"ws/{path}")
-            info.size, info.mode = len(entry.content), entry.mode
-            tar.addfile(info, io.BytesIO(entry.content))
-    return out.getvalue()
 
 
 # ---------------------------------------------------------------- measuring
@@ -182,41 +77,66 @@ def in_a_fresh_container(sandbox: DockerSandbox, request: RunRequest) -> None:
         once.run(request)
 
 
-def latency(engine: Engine, image: str, sandbox: DockerSandbox, session: Session, rounds: int, bars: Bars) -> None:
+@dataclass(frozen=True)
+class Design:
+    """One way to do a run. ``run`` takes the number and the size of the files."""
+
+    name: str
+    run: Callable[[int, int], object]
+
+
+def our_designs(engine: Engine, image: str, sandbox: DockerSandbox, session: Session, stack: ExitStack) -> list[Design]:
+    """The host floor first, then ours, then the usual ways to use a container."""
+    execs = stack.enter_context(warm_exec(engine, image))
+    fresh = stack.enter_context(fresh_container(engine, image))
+    archive = stack.enter_context(fresh_by_archive(engine, image))
+    return [
+        Design("host floor", stack.enter_context(floor())),
+        Design("assay", lambda *size: session.run(empty(*size))),
+        Design("assay, supervised", lambda *size: session.run(replace(empty(*size), observe=True))),
+        Design("warm docker exec, mounted", lambda *size: execs(workspace(*size))),
+        Design("fresh container, mounted", lambda *size: fresh(workspace(*size))),
+        Design("fresh container, by archive", lambda *size: archive(workspace(*size))),
+        Design("fresh container, hardened", lambda *size: in_a_fresh_container(sandbox, empty(*size))),
+    ]
+
+
+def other_designs(engine: Engine, image: str, python: str, stack: ExitStack) -> list[Design]:
+    """Tools of others, warm, where they install; where they do not, that is said."""
+    try:
+        prepared = stack.enter_context(image_for_others(engine, image, python))
+    except subprocess.CalledProcessError as error:
+        say(f"other tools are not measured: {error.stderr.decode(errors='replace').strip()[-300:]}")
+        return []
+    found = []
+    for name in ("llm-sandbox", "swe-rex"):
+        tool = stack.enter_context(other_tool(python, name, prepared))
+        if isinstance(tool, str):
+            say(f"{name} is not measured: {tool}")
+        else:
+            found.append(Design(f"{name}, warm", tool))
+    return found
+
+
+@lru_cache
+def empty(count: int, size: int) -> RunRequest:
+    return RunRequest(SkillJob(EMPTY, {}), workspace(count, size))
+
+
+def latency(designs: Sequence[Design], rounds: int, bars: Bars) -> None:
     """Medians of one run, all designs in turn in every round."""
+    medians = {name: interleaved([partial(d.run, *size) for d in designs], rounds) for name, size in SIZES.items()}
     say(f"\nOne run of an empty Python skill, median ms of {rounds} interleaved rounds (x host floor)")
-    say(
-        f"{'workspace':<14}{'host floor':>12}{'assay':>18}{'supervised':>18}{'warm exec, mounted':>20}"
-        f"{'fresh, mounted':>18}{'fresh, by archive':>20}{'fresh, hardened':>18}"
-    )
-    with ExitStack() as stack:
-        host = stack.enter_context(floor())
-        execs = stack.enter_context(warm_exec(engine, image))
-        fresh = stack.enter_context(fresh_container(engine, image))
-        archive = stack.enter_context(fresh_by_archive(engine, image))
-        for name, size in SIZES.items():
-            base = workspace(*size)
-            request = RunRequest(SkillJob(EMPTY, {}), base)
-            watched = replace(request, observe=True)
-            actions: list[Callable[[], object]] = [
-                lambda size=size: host(*size),  # type: ignore[misc]  # the default binds the loop's value
-                lambda request=request: session.run(request),  # type: ignore[misc]
-                lambda watched=watched: session.run(watched),  # type: ignore[misc]
-                lambda base=base: execs(base),  # type: ignore[misc]
-                lambda base=base: fresh(base),  # type: ignore[misc]
-                lambda base=base: archive(base),  # type: ignore[misc]
-                lambda request=request: in_a_fresh_container(sandbox, request),  # type: ignore[misc]
-            ]
-            medians = interleaved(actions, rounds)
-            cells = [f"{m:9.1f} ({m / medians[0]:5.1f}x)" for m in medians[1:]]
-            say(f"{name:<14}{medians[0]:>12.1f}{cells[0]:>18}{cells[1]:>18}{cells[2]:>20}{cells[3]:>18}{cells[4]:>20}{cells[5]:>18}")
-            bars.check(f"{name}: empty skill / host floor", medians[1] / medians[0], 1.5, at_least=False)
-            bars.check(f"{name}: supervised / unsupervised", medians[2] / medians[1], 1.25, at_least=False)
-            if name.startswith("50 "):
-                bars.check("warm docker exec / assay", medians[3] / medians[1], 10, at_least=True)
-                mounted, archived = medians[4] / medians[1], medians[5] / medians[1]
-                say(f"  (fresh container / assay, without hardening: bind mount {mounted:.1f}, by archive {archived:.1f})")
-                bars.check("the same run in a fresh container / assay", medians[6] / medians[1], 60, at_least=True)
+    say(f"{'':<28}" + "".join(f"{name:>20}" for name in SIZES))
+    for index, design in enumerate(designs):
+        cells = [f"{m[index]:9.1f} ({m[index] / m[0]:6.1f}x)" for m in medians.values()]
+        say(f"{design.name:<28}" + "".join(f"{c:>20}" for c in cells))
+    for name, (host, ours, supervised, *_) in medians.items():
+        bars.check(f"{name}: empty skill / host floor", ours / host, 1.5, at_least=False)
+        bars.check(f"{name}: supervised / unsupervised", supervised / ours, 1.25, at_least=False)
+    small = next(iter(medians.values()))
+    bars.check("warm docker exec / assay", small[3] / small[1], 10, at_least=True)
+    bars.check("the same run in a fresh container / assay", small[6] / small[1], 60, at_least=True)
 
 
 def interleaved(actions: list[Callable[[], object]], rounds: int) -> list[float]:
@@ -300,16 +220,18 @@ def main() -> int:
     """Runs everything. 1 when a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--image")
+    parser.add_argument("--others", metavar="PYTHON", help="an interpreter that has llm-sandbox and swe-rex")
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--soak", type=int, default=3000)
     options = parser.parse_args()
     bars, engine = Bars(), Engine()
     with open_sandbox(image=options.image) as sandbox:
         say(f"{sandbox.info.engine}, kernel {sandbox.info.kernel}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-        for other in ("llm_sandbox", "swerex"):
-            say(f"{other}: {'installed, but needs an image of its own' if find_spec(other) else 'not installed, not measured'}")
         with sandbox.session("bench", 1) as session:
-            latency(engine, sandbox.info.image, sandbox, session, options.rounds, bars)
+            with ExitStack() as stack:
+                designs = our_designs(engine, sandbox.info.image, sandbox, session, stack)
+                designs += other_designs(engine, sandbox.info.image, options.others, stack) if options.others else []
+                latency(designs, options.rounds, bars)
             shell_latency(session, options.rounds, bars)
             crash_sweep(session)
         throughput(sandbox, bars)
