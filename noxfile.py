@@ -83,7 +83,7 @@ def demo_traces(folder: Path, everything: bool) -> Path:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Speed of the sandbox against the host, ``docker exec``, fresh containers and other tools where they install, interleaved."""
+    """Speed of the sandbox against the host, ``docker exec``, fresh containers and other tools, interleaved."""
     install(session, "-e", ".[test]")
     sandbox(session)
     others = Path(session.create_tmp()) / "others"
