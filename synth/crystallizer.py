@@ -172,6 +172,8 @@ class SkillCrystallizer:
         return outcome
 
     def _loop(self, judge: Judge) -> Crystallization:
+        if isinstance(self.generator, EmbeddedGenerator) and isinstance(judge, SandboxJudge):
+            self.generator.replays = judge.replays
         settings = SearchSettings(
             hold_out=self.config.generator.hold_out if self.config.generator.hold_out is not None else 1,
             min_usable=self.config.verify.min_usable,

@@ -202,6 +202,7 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
     from synth.crystallization.judge import SandboxJudge
     from synth.crystallization.promotion import Crystallization
     from synth.crystallization.search import SearchSettings
+    from synth.embedded import EmbeddedGenerator
 
     judging = request.judging
     with ExitStack() as stack:
@@ -219,7 +220,10 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
             refits=not generation.uses_model, sealed=generation.uses_model,
         )  # fmt: skip
         attest = request.config.attest()
-        yield Crystallization(generation.open(), judge, registry, settings, request.config.registry.approve, attest=attest)
+        generator = generation.open()
+        if isinstance(generator, EmbeddedGenerator):
+            generator.replays = judge.replays
+        yield Crystallization(generator, judge, registry, settings, request.config.registry.approve, attest=attest)
 
 
 def _say(talk: console.Talk, number: int, total: int, task: str, text: str) -> None:

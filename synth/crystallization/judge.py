@@ -81,11 +81,15 @@ class SandboxJudge:
     def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
         if all(e.base is not None for e in evidence):
             return evidence
-        with RememberingSession(self.sandbox, "evidence", self._memory) as traces:
+        with self.replays() as traces:
             return rebuild_all(evidence, traces)
 
+    def replays(self) -> RememberingSession:
+        """Where a trace's own commands are run again; what they did is remembered."""
+        return RememberingSession(self.sandbox, "evidence", self._memory)
+
     def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
-        with RememberingSession(self.sandbox, "evidence", self._memory) as traces:
+        with self.replays() as traces:
             return replay(evidence, traces).unusable
 
     def bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:

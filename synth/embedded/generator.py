@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from sandbox.interface import Session, Snapshot, effects
@@ -11,7 +12,7 @@ from synth.embedded.antiunify import Mismatch, Template, Value
 from synth.embedded.code import Code
 from synth.embedded.emit_python import compile_program, skill_source
 from synth.embedded.emit_shell import read_program, staged_program
-from synth.embedded.idle import without_idle
+from synth.embedded.idle import Replays, without_idle
 from synth.embedded.naming import skill_name, summary_of
 from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
@@ -50,6 +51,8 @@ class EmbeddedGenerator:
 
     def __init__(self, session: Session | None = None) -> None:
         self._session = session
+        self.replays: Callable[[], AbstractContextManager[Replays]] | None = None
+        """Opens a place where the traces' own commands can be run again, to tell steps that do nothing; None = there is none."""
         self._why: list[str] = []
         self._rejected: list[str] = []
 
@@ -62,8 +65,9 @@ class EmbeddedGenerator:
         if not works:
             self._why.append("none of the commands could be read as shell text")
             return
-        if self._session is not None and writes:
-            works = without_idle(self._session, works)
+        if self.replays is not None and writes:
+            with self.replays() as traces:
+                works = without_idle(traces, works)
         known = list(cases(works))
         if writes and any(any(e.exit_codes or ()) for e in usable):
             again = [w for e in usable if (w := work(e, writes, drop_failed=True)) is not None]

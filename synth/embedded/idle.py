@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
-from sandbox.interface import RunRequest, Session, ShellJob, Snapshot
+from sandbox.interface import ReplayRecord, RunRequest, ShellJob, Snapshot
 from synth.embedded.kinds import walk
 from synth.embedded.meanings import TABLE
 from synth.embedded.steps import Work
@@ -13,7 +14,13 @@ from synth.embedded.tree import Seq, Simple
 from verifiers.expectation.equivalence import differences
 
 
-def without_idle(session: Session, works: Sequence[Work]) -> list[Work]:
+class Replays(Protocol):
+    """Where a trace's own commands are run."""
+
+    def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]: ...
+
+
+def without_idle(session: Replays, works: Sequence[Work]) -> list[Work]:
     """The works without unknown steps that do not matter: one replay for each of them, one for all of a work's together.
 
     Raises:
@@ -35,7 +42,7 @@ def _unknown(tree: Seq) -> bool:
     return any(isinstance(n, Simple) and n.words and n.name not in TABLE for n in walk(tree))
 
 
-def _same_end(session: Session, parts: Sequence[tuple[Work, Collection[int]]]) -> list[bool]:
+def _same_end(session: Replays, parts: Sequence[tuple[Work, Collection[int]]]) -> list[bool]:
     """Whether the commands without these steps end in the recorded tree."""
     jobs = [
         RunRequest(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox.interface import Entry, Snapshot
+from sandbox.interface import Entry, ReplayRecord, RunRequest, ShellJob, Snapshot
 from synth.embedded import EmbeddedGenerator
+from synth.embedded.idle import without_idle
 from synth.embedded.pythoncode import lift
+from synth.embedded.steps import work
 from synth.interface import Candidate, TracePattern
 from verifiers.interface import Evidence
 
@@ -229,6 +232,39 @@ def test_constants_of_a_python_program_become_arguments(tmp_path: Path) -> None:
     assert "sys.argv[1]" in candidate.source
     assert "foo" not in candidate.source
     assert "bar" not in candidate.source
+
+
+@dataclass
+class Replays:
+    """Runs commands with bash in a fresh folder; counts."""
+
+    folder: Path
+    runs: int = 0
+
+    def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
+        return [self.run(r) for r in requests]
+
+    def run(self, request: RunRequest) -> ReplayRecord:
+        assert isinstance(request.job, ShellJob)
+        self.runs += 1
+        root = materialised(self.folder / str(self.runs), request.base)
+        for command in request.job.commands:
+            subprocess.run(["bash", "-c", command], cwd=root, capture_output=True, check=False)
+        return ReplayRecord(None, (), picture(root), "exited")
+
+
+def test_unknown_steps_that_change_nothing_are_dropped(tmp_path: Path) -> None:
+    """The replay without them says so, and the candidate says what was left out; unknown steps that matter stay."""
+    commands = ["make -s -n {e}", "echo {w} >> {f}", "make -s {e}"]
+    cases = [(values, {**tree, "Makefile": f"{values['e']}:\n\t@touch made\n"}) for values, tree in CASES]
+    evidence = [
+        record(tmp_path / f"r{k}", f"t{k}", "x", [c.format(**v) for c in commands], tree) for k, (v, tree) in enumerate(cases)
+    ]
+    works = [w for e in evidence if (w := work(e, writes=True)) is not None]
+    (tmp_path / "replays").mkdir()
+    kept = without_idle(Replays(tmp_path / "replays"), works)
+    assert [w.kept for w in kept] == [(1, 2), (1, 2)]
+    assert kept[0].dropped[-1] == "step 1 changes nothing: make -s -n txt"
 
 
 def test_programs_that_differ_in_more_than_constants_stay_apart() -> None:
