@@ -170,6 +170,27 @@ def nushell(session: Session) -> None:
     assert owned is False
 
 
+def nothing_of_the_kernel_is_kept(session: Session) -> None:
+    """No keys can be made, and addresses, attributes and abstract sockets do not come back in the next run."""
+    body = """import ctypes, socket
+libc = ctypes.CDLL(None)
+add_key, keyctl = (248, 250) if os.uname().machine == 'x86_64' else (217, 219)
+keys = [libc.syscall(add_key, b'user', b'k', b'v', 1, -3), libc.syscall(keyctl, 0, -3, 1)]
+name = socket.socket(socket.AF_UNIX)
+name.bind(chr(0) + 'kept')
+subprocess.Popen(['sleep', '1000'], pass_fds=[name.fileno()])
+port = socket.socket()
+port.bind(('127.0.0.1', 4711))
+port.listen()
+client = socket.create_connection(('127.0.0.1', 4711))
+port.accept()[0].close()
+client.close()
+return keys
+"""
+    for _ in range(2):
+        assert session.run(RunRequest(skill(body), BASE)).outcome == Returned([-1, -1])
+
+
 def faults_by_supervision(session: Session) -> None:
     """Killed before the k-th change; an error injected at the k-th."""
     job = ShellJob(("mv a.txt x; mv b.txt y",))
@@ -195,6 +216,7 @@ SUITE: list[Callable[[Session], None]] = [
     no_network,
     small_disks,
     nushell,
+    nothing_of_the_kernel_is_kept,
     faults_by_supervision,
 ]
 NEEDS = {"faults_by_supervision": "supervise", "nushell": "nu", "surroundings_change": "readdir_order"}
