@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from figures import Part, table
-from labelled import DYNAMIC, Bench, Label, load_labels, open_bench, spread
+from labelled import DYNAMIC, Bench, Label, load_labels, open_bench
 
 from sandbox.image_store import open_images
 from sandbox.interface import RunRequest, SandboxError, ShellJob, Snapshot
@@ -38,6 +38,7 @@ from private_engine import PrivateEngine  # the tests' own daemon; its folder is
 AGAIN = 20
 DAYS = 401
 """How far the other day is."""
+QUICK = "pub_rename_ext"
 CLOCK = Path(__file__).with_name("shifted_clock.c")
 
 Reports = dict[str, str]
@@ -45,12 +46,13 @@ Reports = dict[str, str]
 
 
 def sample(quick: bool) -> list[Label]:
-    """Good skills and one skill of each fault; a few of them for a quick study."""
-    labels = spread(load_labels(), 1000 if quick else 1)
-    bad = {x.fault: x for x in reversed(labels) if not x.good}
-    good = [x for x in load_labels() if x.good]
-    chosen = [good[3], good[10]] if quick else good
-    return [*chosen, *[x for f, x in sorted(bad.items()) if not quick or f in ("wrong_effect", "not_idempotent")]]
+    """The good skills and one faulty skill of each fault; for a quick study one good one and two faulty ones."""
+    labels = load_labels()
+    good = [x for x in labels if x.good]
+    bad = sorted({x.fault: x for x in reversed(labels) if not x.good}.values(), key=lambda x: x.fault)
+    if not quick:
+        return [*good, *bad]
+    return [*[x for x in good if x.family == QUICK], *[x for x in bad if x.fault in ("not_idempotent", "wrong_effect")]]
 
 
 def reports(bench: Bench, labels: Sequence[Label], budget: Budget, workers: int = 1) -> Reports:
