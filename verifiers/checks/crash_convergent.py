@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sandbox.interface import ROOT, Call, CrashAt, JsonValue, ReplayRecord, RunRequest
+from sandbox.interface import ROOT, Call, CrashAt, JsonValue, ReplayRecord, RunRequest, Snapshot
 from verifiers.checks._examples import rename
 from verifiers.context import Case, Context, Wrong
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
+from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import CheckResult, Finding, Verdict
 
 WIPE = '''    """Rename every file with one suffix to another."""
@@ -42,10 +43,11 @@ class CrashConvergent:
         "The run is killed just before each of its tree-changing system calls on the workspace, then the skill runs again"
         " and must claim success; every path of the clean result must equal it. Extra paths made by the killed run are "
         "residue: reported, a factor in the score, and a failure only if a further run processes them. A kill between "
-        "truncating a file and its last write is the strict level (torn write): it lowers the score."
+        "truncating a file and its last write is the strict level (torn write): it lowers the score. Locks that a killed git "
+        "left are removed first, as git itself asks for."
     )
     stage = "dynamic"
-    version = 1
+    version = 2
     good = (rename("a second run picks up what is left"),)
     bad = (rename("removes everything before it writes it anew", WIPE),)
 
@@ -59,7 +61,7 @@ class CrashConvergent:
             return CheckResult.not_applicable(self.id, f"0 tree-changing calls in {len(context.first)} supervised runs")
         killed = context.run("killed", (self._killed(context, p) for p in points))
         reached = [(p, k) for p, k in zip(points, killed, strict=True) if k.fault_reached]
-        again = context.run("after a crash", (context.request(k.post, p.case.args) for p, k in reached))
+        again = context.run("after a crash", (context.request(unlocked(p.case.base, k.post), p.case.args) for p, k in reached))
         further = context.run(
             "after a crash, again", (context.request(a.post, p.case.args) for (p, _), a in zip(reached, again, strict=True))
         )
@@ -92,7 +94,7 @@ class CrashConvergent:
         findings: list[Finding] = []
         strip: list[JsonValue] = []
         torn = residue = False
-        for p, _killed, again, further in trials:
+        for p, killed, again, further in trials:
             wrong = self._wrong(context, p, again, further)
             extra = sorted(q for q in again.post if q not in context.first[p.case.label].post and q != ROOT)
             residue = residue or bool(extra)
@@ -100,6 +102,7 @@ class CrashConvergent:
                 {"trace": p.case.task_id, "k": p.k, "call": p.call.kind, "path": p.call.path, "torn": p.torn, "ok": wrong is None}
             )
             if wrong is None:
+                context.disturbed.append((context.request(unlocked(p.case.base, killed.post), p.case.args), again))
                 continue
             torn = torn or p.torn
             failing = not p.torn or context.strict_torn
@@ -135,6 +138,13 @@ class CrashConvergent:
             text = f"a further run still changes {moved[0].path}" if moved else "a further run fails"
             return Wrong("effect", text, "no change", str(moved[0]) if moved else str(failure(further.outcome)), moved)
         return None
+
+
+def unlocked(base: Snapshot, killed: Snapshot) -> Snapshot:
+    """What a killed run left, without git's own locks: git refuses to go on until someone removes them, and says so."""
+    roots = repository_roots(killed)
+    locks = [p for p in killed if p.endswith(".lock") and p not in base and any(p.startswith(r + "/") for r in roots)]
+    return killed.replace(dict.fromkeys(locks)) if locks else killed
 
 
 def _cut_before(calls: list[Call], k: int) -> bool:

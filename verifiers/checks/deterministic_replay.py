@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from sandbox.interface import JsonValue, ReplayRecord, Returned, Surroundings
+from sandbox.interface import JsonValue, ReplayRecord, Returned, Snapshot, Surroundings
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context, Wrong
 from verifiers.expectation.oracle import Expectation, expect, shell_request
@@ -39,11 +40,12 @@ class DeterministicReplay:
         "The trace's commands and the skill run from the same base with one factor changed at a time: directory order, "
         "hash seed, time zone, locale, HOME, umask, working directory, wall clock, number of CPUs. Each path and "
         "attribute must be what the commands leave under that factor or normally: a factor may do to the skill what it "
-        "does to the commands, and nothing else. The returned value must not depend on directory order or hash seed. A "
+        "does to the commands, and nothing else; files that the task writes may be new ones with a masked mode. "
+        "The returned value must not depend on directory order or hash seed. A "
         "factor counts only if a probe inside the job saw it change."
     )
     stage = "dynamic"
-    version = 1
+    version = 2
     good = (rename("the same value every time"),)
     bad = (
         rename(
@@ -96,12 +98,20 @@ class DeterministicReplay:
     def _wrong(self, context: Context, case: Case, trace: Expectation | None, skill: ReplayRecord, factor: str) -> Wrong | None:
         if trace is None:
             return None
-        wrong = context.judge.wrong(skill, case.expectation, (trace,))
+        wrong = context.judge.wrong(skill, case.expectation, (trace, *([masked(case.expectation)] if factor == "umask" else [])))
         if wrong is None and factor in SAME_VALUE:
             a, b = (getattr(r.outcome, "value", None) for r in (context.first[case.label], skill))
             if isinstance(skill.outcome, Returned) and a != b:
                 return Wrong("answer", "the returned value differs", repr(a), repr(b))
         return wrong
+
+
+def masked(x: Expectation) -> Expectation:
+    """What an atomic writer leaves under the umask: files whose content the task writes are new files, and masked as such."""
+    written = {e.path for e in x.effects if e.kind in ("content", "created")}
+    mode = FACTORS["umask"][0].umask
+    tree = {p: replace(e, mode=e.mode & ~mode) if p in written and e.type == "file" else e for p, e in x.tree.items()}
+    return replace(x, tree=Snapshot(tree))
 
 
 def changed(normal: Mapping[str, str], under: Mapping[str, str], probe: str) -> bool:

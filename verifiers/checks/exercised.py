@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sandbox.interface import JsonValue, ReplayRecord, RunRequest, SkillJob
@@ -12,7 +13,11 @@ from verifiers.expectation.answers import failure
 from verifiers.interface import CheckResult, Finding, Verdict
 from verifiers.source.branches import watched
 
-MAX_GENERATED = 24
+FIRST_GENERATED = 24
+MAX_DISTURBED = 48
+
+Trial = tuple[RunRequest, ReplayRecord]
+"""A judged run and its record."""
 
 
 class Exercised:
@@ -22,10 +27,11 @@ class Exercised:
         "Every statement of the skill must have run in at least one judged run; bodies that only raise are excepted. So "
         "must every branch inside an expression that may act (`a and f()`). What nobody ran is where a backdoor lives, "
         "and nothing here says what it does. Coverage comes from a traced run of each judged case, which must behave as "
-        "the untraced one did."
+        "the untraced one did. Re-runs after a kill, and runs under an injected error that reported it and left everything "
+        "else alone, count too: that is where code that recovers and cleans up runs."
     )
     stage = "dynamic"
-    version = 1
+    version = 2
     good = (rename("every statement runs"),)
     bad = (
         rename(
@@ -38,36 +44,49 @@ class Exercised:
         context.prime()
         copy = watched(context.subject.source)
         wanted = [s for s in copy.statements if not s.only_raises]
-        trials = self._judged(context)
-        records = context.run("traced", (_traced(r, copy.source) for r, _ in trials))
         lines: set[int] = set()
-        for (_, untraced), record in zip(trials, records, strict=True):
-            if differs(untraced, record):
-                why = "the skill behaves differently while its lines are traced"
-                return CheckResult.inconclusive(self.id, why, [Finding(why, context.subject.path)], len(records))
-            lines |= record.lines
-        missed = [s for s in wanted if not s.ran(frozenset(lines))]
+        missed, runs = wanted, 0
+        for trials, strict in self._stages(context):
+            records = context.run("traced", (_traced(r, copy.source) for r, _ in trials))
+            runs += len(records)
+            for (_, untraced), record in zip(trials, records, strict=True):
+                if not differs(untraced, record):
+                    lines |= record.lines
+                elif strict:
+                    why = "the skill behaves differently while its lines are traced"
+                    return CheckResult.inconclusive(self.id, why, [Finding(why, context.subject.path)], runs)
+            missed = [s for s in wanted if not s.ran(frozenset(lines))]
+            if not missed:
+                break
         measured: dict[str, JsonValue] = {"statements": len(wanted), "missed": len(missed)}
         if not missed:
-            return CheckResult(self.id, Verdict.PASS, runs=len(records), measured=measured)
+            return CheckResult(self.id, Verdict.PASS, runs=runs, measured=measured)
         findings = [
             Finding(f"no judged run reached: {s.text.splitlines()[0].strip()[:100]}", context.subject.path, s.line)
             for s in missed
         ]
         why = f"{len(missed)} of {len(wanted)} statements never ran (lines {', '.join(str(s.line) for s in missed[:8])})"
-        return CheckResult(self.id, Verdict.INCONCLUSIVE, tuple(findings), why, len(records), measured=measured)
+        return CheckResult(self.id, Verdict.INCONCLUSIVE, tuple(findings), why, runs, measured=measured)
 
-    def _judged(self, context: Context) -> list[tuple[RunRequest, ReplayRecord]]:
-        """The judged runs to trace, each with its untraced record: recorded cases, their second runs, generated cases."""
+    def _stages(self, context: Context) -> Iterator[tuple[list[Trial], bool]]:
+        """The judged runs to trace, the later ones only while something is missing; and whether tracing may change none of them
+        (after a kill or an error it may: what is left half done has other names each time; such a run then shows nothing)."""
+        generated = [(context.request(g.case.base, g.case.args), g.record) for g in context.generated]
+        yield [*self._recorded(context), *generated[:FIRST_GENERATED]], True
+        yield generated[FIRST_GENERATED:], True
+        distinct = {repr((r.base.digest, r.job, r.fault)): (r, record) for r, record in context.disturbed}
+        for killed in (True, False):
+            yield [t for t in distinct.values() if (t[0].fault is None) == killed][:MAX_DISTURBED], False
+
+    def _recorded(self, context: Context) -> list[Trial]:
+        """The recorded cases and their second runs, each with its untraced record."""
         first = [(context.request(c.base, c.args), context.first[c.label]) for c in context.cases]
         again = [
             context.request(context.first[c.label].post, c.args)
             for c in context.cases
             if failure(context.first[c.label].outcome) is None
         ]
-        second = list(zip(again, context.run("second run", again), strict=True))
-        generated = [(context.request(g.case.base, g.case.args), g.record) for g in context.generated[:MAX_GENERATED]]
-        return [*first, *second, *generated]
+        return [*first, *zip(again, context.run("second run", again), strict=True)]
 
 
 def _traced(request: RunRequest, source: str) -> RunRequest:

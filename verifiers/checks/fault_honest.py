@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox.interface import Call, ErrnoAt, JsonValue
+from sandbox.interface import Call, ErrnoAt, JsonValue, ReplayRecord
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
+from verifiers.expectation.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
 
 Calls = Literal["change", "write", "chmod", "read"]
@@ -60,15 +61,17 @@ class FaultHonest:
         injections = self._injections(context)
         if not injections:
             return CheckResult.not_applicable(self.id, f"0 calls on workspace files in {len(context.first)} supervised runs")
-        records = context.run(
-            "injected error",
-            (context.request(i.case.base, i.case.args, fault=ErrnoAt(i.k, i.errno, i.calls)) for i in injections),
-        )
+        requests = [context.request(i.case.base, i.case.args, fault=ErrnoAt(i.k, i.errno, i.calls)) for i in injections]
+        records = context.run("injected error", requests)
         findings: list[Finding] = []
         reached = 0
-        for i, record in zip(injections, records, strict=True):
+        for i, request, record in zip(injections, requests, records, strict=True):
             reached += record.fault_reached
-            if not record.fault_reached or failure(record.outcome) is not None:
+            if not record.fault_reached:
+                continue
+            if failure(record.outcome) is not None:
+                if spares_bystanders(context, i.case, record):
+                    context.disturbed.append((request, record))
                 continue
             wrong = context.judge.wrong(record, i.case.expectation)
             if wrong is not None and len(findings) < 5:
@@ -98,6 +101,12 @@ class FaultHonest:
         most = context.counts.fault_points
         share = max(4, most // max(1, sum(bool(f) for f in by_class)))
         return [i for found in by_class for i in (found if len(found) <= share else rng.sample(found, share))]
+
+
+def spares_bystanders(context: Context, case: Case, record: ReplayRecord) -> bool:
+    """Whether a run that reported failure left alone what a clean run does not change. New paths are residue."""
+    touched = {d.path for d in differences(case.base, context.first[case.label].post)}
+    return all(d.path in touched or d.kind == "created" for d in differences(case.base, record.post))
 
 
 def _count(calls: tuple[Call, ...], wanted: Calls) -> int:

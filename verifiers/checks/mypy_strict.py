@@ -26,7 +26,7 @@ class MypyStrict:
         " skills of a run are checked by one process."
     )
     stage: ClassVar[Stage] = "static"
-    version = 1
+    version = 2
     good: ClassVar[tuple[Example, ...]] = (Example("typed", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),)
     bad: ClassVar[tuple[Example, ...]] = (
         Example("a wrong return", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"\n'),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from verifiers.source.statements import Statement, spread
+from verifiers.source.statements import Statement, own_names, spread
 
 _PURE = frozenset(
     {
@@ -125,7 +125,7 @@ def watched(source: str) -> Watched:
     except SyntaxError:
         return Watched(copy.source, copy.statements)
     origin = {s.first_line: s.line for s in copy.statements}
-    marker = _Marker(_own_names(tree))
+    marker = _Marker(own_names(tree))
     tree = marker.visit(tree)
     if not marker.found:
         return Watched(copy.source, copy.statements)
@@ -144,12 +144,6 @@ def watched(source: str) -> Watched:
         for i, node in enumerate(marker.found)
     ]
     return Watched(text + "\n".join(marks) + "\n", (*copy.statements, *hidden))
-
-
-def _own_names(tree: ast.Module) -> frozenset[str]:
-    """Names that the file itself defines: they are not the built-in ones."""
-    names = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
-    return frozenset(names | {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})
 
 
 class _Marker(ast.NodeTransformer):

@@ -21,8 +21,11 @@ _HARMLESS_CALLS = frozenset({
 })  # fmt: skip
 _HARMLESS_METHODS = frozenset({
     "join", "format", "decode", "encode", "strip", "rstrip", "lstrip", "splitlines", "split", "partition",
-    "lower", "upper", "title", "as_posix", "hex", "items", "keys", "values",
+    "lower", "upper", "title", "as_posix", "hex", "items", "keys", "values", "get", "replace", "rpartition", "rsplit", "count",
+    "is_file", "is_dir", "is_symlink", "exists", "lexists", "isfile", "isdir", "islink", "basename", "dirname", "relpath",
+    "relative_to", "with_name", "with_suffix", "group",
 })  # fmt: skip
+"""Names alone do not prove it: those that the file itself defines are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def statements(source: str) -> tuple[Statement, ...]:
     lines = source_lines(source)
     live = _live_lines(source)
     found = []
-    for node, harmless in _inside_functions(tree):
+    for node, harmless in _inside_functions(tree, own_names(tree)):
         first, last = _extent(node)
         if _counts(node) and any(n in live for n in range(first, last + 1)):
             text = lines[first - 1].strip() if first <= len(lines) else ""
@@ -85,10 +88,7 @@ def spread(source: str) -> Spread:
     if isinstance(again, ParseProblem) or not copy or ast.dump(again) != ast.dump(tree):  # unparsing did not keep it
         return Spread(source, statements(source))
     # Unparsing keeps the order of the statements, so both trees are walked side by side.
-    origin = {
-        _extent(new)[0]: _extent(old)[0]
-        for new, old in zip(_all_statements(again), _all_statements(tree), strict=True)
-    }
+    origin = {_extent(new)[0]: _extent(old)[0] for new, old in zip(_all_statements(again), _all_statements(tree), strict=True)}
     return Spread(copy, tuple(replace(s, line=origin.get(s.first_line, s.first_line)) for s in statements(copy)))
 
 
@@ -108,10 +108,19 @@ def _live_lines(source: str) -> set[int]:
     return live
 
 
-def _inside_functions(tree: ast.Module) -> Iterator[tuple[ast.stmt, bool]]:
+def own_names(tree: ast.AST) -> frozenset[str]:
+    """Names that the file itself defines: they are not the built-in ones, nor the library's."""
+    names = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    attributes = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    return frozenset(
+        names | attributes | {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    )
+
+
+def _inside_functions(tree: ast.Module, own: frozenset[str]) -> Iterator[tuple[ast.stmt, bool]]:
     """(statement, whether it belongs to a body that only reports failure) of every function, nested ones too."""
     for node in _outer_functions(tree):
-        yield from _of_suite(node.body)
+        yield from _of_suite(node.body, own)
 
 
 def _outer_functions(node: ast.AST) -> Iterator[FunctionNode]:
@@ -122,12 +131,12 @@ def _outer_functions(node: ast.AST) -> Iterator[FunctionNode]:
             yield from _outer_functions(child)
 
 
-def _of_suite(suite: list[ast.stmt]) -> Iterator[tuple[ast.stmt, bool]]:
-    harmless = _only_reports_failure(suite)
+def _of_suite(suite: list[ast.stmt], own: frozenset[str]) -> Iterator[tuple[ast.stmt, bool]]:
+    harmless = _only_reports_failure(suite, own)
     for node in suite:
         yield node, harmless
         for inner in _suites(node):
-            yield from _of_suite(inner)
+            yield from _of_suite(inner, own)
 
 
 def _suites(node: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -163,32 +172,32 @@ def _extent(node: ast.stmt) -> tuple[int, int]:
     return first, max([node.lineno, *ends])
 
 
-def _only_reports_failure(suite: list[ast.stmt]) -> bool:
+def _only_reports_failure(suite: list[ast.stmt], own: frozenset[str]) -> bool:
     """Whether a body does nothing but build harmless values and raise (or return a failure)."""
     if not suite:
         return False
     *before, last = [s for s in suite if _counts(s)] or [suite[-1]]
-    if not all(isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and _harmless(s.value) for s in before):
+    if not all(isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and _harmless(s.value, own) for s in before):
         return False
     if isinstance(last, ast.Raise):
-        return _harmless_raise(last)
-    return isinstance(last, ast.Return) and _is_failure(last.value)
+        return _harmless_raise(last, own)
+    return isinstance(last, ast.Return) and _is_failure(last.value, own)
 
 
-def _harmless_raise(node: ast.Raise) -> bool:
+def _harmless_raise(node: ast.Raise, own: frozenset[str]) -> bool:
     exc = node.exc
     if exc is None:
         return True
     if isinstance(exc, ast.Call):
         # Called like a class: ``raise shutil.rmtree(path)`` must not pass for a report.
         name = exc.func.attr if isinstance(exc.func, ast.Attribute) else getattr(exc.func, "id", "")
-        return name[:1].isupper() and all(_harmless(a) for a in [*exc.args, *(k.value for k in exc.keywords)])
-    return _harmless(exc)
+        return name[:1].isupper() and all(_harmless(a, own) for a in [*exc.args, *(k.value for k in exc.keywords)])
+    return _harmless(exc, own)
 
 
-def _is_failure(value: ast.expr | None) -> bool:
+def _is_failure(value: ast.expr | None, own: frozenset[str]) -> bool:
     """A returned dict that says so: ``ok``/``success`` False, ``status`` "error" (DESIGN §4, failure rule)."""
-    if not isinstance(value, ast.Dict) or not _harmless(value):
+    if not isinstance(value, ast.Dict) or not _harmless(value, own):
         return False
     for key, item in zip(value.keys, value.values, strict=True):
         if isinstance(key, ast.Constant) and isinstance(item, ast.Constant):
@@ -199,15 +208,15 @@ def _is_failure(value: ast.expr | None) -> bool:
     return False
 
 
-def _harmless(value: ast.expr) -> bool:
+def _harmless(value: ast.expr, own: frozenset[str]) -> bool:
     """Whether evaluating it can do nothing but compute a text or number from what is there."""
     for node in ast.walk(value):
         if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr | ast.Lambda):
             return False
         if isinstance(node, ast.Call):
             func = node.func
-            plain = isinstance(func, ast.Name) and func.id in _HARMLESS_CALLS
-            method = isinstance(func, ast.Attribute) and func.attr in _HARMLESS_METHODS
+            plain = isinstance(func, ast.Name) and func.id in _HARMLESS_CALLS - own
+            method = isinstance(func, ast.Attribute) and func.attr in _HARMLESS_METHODS - own
             if not (plain or method):
                 return False
     return True

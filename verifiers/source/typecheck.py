@@ -50,6 +50,8 @@ def skill_command(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def __getattr__(name: str) -> Any: ...
 """
+_FOREIGN = ["--ignore-missing-imports", "--allow-subclassing-any", "--no-warn-return-any", "--allow-untyped-decorators"]
+"""Skills of the `omni` profile use the host's own packages, of which nothing is known here: what comes from them is ``Any``."""
 _SETTINGS = "mypy.ini"
 _ANYTHING = "from typing import Any\n\ndef __getattr__(name: str) -> Any: ...\n"
 
@@ -115,7 +117,7 @@ def _checked(
         "--output=json", "--no-error-summary", "--no-site-packages",
         "--python-version", PYTHON_VERSION, "--follow-imports=silent", "--no-color-output",
         "--cache-dir", str(cache / "types" / profile),
-        *(["--ignore-missing-imports", "--allow-subclassing-any"] if profile == "omni" else []), ".",
+        *(_FOREIGN if profile == "omni" else []), ".",
     ]  # fmt: skip
     with written({stem: neutralised(text) for stem, text in sources.items()}) as folder:
         (folder / _SETTINGS).write_text(settings, encoding="utf-8")

@@ -7,21 +7,31 @@ arguments and the trace's commands for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
+from verifiers.expectation.answers import same_answer
+from verifiers.expectation.equivalence import differences
+from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Args
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import TOKEN, all_text, fresh_words, like, new_digits, rename_tree, substitute, tokens
 
 MAX_COPIES = 3
-EDITS = 3
+EDITS = 4
 """Ways to edit a file, see ``edited``."""
+ODDITIES = ("hidden file", "link", "empty directory")
+"""Kinds of unusual bystanders."""
+SPARE = 2 * MAX_COPIES + 12
+"""Words for new names, besides those for renaming."""
+MAX_LINES, MAX_BYTES, MAX_MANY = 4000, 1 << 21, 300
+"""To what a file, or the number of files, grows at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,13 @@ class Plan:
     bystanders: tuple[int, ...] = ()
     """Directories that get an unrelated file."""
     edits: tuple[tuple[int, int], ...] = ()
-    """(file, how): its lines dropped, doubled or put in another order."""
+    """(file of ``contents``, how): its lines dropped, doubled, put in another order, or many more of them."""
+    many: tuple[int, ...] = ()
+    """(file): more copies under new names than the skill's numbers and the recordings have."""
+    odd: tuple[tuple[int, int], ...] = ()
+    """(directory, kind of oddity): judged only where the commands take no notice of it."""
+    spoken: tuple[tuple[int, int], ...] = ()
+    """(word of a content, word of the skill's own text): the one becomes the other."""
     salt: int = 0
 
 
@@ -74,7 +90,10 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
         copies=pairs(len(g.files), len(g.directories), MAX_COPIES),
         drops=some(len(g.files), 2),
         bystanders=some(len(g.directories), 2),
-        edits=pairs(len(g.files), EDITS, 2),
+        edits=pairs(len(g.contents), EDITS, 2),
+        many=some(len(g.files), 1),
+        odd=pairs(len(g.directories), len(ODDITIES), 1),
+        spoken=pairs(len(g.free_words), len(g.constants.words), 2),
         salt=st.integers(0, 3),
     )
 
@@ -83,7 +102,7 @@ def realise(g: Grammar, plan: Plan) -> World | None:
     """The world of a plan; None where names would fall together."""
     rng = Random(f"{g.task_id}:{plan.salt}")
     taken = all_text(g.base) + all_text(g.expectation.tree) + "\n".join(g.template.commands)
-    words = fresh_words(rng, taken, len(g.bound) + len(g.free) + len(g.free_words) + 2 * MAX_COPIES + 8)
+    words = fresh_words(rng, taken, len(g.bound) + len(g.free) + len(g.free_words) + SPARE)
     renames = _renames(g, plan, words, rng)
     args = {p: _new_value(v, renames) for p, v in g.args.items()}
     base: Snapshot | None = Snapshot({p: e for p, e in g.base.items() if p != ROOT})
@@ -91,7 +110,7 @@ def realise(g: Grammar, plan: Plan) -> World | None:
     if base is None:
         return None
     paths = {p: substitute(p, renames, inside=g.inside) for p in g.base if p != ROOT}
-    base = _vary(g, plan, base, paths, words[-2 * MAX_COPIES - 8 :], rng)
+    base = _vary(g, plan, base, paths, words[-SPARE:], rng)
     varied = frozenset(p for p, v in args.items() if as_text(v) != as_text(g.args[p]))
     if varied - g.template.parameters or _collides(g, base, renames):
         return None
@@ -117,6 +136,8 @@ def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[s
         word = next(fresh)
         if i in plan.rename_words:
             out[token] = like(token, word)
+    for i, j in plan.spoken:
+        out[g.free_words[i]] = g.constants.words[j]
     return out
 
 
@@ -131,20 +152,52 @@ def _vary(g: Grammar, plan: Plan, base: Snapshot, paths: Mapping[str, str], word
     changes: dict[str, Entry | None] = {}
     fresh = iter(words)
     for i, how in plan.edits:
-        path = paths[g.files[i]]
-        changes[path] = Entry("file", base[path].mode, edited(base[path].content, how, rng))
+        path = paths[g.contents[i]]
+        content = edited(base[path].content, how, rng, g, named=g.contents[i] not in g.files)
+        changes[path] = Entry("file", base[path].mode, content)
     for i, d in plan.copies:
         source = paths[g.files[i]]
         name = _renamed_stem(source.rpartition("/")[2], next(fresh), g)
-        where = paths.get(g.directories[d], "")
         if name:
-            changes[f"{where}/{name}" if where else name] = base[source]
+            changes[_below(paths.get(g.directories[d], ""), name)] = base[source]
+    for i in plan.many:
+        source, word = paths[g.files[i]], next(fresh)
+        for n in range(beyond(g.constants.numbers, len(g.files) + 9, MAX_MANY)):
+            name = _renamed_stem(source.rpartition("/")[2], word + "aeiouy"[n % 6] * (1 + n // 6), g)
+            if name and len(name) < 120:
+                changes[_below(source.rpartition("/")[0], name)] = base[source]
     for i in plan.drops:
         changes[paths[g.files[i]]] = None
     for d in plan.bystanders:
+        changes[_below(paths.get(g.directories[d], ""), f"{next(fresh)}.{next(fresh)[:3]}")] = Entry(
+            "file", 0o640, b"a bystander\n"
+        )
+    for d, kind in plan.odd:
         where, name = paths.get(g.directories[d], ""), f"{next(fresh)}.{next(fresh)[:3]}"
-        changes[f"{where}/{name}" if where else name] = Entry("file", 0o640, b"a bystander\n")
+        odd = (
+            Entry("file", 0o640, b"a bystander\n"),
+            Entry("symlink", 0o777, target=f"gone.{next(fresh)}"),
+            Entry("dir", 0o750),
+        )[kind]
+        changes[_below(where, f".{name}" if kind == 0 else name)] = odd
     return base.replace(changes)
+
+
+def unnoticed(plain: Expectation, odd: Expectation) -> bool:
+    """Whether two outcomes differ only in what one base has more than the other, and that is still there as it was."""
+    more = {p: e for p, e in odd.base.items() if p not in plain.base}
+    tree = Snapshot({p: e for p, e in odd.tree.items() if p not in more})
+    kept = all(odd.tree.get(p) == e for p, e in more.items())
+    return kept and same_answer(plain.answer, odd.answer) and not differences(plain.tree, tree)
+
+
+def _below(where: str, name: str) -> str:
+    return f"{where}/{name}" if where else name
+
+
+def beyond(numbers: Sequence[int], least: int, most: int) -> int:
+    """A count above every number up to ``most`` that the skill mentions, and not below ``least``."""
+    return max([least, *(n + n // 8 + 3 for n in numbers if n + n // 8 + 3 <= most)])
 
 
 def _renamed_stem(name: str, word: str, g: Grammar) -> str:
@@ -161,19 +214,40 @@ def _renamed_stem(name: str, word: str, g: Grammar) -> str:
     return ""
 
 
-def edited(content: bytes, how: int, rng: Random) -> bytes:
-    """Text with its own lines dropped (0), doubled (1) or reordered (2). What is no text of several lines stays as it is."""
+def edited(content: bytes, how: int, rng: Random, g: Grammar | None = None, *, named: bool = False) -> bytes:
+    """Text with its own lines dropped (0), doubled (1) or reordered (2), or with many lines like them (3).
+
+    Of a file that an argument names the first line stays: it may be a header. Nor is one of its lines doubled, because what two
+    equal entries mean no recording says. What is no text of several lines stays as it is.
+    """
     if b"\0" in content or content.count(b"\n") < 2:
         return content
-    lines = content.splitlines(keepends=True)
+    lines = content.splitlines(keepends=True) if b"\r" not in content else content.split(b"\n")
+    lines = lines if b"\r" not in content else [*(x + b"\n" for x in lines[:-1]), *([lines[-1]] if lines[-1] else [])]
     last = lines.pop() if not lines[-1].endswith(b"\n") else b""
+    head = [lines.pop(0)] if named and len(lines) > 2 else []
     if how == 0:
         lines.pop(rng.randrange(len(lines)))
-    elif how == 1:
+    elif how == 1 and not named:
         lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines))
-    else:
+    elif how == 2:
         rng.shuffle(lines)
-    return b"".join(lines) + last
+    elif how == 3:
+        lines = _grown(lines, rng, g.constants.numbers if g is not None else ())
+    return b"".join([*head, *lines]) + last
+
+
+def _grown(lines: Sequence[bytes], rng: Random, numbers: Sequence[int]) -> list[bytes]:
+    """More lines, and more bytes, than any number that the skill mentions: the given ones again, each with words of its own."""
+    size = max([0, *(n for n in numbers if n > MAX_LINES and n + 4096 <= MAX_BYTES)])
+    count = beyond(numbers, len(lines) + 40, MAX_LINES)
+    count = max(count, min(MAX_BYTES // 64, size * len(lines) // max(1, sum(map(len, lines))) + len(lines)) if size else 0)
+    out = list(lines)
+    while len(out) < count:
+        line = rng.choice(lines)
+        letters = b"".join(bytes([97 + int(d)]) for d in str(len(out)))
+        out.append(re.sub(rb"[A-Za-z]{2,}", rb"\g<0>" + letters, line, count=1))
+    return out
 
 
 def _collides(g: Grammar, base: Snapshot, renames: Mapping[str, str]) -> bool:

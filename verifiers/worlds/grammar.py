@@ -8,6 +8,7 @@ from sandbox.interface import ROOT, Snapshot
 from verifiers.expectation.oracle import Expectation
 from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args
+from verifiers.worlds.constants import NO_CONSTANTS, Constants
 from verifiers.worlds.template import Template, as_text
 from verifiers.worlds.tokens import all_text, snapshot_tokens, tokens
 
@@ -33,13 +34,19 @@ class Grammar:
     """Regular files that no argument and no literal names."""
     directories: tuple[str, ...]
     """``""`` for the workspace itself."""
+    contents: tuple[str, ...] = ()
+    """Regular files whose lines may vary: those of ``files``, then those that are named."""
+    constants: Constants = NO_CONSTANTS
+    """Of the skill that is judged: sizes to go beyond and words to try."""
 
     @property
     def base(self) -> Snapshot:
         return self.expectation.base
 
 
-def grammar(task_id: str, args: Args, template: Template, expectation: Expectation) -> Grammar:
+def grammar(
+    task_id: str, args: Args, template: Template, expectation: Expectation, constants: Constants = NO_CONSTANTS
+) -> Grammar:
     """Reads off one trace what may vary."""
     whole = Snapshot({p: e for p, e in expectation.base.items() if p != ROOT})
     base = Snapshot({p: e for p, e in whole.items() if not in_repository(p, whole)})
@@ -55,6 +62,8 @@ def grammar(task_id: str, args: Args, template: Template, expectation: Expectati
     owners = _bound(args, template, literal_tokens)
     inside = frozenset(t for t in owners if len(t) > 2 and any(t in w and t != w for w in names | words))
     fixed |= {w for w in names | words if w.lower() in {t.lower() for t in arg_tokens} or any(t in w for t in inside)}
+    regular = [p for p, e in base.items() if e.type == "file"]
+    files = tuple(p for p in regular if not _names(p, literal, args))
     return Grammar(
         task_id,
         args,
@@ -66,8 +75,10 @@ def grammar(task_id: str, args: Args, template: Template, expectation: Expectati
         )[:40],
         bound=tuple(sorted(owners.items())),
         inside=inside,
-        files=tuple(p for p, e in base.items() if e.type == "file" and not _names(p, literal, args)),
+        files=files,
         directories=("", *(p for p, e in base.items() if e.type == "dir")),
+        contents=(*files, *(p for p in regular if p not in files)),
+        constants=constants,
     )
 
 

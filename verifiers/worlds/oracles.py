@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sandbox.interface import ReplayRecord, Surroundings
@@ -11,7 +11,8 @@ from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import durable_effects
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
-from verifiers.worlds.differential import Plan, World, plans, realise
+from verifiers.worlds.constants import constants
+from verifiers.worlds.differential import Plan, World, plans, realise, unnoticed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs, outside_arguments, removed_by_the_task
@@ -37,7 +38,8 @@ def grammars(context: Context) -> list[Grammar]:
     """The grammar of each recorded case."""
     recorded = [c for c in context.cases if c.evidence is not None]
     found = templates([(c.evidence.commands, c.args) for c in recorded if c.evidence is not None])
-    return [grammar(c.task_id, c.args, t, c.expectation) for c, t in zip(recorded, found, strict=True)]
+    said = constants(context.subject.source)
+    return [grammar(c.task_id, c.args, t, c.expectation, said) for c, t in zip(recorded, found, strict=True)]
 
 
 # ---------------------------------------------------------------- 1. differential
@@ -116,9 +118,16 @@ def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]
     out = []
     for i, ((g, plan, world), record) in enumerate(zip(worlds, records, strict=True)):
         case = _case(context, g, world, [record], f"generated case {i} (trace {g.task_id}, seed {context.seed})")
-        if case is not None:
+        if case is not None and (not plan.odd or _takes_no_notice(context, g, plan, case)):
             out.append((g, plan, world, case))
     return out
+
+
+def _takes_no_notice(context: Context, g: Grammar, plan: Plan, case: Case) -> bool:
+    """Whether the commands do the same with and without the unusual bystanders: what they do to those no recording shows."""
+    world = realise(g, replace(plan, odd=()))
+    plain = _clean_cases(context, [(g, replace(plan, odd=()), world)]) if world is not None else []
+    return bool(plain) and unnoticed(plain[0][3].expectation, case.expectation)
 
 
 def _case(context: Context, g: Grammar, world: World, records: Sequence[ReplayRecord], label: str) -> Case | None:
@@ -213,13 +222,16 @@ def renaming(context: Context, gs: Sequence[Grammar]) -> Judged:
     return out
 
 
-def _control_fails(context: Context, g: Grammar, names: dict[str, str] | object, along: tuple[str, ...]) -> bool:
-    plain = names if isinstance(names, dict) else {}
-    x = expected_under(g.expectation, plain)
-    if x is None or image(g.base, plain) is None:
-        return True
-    record = context.run("renaming control", [context.request(x.base, rename_args(g.args, plain, along))])[0]
-    return context.judge.wrong(record, x) is not None
+def _control_fails(context: Context, g: Grammar, names: Mapping[str, str], along: tuple[str, ...]) -> bool:
+    """Whether plain names already change more than names: in the same place of the sort order, before all others, or after."""
+    for plain in (names, *({t: place + n for t, n in names.items()} for place in ("AAA", "zzz"))):
+        x = expected_under(g.expectation, plain)
+        if x is None or image(g.base, plain) is None:
+            return True
+        record = context.run("renaming control", [context.request(x.base, rename_args(g.args, plain, along))])[0]
+        if context.judge.wrong(record, x) is not None:
+            return True
+    return False
 
 
 def _shown(names: object) -> str:

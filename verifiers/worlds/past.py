@@ -15,14 +15,14 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from sandbox.interface import JsonValue
-from verifiers.worlds.differential import EDITS, MAX_COPIES, Plan
+from verifiers.worlds.differential import EDITS, MAX_COPIES, ODDITIES, Plan
 from verifiers.worlds.grammar import Grammar
 
 SCHEMA = "assay-counterexamples/1"
 MOST = 16
 """Kept for one skill, the newest first."""
 MAX_BYTES = 1 << 18
-_PAIRS = frozenset({"copies", "edits"})
+_PAIRS = frozenset({"copies", "edits", "odd", "spoken"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,18 @@ def fits(g: Grammar, plan: Plan) -> bool:
     """Whether every index of a plan means something in this grammar."""
     counts = {
         "rename_bound": len(g.bound), "rename_free": len(g.free), "rename_words": len(g.free_words),
-        "drops": len(g.files), "bystanders": len(g.directories),
+        "drops": len(g.files), "bystanders": len(g.directories), "many": len(g.files),
     }  # fmt: skip
-    if len(plan.copies) > MAX_COPIES or len(plan.bystanders) > MAX_COPIES or len(plan.edits) > MAX_COPIES:
+    if any(len(v) > MAX_COPIES for v in (plan.copies, plan.bystanders, plan.edits, plan.odd, plan.spoken)) or len(plan.many) > 1:
         return False  # there are no names for more
     within = all(0 <= i < count for name, count in counts.items() for i in getattr(plan, name))
-    copies = all(0 <= f < len(g.files) and 0 <= d < len(g.directories) for f, d in plan.copies)
-    return within and copies and all(0 <= f < len(g.files) and 0 <= how < EDITS for f, how in plan.edits)
+    ranges = {
+        "copies": (len(g.files), len(g.directories)), "edits": (len(g.contents), EDITS),
+        "odd": (len(g.directories), len(ODDITIES)), "spoken": (len(g.free_words), len(g.constants.words)),
+    }  # fmt: skip
+    return within and all(
+        0 <= i < first and 0 <= j < second for name, (first, second) in ranges.items() for i, j in getattr(plan, name)
+    )
 
 
 def matching(failing: Iterable[Failing], gs: Iterable[Grammar]) -> list[tuple[Grammar, Plan]]:

@@ -1,0 +1,54 @@
+"""What a skill's own text mentions: numbers to go beyond and words to try.
+
+A limit or a special case that no recording meets is invisible until a generated workspace meets it; the skill's constants say
+where to look. They only choose what is tried, never what is right.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from verifiers.subject import ParseProblem, parse_module
+from verifiers.worlds.tokens import tokens
+
+LARGEST = 1 << 21
+"""Beyond this a number is no size that a trial can reach."""
+MOST_WORDS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Constants of a skill's functions."""
+
+    numbers: tuple[int, ...] = ()
+    """Distinct whole numbers from 2 to ``LARGEST``, in ascending order."""
+    words: tuple[str, ...] = ()
+    """Tokens of its texts, three letters or more, in order of appearance."""
+
+
+NO_CONSTANTS = Constants()
+
+
+def constants(source: str) -> Constants:
+    """The constants of a skill's text; none where it does not parse. Docstrings and parameter defaults are left out."""
+    tree = parse_module(source)
+    if isinstance(tree, ParseProblem):
+        return NO_CONSTANTS
+    values = [c.value for body in _bodies(tree) for c in ast.walk(body) if isinstance(c, ast.Constant)]
+    numbers = {v for v in values if isinstance(v, int) and not isinstance(v, bool) and 2 <= v <= LARGEST}
+    texts = [v if isinstance(v, str) else v.decode("utf-8", "replace") for v in values if isinstance(v, str | bytes)]
+    words = dict.fromkeys(t for text in texts for t in tokens(text) if len(t) > 2 and not t.isdecimal())
+    return Constants(tuple(sorted(numbers)), tuple(words)[:MOST_WORDS])
+
+
+def _bodies(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Statements of functions and of the module, without docstrings and without the heads of functions."""
+    todo: list[ast.stmt] = list(tree.body)
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            todo = [*node.body, *todo]
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            yield node
