@@ -208,7 +208,8 @@ def _ln(scope: Scope, parsed: Parsed) -> None:
     where = scope.path(link)
     if is_folder(scope, link) and not parsed.has("-n"):
         where = f"{where} / Path({scope.text(target)}).name"
-    scope.count(f"{scope.code.helper('_link')}({scope.text(target)}, {where})")
+    helper = "_relink" if parsed.has("-f") else "_link"
+    scope.count(f"{scope.code.helper(helper)}({scope.text(target)}, {where})")
 
 
 def mode_code(scope: Scope, word: Word) -> str | None:

@@ -157,11 +157,13 @@ class _Unifier:
 
     def split(self, middles: list[str], role: Role | str) -> list[Part]:
         """Splits the middles of scripts at a delimiter that all of them hold equally often."""
+        if role == "key":
+            return self.at_mark(middles, role, ",")
         if role == "format":
             return self.at_mark(middles, role, "%0") or self.at_mark(middles, role, "%")
         if role != "script":
             return []
-        for mark in ("\\n", *"/|,#@:"):
+        for mark in ("\\n", *"/|,#@:=", *("." if self.at.command == "jq" else "")):
             if out := self.at_mark(middles, role, mark):
                 return out
         return []
@@ -217,7 +219,7 @@ _FORMAT = re.compile(r"%0?|\d+|[^\W\d]+|.", re.S)
 def _affixes(texts: list[str], role: Role | str) -> tuple[int, int]:
     """Lengths of the common head and tail that stay constants, in whole tokens, as the role allows."""
     numbered = role == "script" and all(_ADDRESS.fullmatch(t) for t in texts)
-    pattern = _FORMAT if role == "format" or numbered else _TOKEN
+    pattern = _FORMAT if role in ("format", "key") or numbered else _TOKEN
     tokens = [pattern.findall(t) for t in texts]
     left = _common(tokens, role)
     right = _common([t[left:][::-1] for t in tokens], role)

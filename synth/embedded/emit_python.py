@@ -35,6 +35,7 @@ def compile_program(program: Program, params: Sequence[Param], facts: Facts, wri
     """
     code = Code(taken={p.name for p in params} | {"p", "n", "changed", "output"})
     scope = Scope(code, params, facts, temps=temporaries(program))
+    scope.fed = lambda inner, body: as_bytes(inner, stream(inner, body))
     scope.substitute, scope.printed, scope.acts, scope.listed = _substitution, printed, acts_only, substituted
     if writes:
         for step in program:

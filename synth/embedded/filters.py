@@ -12,6 +12,7 @@ from synth.embedded.names import Items, glob_items
 from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Content, Scope, content
 from synth.embedded.tree import (
+    Feed,
     Lit,
     Many,
     ShellError,
@@ -79,13 +80,20 @@ def encoded(scope: Scope, pieces: list[Piece]) -> str:
 
 
 def read(scope: Scope, word: Word) -> list[Content]:
-    """A file's content, from what is pending where it was written before."""
+    """A file's content, from what is pending where it was written before, or from the commands of ``<(…)``."""
+    if (fed := _fed(scope, word)) is not None:
+        return [Content(fed)]
     if word in scope.pending:
         buffer = scope.pending[word]
         if not buffer.append:
             return list(buffer.pieces)
         scope.flush()
     return [Content(f"{receiver(scope.path(word))}.read_bytes()", word)]
+
+
+def _fed(scope: Scope, word: Word) -> str | None:
+    part = word.parts[0] if len(word.parts) == 1 else None
+    return scope.fed(scope, part.body) if isinstance(part, Feed) and scope.fed is not None else None
 
 
 def receiver(path: str) -> str:
@@ -233,6 +241,9 @@ def run_operands(scope: Scope, spec: Spec, argv: list[str], files: Sequence[Word
         elif f.literal == "-":
             inputs.append(as_bytes(scope, given))
             words.append(quote("-"))
+        elif (fed := _fed(scope, f)) is not None:
+            inputs.append(fed)
+            words.append(quote("-" if len(inputs) == 1 else "/dev/fd/3"))
         elif f in scope.pending and not scope.pending[f].append:
             inputs.append(content(scope.pending[f].pieces))
             words.append(quote("-" if len(inputs) == 1 else "/dev/fd/3"))

@@ -169,6 +169,18 @@ def _link(target: str, link: Path) -> int:
     return int(missing)
 '''
 
+_RELINK = '''
+def _relink(target: str, link: Path) -> int:
+    """Let a symbolic link point to this target, in one step; return 1, or 0 where it does already."""
+    wrong = not link.is_symlink() or os.readlink(link) != target
+    if wrong:
+        part = link.with_name(f".{hashlib.sha256(os.fsencode(link.name)).hexdigest()[:16]}.skill-part")
+        part.unlink(missing_ok=True)
+        part.symlink_to(target)
+        part.replace(link)
+    return int(wrong)
+'''
+
 _CHMOD = '''
 def _chmod(path: Path, mode: int) -> int:
     """Give a path this mode; return 1, or 0 where it has it already."""
@@ -358,6 +370,7 @@ HELPERS: Mapping[str, Helper] = {
     "_copy_tree:flat": Helper(_COPY_TREE_FLAT, ("Path",), ("_put",)),
     "_copy_tree:links": Helper(_COPY_TREE_LINKS, ("os", "Path"), ("_put", "_link")),
     "_link": Helper(_LINK, ("os", "Path")),
+    "_relink": Helper(_RELINK, ("hashlib", "os", "Path")),
     "_chmod": Helper(_CHMOD, ("Path",)),
     "_mkdir": Helper(_MKDIR, ("Path",)),
     "_mkdir:plain": Helper(_MKDIR_PLAIN, ("Path",)),

@@ -17,7 +17,8 @@ from typing import Literal
 from synth.embedded.tree import Lit, ShellError, Word
 
 Kind = Literal["filter", "show", "change", "shell"]
-Role = Literal["syntax", "operand", "pattern", "script", "text", "number", "format"]
+Role = Literal["syntax", "operand", "pattern", "script", "text", "number", "format", "key"]
+"""``key``: a column or a range of columns, such as ``2,2n``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ _GREP: Mapping[str, Role] = {
     "-e": "script", "-f": "operand", "-m": "number", "-A": "number", "-B": "number", "-C": "number",
     "--include": "pattern", "--exclude": "pattern", "--exclude-dir": "pattern",
 }  # fmt: skip
-_SORT: Mapping[str, Role] = {"-k": "syntax", "-t": "text", "-o": "operand", "-S": "syntax", "-T": "operand"}
+_SORT: Mapping[str, Role] = {"-k": "key", "-t": "text", "-o": "operand", "-S": "syntax", "-T": "operand"}
 
 _TAR: Mapping[str, Role] = {
     "-f": "operand", "--file": "operand", "-C": "operand", "--directory": "operand", "--exclude": "pattern",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from synth.embedded.antiunify import Program
 from synth.embedded.kinds import with_cursor
-from synth.embedded.meanings import PREDICATE_ROLES, TABLE
+from synth.embedded.meanings import PREDICATE_ROLES, TABLE, Spec
 from synth.embedded.tree import CURSOR, Arith, For, Simple, Sub, Var, Word, literal_word
 
 
@@ -32,11 +32,11 @@ def _normal(node: object, names: dict[str, str]) -> object:
     if isinstance(node, Sub):
         return dataclasses.replace(node, body=_normal(node.body, names))  # type: ignore[arg-type]  # replace() is untyped here
     if isinstance(node, Simple):
-        words = tuple(_normal(w, names) for w in node.words)
+        words = detached(node.name, tuple(w for x in node.words if isinstance(w := _normal(x, names), Word)))
         if node.name == "find":
-            words = _with_cursor(_ordered(_with_root(words)))  # type: ignore[arg-type]  # replace() is untyped here
+            words = _with_cursor(_ordered(_with_root(words)))
         if node.name in ("xargs", "sort"):
-            plain = (_plain_xargs if node.name == "xargs" else _plain_sort)(dataclasses.replace(node, words=words))  # type: ignore[arg-type]  # untyped
+            plain = (_plain_xargs if node.name == "xargs" else _plain_sort)(dataclasses.replace(node, words=words))
             words = plain.words
         rest = {"redirects": _normal(node.redirects, names), "assigns": _normal(node.assigns, names)}
         return dataclasses.replace(node, words=words, **rest)  # type: ignore[arg-type]  # replace() is untyped here
@@ -46,6 +46,32 @@ def _normal(node: object, names: dict[str, str]) -> object:
         fields = {f.name: _normal(getattr(node, f.name), names) for f in dataclasses.fields(node)}
         return dataclasses.replace(node, **fields)
     return node
+
+
+def detached(name: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Option values as words of their own: ``-f1,3`` -> ``-f 1,3``, ``--lines=5`` -> ``--lines 5``."""
+    spec = TABLE.get(name)
+    if spec is None or not spec.values or name == "xargs":
+        return words
+    out = list(words[:1])
+    for k, word in enumerate(words[1:], 1):
+        if word.literal == "--":
+            return (*out, *words[k:])
+        out += _detached(spec, word) if word.literal is not None and word.literal.startswith("-") else [word]
+    return tuple(out)
+
+
+def _detached(spec: Spec, word: Word) -> list[Word]:
+    text = word.literal or ""
+    name, equals, value = text.partition("=")
+    if name.startswith("--"):
+        return [literal_word(name), literal_word(value)] if equals and name in spec.values else [word]
+    if text[1:].isdecimal() and spec.values.get("-n") == "number":
+        return [literal_word("-n"), literal_word(text[1:])]
+    for k in range(1, len(text)):
+        if "-" + text[k] in spec.values:
+            return [literal_word(text[: k + 1]), literal_word(text[k + 1 :])] if text[k + 1 :] else [word]
+    return [word]
 
 
 def _with_root(words: tuple[Word, ...]) -> tuple[Word, ...]:

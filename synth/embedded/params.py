@@ -11,7 +11,7 @@ from synth.embedded.antiunify import Template, Value
 from synth.embedded.meanings import roles
 from synth.embedded.pythoncode import NAMES
 from synth.embedded.scope import Param
-from synth.embedded.tree import CURSOR, For, Group, Hole, If, Lit, Many, Pipe, Seq, Simple, Sub, Test, Var, While, Word
+from synth.embedded.tree import CURSOR, Feed, For, Group, Hole, If, Lit, Many, Pipe, Seq, Simple, Sub, Test, Var, While, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _word(word: Word, at: Context) -> Iterator[tuple[int, Context]]:
         elif isinstance(part, Var):
             for arg in part.args:
                 yield from _word(arg, at)
-        elif isinstance(part, Sub):
+        elif isinstance(part, Sub | Feed):
             yield from contexts(part.body)
 
 
@@ -167,6 +167,8 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return ("old", "Text to replace") if at.before in ("s/", "s|", "s#", "s/^") else ("new", "Text to put in its place")
     if all(isinstance(v, str) and re.fullmatch(r"v?\d+(\.\d+)+[\w.\-]*", v) for v in values):
         return ("version", "Version, such as 1.2.0")
+    if at.role == "key":
+        return ("column", "Number of the column, from 1")
     if at.role == "format":
         return ("width", "Number of digits") if "%" in at.before else ("prefix", "Beginning of the names, with the directory")
     if (at.command, at.option) in _BY_OPTION:
@@ -202,7 +204,7 @@ def make_params(template: Template, folders: Collection[int] = ()) -> list[Param
     for index, at in contexts(template.program):
         first.setdefault(index, at)
         in_script = at.role == "script" and at.command in ("sed", "awk", "gawk")
-        if at.role == "number" or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
+        if at.role in ("number", "key") or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
     chosen = _distinct([_FOLDER if k in folders and c[0] in ("file", "source", "path") else c for k, c in enumerate(chosen)])

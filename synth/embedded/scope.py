@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from synth.embedded.code import Code, Piece, joined, merge, quote
-from synth.embedded.tree import Arith, Command, Glob, Hole, Lit, Many, Seq, ShellError, Var, Word
+from synth.embedded.tree import Arith, Command, Feed, Glob, Hole, Lit, Many, Seq, ShellError, Var, Word
 
 Kind = str
 """``str``, ``int``, ``list[str]`` or ``Path``."""
@@ -99,6 +99,8 @@ class Scope:
     made_dirs: set[Word] = field(default_factory=set)
     substitute: Callable[[Scope, Seq], str] | None = None
     """Compiles a command substitution to a str expression (set by the compiler)."""
+    fed: Callable[[Scope, Seq], str] | None = None
+    """Compiles what ``<(…)`` prints to a bytes expression (set by the compiler)."""
     listed: Callable[[Scope, Seq], Items] | None = None
     """The words of an unquoted command substitution (set by the compiler)."""
     printed: Callable[[Scope, Command, object], str] | None = None
@@ -131,6 +133,8 @@ class Scope:
                 out.append((True, part.text))
             elif isinstance(part, Arith):
                 out.append((False, self.arithmetic(part)))
+            elif isinstance(part, Feed):
+                raise ShellError("<(…) is not understood here")
             elif isinstance(part, Many) or self.substitute is None:
                 raise ShellError("a list where one word is needed")
             else:

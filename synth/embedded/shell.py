@@ -14,6 +14,7 @@ from tree_sitter import Language, Node, Parser
 
 from synth.embedded.tree import (
     Command,
+    Feed,
     For,
     Group,
     If,
@@ -158,9 +159,16 @@ class _Reader:
                 assigns.append(self.assignment(child))
             elif child.type.endswith("_redirect"):
                 redirects.extend(self.redirect(child))
+            elif child.type == "process_substitution":
+                words.append(self.feed(child))
             else:
                 words.extend(read_words(self.text(child)))
         return Simple(tuple(words), tuple(redirects), tuple(assigns))
+
+    def feed(self, node: Node) -> Word:
+        if not self.text(node).startswith("<("):
+            raise ShellError("output to a command is not understood")
+        return Word((Feed(self.sequence(node.children[1:-1])),))
 
     def assignment(self, node: Node) -> tuple[str, Word]:
         name, _, value = self.text(node).partition("=")

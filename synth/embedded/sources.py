@@ -228,16 +228,25 @@ def _jq(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | N
             program += f"\0{names[-1]}\0"
         elif isinstance(part, Lit):
             program += part.text
+    program = re.sub(r'(?<=[\w\]\0])\.(?:"\0(\w+)\0"|\0(\w+)\0)', lambda m: f"[${m[1] or m[2]}]", program)
     program = re.sub(r'\."\0(\w+)\0"|\.\0(\w+)\0|\["\0(\w+)\0"\]', lambda m: f".[${m[1] or m[2] or m[3]}]", program)
     program = re.sub(r'"\0(\w+)\0"', lambda m: f"${m[1]}", program)
+    literal = [p.name for p in scope.holes(parsed.operands[0]) if all(_is_json(str(v)) for v in p.values)]
+    program = re.sub(r"\0(\w+)\0", lambda m: f"${m[1]}" if m[1] in literal else m[0], program)
     if "\0" in program:
         raise ShellError("this jq program with a parameter is not understood")
     argv = [quote("jq"), *option_codes(scope, parsed)]
     for name in dict.fromkeys(names):
-        argv += [quote("--arg"), quote(name), name]
+        as_text = any(p.name == name and p.kind == "str" for p in scope.params)
+        argv += [quote("--argjson" if name in literal else "--arg"), quote(name), name if as_text else f"str({name})"]
     argv.append(quote(program))
     pieces = [p for f in expand(scope, parsed.operands[1:]) for p in read_all(scope, f)]
     return data(run_code(scope, spec, argv, content(pieces) if pieces else as_bytes(scope, given)))
+
+
+def _is_json(text: str) -> bool:
+    """A number or a name that JSON knows: written without quotes in a program."""
+    return re.fullmatch(r"-?\d+(\.\d+)?|true|false|null", text) is not None
 
 
 def _tr(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:

@@ -46,6 +46,13 @@ class Sub:
 
 
 @dataclass(frozen=True, slots=True)
+class Feed:
+    """``<(…)``: a file that holds what the commands print."""
+
+    body: Seq
+
+
+@dataclass(frozen=True, slots=True)
 class Arith:
     """``$((…))``: integers, variables and the usual signs."""
 
@@ -66,7 +73,7 @@ class Many:
     index: int
 
 
-Part = Lit | Glob | Var | Sub | Arith | Hole | Many
+Part = Lit | Glob | Var | Sub | Feed | Arith | Hole | Many
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from synth.embedded.tree import (
     CURSOR,
     Arith,
     Command,
+    Feed,
     For,
     Glob,
     Hole,
@@ -109,6 +110,8 @@ def _part(part: Part, split: bool) -> str:
     if isinstance(part, Sub):
         text = f"$({command(part.body)})"
         return text if split and not part.quoted else f'"{text}"'
+    if isinstance(part, Feed):
+        return f"<({command(part.body)})"
     if isinstance(part, Arith):
         return f"$(({part.text}))"
     assert isinstance(part, Many)

@@ -152,6 +152,10 @@ WRITES = [
     ["sed -i 's/^/> /' {f}"],
     ["perl -pi -e 's/{w}\\b/new/g' {f}"],
     ["bash -lc 'tr a-z A-Z < {f} > {f}.up'"],
+    ["ln -sfn {f} current"],
+    ["comm -23 <(sort {f}) <(printf '%s\\n' b {w} zz | sort) > only"],
+    ["cat <(head -1 {f}) <(echo {w}) > both"],
+    ["sort -k1,1 -t' ' {f} > s1; cut -c1-2 {f} > c; head -1 {f} > h"],
     ["for f in $(find {d} -name '*.{e}'); do if ! grep -q {w} $f; then echo {w} >> $f; fi; done"],
     ["if [ -f {f} ]; then cp {f} keep; elif [ -d {d} ]; then touch other; else touch third; fi"],
 ]
@@ -168,6 +172,7 @@ READS = [
     ["python3 -c \"print(open('{f}').read().count('{w}'))\""],
     ["python3 - <<'EOF'\nimport os\nfor n in sorted(os.listdir('{d}')):\n    print(f'{{n}}: {w}')\nEOF"],
     ["bash -c 'sort {f} | head -1'"],
+    ["echo '{{\"{w}\": {{\"{e}\": [1, 2]}}}}' | jq '.{w}.{e} | length'"],
 ]
 
 
@@ -265,6 +270,26 @@ def test_unknown_steps_that_change_nothing_are_dropped(tmp_path: Path) -> None:
     kept = without_idle(Replays(tmp_path / "replays"), works)
     assert [w.kept for w in kept] == [(1, 2), (1, 2)]
     assert kept[0].dropped[-1] == "step 1 changes nothing: make -s -n txt"
+
+
+def test_columns_of_sort_keys_and_attached_options_are_parameters(tmp_path: Path) -> None:
+    """``-k2,2n`` and ``-k 1,1n`` are one command with another column, ``-f1`` and ``-f 2`` too."""
+    cases: list[tuple[Mapping[str, str], Tree]] = [
+        ({"k": "-k2,2n", "c": "-f1"}, {"f": "b 2 x\na 10 y\nc 1 z\n"}),
+        ({"k": "-k 3,3n", "c": "-f 2"}, {"f": "b 2 7\na 10 5\nc 1 30\n"}),
+    ]
+    candidate = check(tmp_path, ["sort {k} f | cut -d' ' {c} > out"], cases)
+    assert candidate.bindings["t0"] == {"column": 2, "fields": "1"}
+
+
+def test_numbers_in_jq_programs_are_values(tmp_path: Path) -> None:
+    """``.key = 5``: the key and the number are handed over as jq's own variables."""
+    cases: list[tuple[Mapping[str, str], Tree]] = [
+        ({"k": "a", "v": "5"}, {"f": '{"a": 1, "b": 2}'}),
+        ({"k": "b", "v": "70"}, {"f": '{"a": 1, "b": 2}'}),
+    ]
+    candidate = check(tmp_path, ["jq '.{k} = {v}' f > f.tmp && mv f.tmp f"], cases)
+    assert "--argjson" in candidate.source
 
 
 def test_programs_that_differ_in_more_than_constants_stay_apart() -> None:
