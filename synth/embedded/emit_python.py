@@ -13,7 +13,7 @@ from synth.embedded.code import Code, escaped, quote
 from synth.embedded.compiler import acts_only, block, printed, sequence, statement
 from synth.embedded.filters import Data, as_bytes
 from synth.embedded.helpers import HELPERS, closure
-from synth.embedded.kinds import temporaries
+from synth.embedded.kinds import sorted_in_place, temporaries
 from synth.embedded.names import UNFINISHED
 from synth.embedded.scope import Facts, Param, Scope
 from synth.embedded.streams import stream, substituted
@@ -34,7 +34,7 @@ def compile_program(program: Program, params: Sequence[Param], facts: Facts, wri
         ShellError: some command has no meaning in the table.
     """
     code = Code(taken={p.name for p in params} | {"p", "n", "changed", "output"})
-    scope = Scope(code, params, facts, temps=temporaries(program))
+    scope = Scope(code, params, facts, temps=temporaries(program), sorted=sorted_in_place(program))
     scope.fed = lambda inner, body: as_bytes(inner, stream(inner, body))
     scope.substitute, scope.printed, scope.acts, scope.listed = _substitution, printed, acts_only, substituted
     if writes:

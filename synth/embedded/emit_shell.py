@@ -15,7 +15,23 @@ from synth.embedded.kinds import walk
 from synth.embedded.meanings import TABLE, roles
 from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Param
-from synth.embedded.tree import Command, For, Group, Hole, If, Pipe, Seq, ShellError, Simple, Test, Var, While, Word, literal_word
+from synth.embedded.tree import (
+    Command,
+    For,
+    Group,
+    Hole,
+    If,
+    Lit,
+    Pipe,
+    Seq,
+    ShellError,
+    Simple,
+    Test,
+    Var,
+    While,
+    Word,
+    literal_word,
+)
 from synth.embedded.unparse import script
 
 _INTERPRETERS = frozenset(
@@ -137,7 +153,31 @@ def _repeatable(node: Simple) -> Command:
         return replace(node, words=(node.words[0], literal_word("-sfn"), *(w for w in node.words[1:] if w.literal != "-s")))
     if node.name == "cp" and "-r" in texts and len(node.words) == 4:
         return replace(node, words=(node.words[0], literal_word("-T"), *node.words[1:]))
-    return _tolerant_grep(node)
+    return _repeatable_git(node) if node.name == "git" else _tolerant_grep(node)
+
+
+def _repeatable_git(node: Simple) -> Command:
+    """Commits, tags and branches that are made only where they are not there yet."""
+    texts = [w.literal for w in node.words]
+    start = 1
+    while start + 1 < len(texts) and texts[start] in ("-C", "-c"):
+        start += 2
+    head, rest = node.words[:start], node.words[start:]
+    if not rest:
+        return node
+    sub, options = rest[0].literal, [t for t in texts[start + 1 :] if t]
+    if sub == "commit" and not set(options) & {"--amend", "--allow-empty"}:
+        against = ["HEAD"] if any(o.startswith("-") and not o.startswith("--") and "a" in o for o in options) else ["--cached"]
+        return _unless(node, Simple((*head, *map(literal_word, ["diff", "--quiet", *against]))))
+    names = {"tag": "refs/tags/", "branch": "refs/heads/"}
+    if sub in names and len(rest) == 2 and not (rest[1].literal or "").startswith("-"):
+        there = Word((Lit(names[sub]), *rest[1].parts))
+        return _unless(node, Simple((*head, *map(literal_word, ["show-ref", "--verify", "--quiet"]), there)))
+    return node
+
+
+def _unless(node: Simple, there: Simple) -> Command:
+    return Group(Seq((there, replace(node, redirects=())), ("||",)), False, node.redirects)
 
 
 def _tolerant_grep(node: Simple) -> Command:

@@ -49,6 +49,14 @@ def _append(path: Path, block: bytes) -> int:
     return _put(path, data if data.endswith(block) else data + block)
 '''
 
+_ADD = '''
+def _add(path: Path, block: bytes) -> int:
+    """Let a file have these lines, at its end where they are missing; return 1, or 0 where it has them already."""
+    data = path.read_bytes() if path.exists() else b""
+    there = set(data.splitlines()) >= set(block.splitlines())
+    return _put(path, data if there else data + block)
+'''
+
 _PREPEND = '''
 def _prepend(path: Path, block: bytes) -> int:
     """Let a file begin with this block; return 1, or 0 where it does already."""
@@ -362,6 +370,7 @@ HELPERS: Mapping[str, Helper] = {
     "_below": Helper(_BELOW, ("os", "Path")),
     "_zipped": Helper(_ZIPPED, ("io", "zipfile", "Path")),
     "_append": Helper(_APPEND, ("Path",), ("_put",)),
+    "_add": Helper(_ADD, ("Path",), ("_put",)),
     "_prepend": Helper(_PREPEND, ("Path",), ("_put",)),
     "_rename": Helper(_RENAME, ("os", "Path")),
     "_move": Helper(_MOVE, ("os", "Path")),

@@ -88,6 +88,16 @@ def temporaries(items: Sequence[Command]) -> frozenset[Word]:
     return frozenset(out)
 
 
+def sorted_in_place(items: Sequence[Command]) -> frozenset[Word]:
+    """Files that ``sort -o FILE FILE`` puts into order."""
+    out: set[Word] = set()
+    for node in (n for item in items for n in walk(item)):
+        if isinstance(node, Simple) and node.name == "sort":
+            parsed = parse_args(TABLE["sort"], node.words[1:])
+            out.update(w for n, w in parsed.options if n == "-o" and w in parsed.operands and w is not None)
+    return frozenset(out)
+
+
 def with_cursor(word: Word, mark: str) -> Word:
     """A word with every ``{}`` in its constants as the loop's variable."""
     parts: list[Part] = []

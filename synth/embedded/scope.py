@@ -92,6 +92,8 @@ class Scope:
     """Loop variables whose text begins with ``./``."""
     blocks: dict[Word, str] = field(default_factory=dict)
     """Files that a loop appends to -> the variable that gathers what is appended."""
+    sorted: frozenset[Word] = frozenset()
+    """Files that the program sorts in place: what was appended to them is at their end no more."""
     writing: list[Word] = field(default_factory=list)
     """Files that the current command writes: not listed by its own patterns."""
     backup: str = ""
@@ -232,7 +234,8 @@ class Scope:
         own = [k for k, c in enumerate(buffer.pieces) if c.original == buffer.word]
         pieces, path = buffer.pieces, buffer.path
         if buffer.append:
-            self.count(f"{self.code.helper('_append')}({path}, {content(pieces)})")
+            helper = self.code.helper("_add" if buffer.word in self.sorted else "_append")
+            self.count(f"{helper}({path}, {content(pieces)})")
         elif own == [0] and len(pieces) > 1:
             self.count(f"{self.code.helper('_append')}({path}, {content(pieces[1:])})")
         elif own == [len(pieces) - 1] and len(pieces) > 1:

@@ -153,6 +153,7 @@ WRITES = [
     ["perl -pi -e 's/{w}\\b/new/g' {f}"],
     ["bash -lc 'tr a-z A-Z < {f} > {f}.up'"],
     ["ln -sfn {f} current"],
+    ["echo {w} >> {f} && sort -o {f} {f}"],
     ["comm -23 <(sort {f}) <(printf '%s\\n' b {w} zz | sort) > only"],
     ["cat <(head -1 {f}) <(echo {w}) > both"],
     ["sort -k1,1 -t' ' {f} > s1; cut -c1-2 {f} > c; head -1 {f} > h"],
