@@ -76,7 +76,8 @@ class RegistryReader:
     def entries(self, condition: str, *values: object) -> builtins.list[RegistryEntry]:
         """Entries by an SQL condition (a constant of ours; values are passed apart)."""
         rows = self.database.read(f"SELECT {COLUMNS} FROM version {condition}", *values)
-        return [entry_of(row, self.root) for row in rows]
+        versions = str(self.root / VERSIONS)
+        return [entry_of(row, versions) for row in rows]
 
     def show(self, name: str, version: str | None = None) -> RegistryEntry:
         """The active version of a skill (or its newest, if none is active), or the named one.

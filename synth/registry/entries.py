@@ -7,11 +7,9 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from synth.interface import RegistryEntry
-from synth.registry.versions import VERSIONS
 
 
 class JsonObject(Mapping[str, Any]):
@@ -61,8 +59,11 @@ COLUMNS = (
 )
 
 
-def entry_of(row: sqlite3.Row, root: Path) -> RegistryEntry:
+def entry_of(row: sqlite3.Row, versions: str) -> RegistryEntry:
     """The entry in a row of ``COLUMNS``.
+
+    Args:
+        versions: The directory of all versions, as text: there can be thousands of rows.
 
     Its metadata are those given at registration and ``measured`` (false: the score was cleared), ``verified_at``,
     ``code_sha256``, ``evidence_sha256``, ``needs_approval``, ``approved_by``, ``drifted`` and ``ordinal``.
@@ -76,7 +77,7 @@ def entry_of(row: sqlite3.Row, root: Path) -> RegistryEntry:
         description=row[6],
         registered_at=datetime.fromisoformat(row[7]),
         report_sha256=row[9],
-        path=f"{root}/{VERSIONS}/{row[1]}",
+        path=f"{versions}/{row[1]}",
         metadata=_RowMetadata(row),
     )
 
