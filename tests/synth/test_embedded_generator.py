@@ -20,11 +20,12 @@ from verifiers.subject import parse_subject
 
 ARGUMENT = st.sampled_from(
     """a.txt b -r -n 5 -l -i *.txt d/ 'x' s/a/b/g "$f" {} -exec \\; + -name '*.c' -type f -o ! -delete 755 '{print$1}' - -- -d,
-    $(ls) `ls` ${f%.*} -c -1""".split()  # noqa: SIM905  (reads better as text)
+    $(ls) `ls` ${f%.*} -c -1 -i.bak s/^/#/ '/a/i\\ b' 2,3d '/x/,/y/s/a.txt/&/' -k2,2n -f1,3 <(ls) $((i+1)) --lines=3 -pi 'a.txt'
+    "import\tos" "open('a.txt')" 'ls|wc' .a.txt.b""".split()  # noqa: SIM905  (reads better as text)
 )
 SIMPLE = st.builds(
     lambda name, args: " ".join([name, *args]),
-    st.sampled_from([*sorted(TABLE), "git", "python3"]),
+    st.sampled_from([*sorted(TABLE), "git", "python3", "sed -i", "perl -pi -e", "python3 -c"]),
     st.lists(ARGUMENT, max_size=6),
 )
 LINE = st.recursive(
@@ -36,6 +37,9 @@ LINE = st.recursive(
         st.builds(lambda a: f"find . -type f | while read -r f; do {a}; done", inner),
         st.builds(lambda a: f"if [ -f a ]; then {a}; fi", inner),
         st.builds(lambda a: f"({a})", inner),
+        st.builds(lambda a: f"if ! {a}; then {a}; elif [ -d d ]; then {a}; else ls; fi", inner),
+        st.builds(lambda a: f"bash -lc {shlex.quote(a)}", inner),
+        st.builds(lambda a: f"i=1; while read -r x; do {a}; i=$((i+1)); done < a.txt", inner),
     ),
     max_leaves=4,
 )
@@ -65,6 +69,7 @@ def test_any_commands_give_candidates_or_a_reason(lines: list[str], writes: bool
     assert candidates or embedded.why_none()
 
 
+# fmt: off
 CONFORMING = [
     (["for f in *.txt; do mv \"$f\" \"${f%.txt}.md\"; done"], ["for g in *.log; do mv \"$g\" \"${g%.log}.old\"; done"], True),
     (["find d -name '*.c' -exec chmod 644 {} +"], ["find e -name '*.h' -exec chmod 600 {} +"], True),
@@ -75,8 +80,19 @@ CONFORMING = [
     (["tar czf a.tgz d"], ["tar czf b.tgz e"], True),
     (["git init -q d"], ["git init -q e"], True),
     (["bzip2 a"], ["bzip2 b"], True),
+    (["sed -i '/a/s/^/# /' f", "sed -i.bak 's/$/ a/' g"], ["sed -i '/b/s/^/# /' h", "sed -i.bak 's/$/ b/' k"], True),
+    (["sed -i '2a one' f", "sed -i '/a/i two' g"], ["sed -i '2a three' f", "sed -i '/b/i four' g"], True),
+    (["python3 -c 'open(\"a\").read()' > x"], ["python3 -c 'open(\"b\").read()' > y"], True),
+    (["comm -23 <(sort a) <(sort b) > c"], ["comm -23 <(sort d) <(sort e) > f"], True),
+    (["ln -sfn a b", "perl -pi -e 's/x/y/g' f"], ["ln -sfn c d", "perl -pi -e 's/z/y/g' g"], True),
+    (["echo a >> f && sort -o f f", "git -C d commit -qm x"], ["echo b >> g && sort -o g g", "git -C e commit -qm x"], True),
+    (["i=1; for f in *.a; do mv $f n$i; i=$((i+1)); done"], ["i=1; for f in *.b; do mv $f m$i; i=$((i+1)); done"], True),
+    (["jq '.a = 1' f > t && mv t f"], ["jq '.b = 2' g > t && mv t g"], True),
+    (["if ! grep -q a f; then echo a >> f; elif [ -d d ]; then rm g; fi"],
+     ["if ! grep -q b f; then echo b >> f; elif [ -d e ]; then rm g; fi"], True),
     (["find d -type f -print0 | sort -z | xargs -0 md5sum >> sums"], ["find e -type f | sort | xargs md5sum >> all"], True),
 ]
+# fmt: on
 
 
 @pytest.mark.parametrize(("one", "other", "writes"), CONFORMING, ids=lambda c: str(c)[:40])
