@@ -24,8 +24,9 @@ from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import TOKEN, all_text, fresh_words, like, new_digits, rename_tree, substitute, tokens
 
 MAX_COPIES = 3
-EDITS = 4
+EDITS = 5
 """Ways to edit a file, see ``edited``."""
+EMPTY = 4
 ODDITIES = ("hidden file", "link", "empty directory")
 """Kinds of unusual bystanders."""
 SPARE = 2 * MAX_COPIES + 12
@@ -47,7 +48,7 @@ class Plan:
     bystanders: tuple[int, ...] = ()
     """Directories that get an unrelated file."""
     edits: tuple[tuple[int, int], ...] = ()
-    """(file of ``contents``, how): its lines dropped, doubled, put in another order, or many more of them."""
+    """(file of ``contents``, how): its lines dropped, doubled, put in another order, many more of them, or none."""
     many: tuple[int, ...] = ()
     """(file): more copies under new names than the skill's numbers and the recordings have."""
     odd: tuple[tuple[int, int], ...] = ()
@@ -88,7 +89,7 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
         rename_free=some(len(g.free), 8),
         rename_words=some(len(g.free_words), 6),
         copies=pairs(len(g.files), len(g.directories), MAX_COPIES),
-        drops=some(len(g.files), 2),
+        drops=st.one_of(*[some(len(g.files), 2)] * 3, st.just(tuple(range(len(g.files))))),
         bystanders=some(len(g.directories), 2),
         edits=pairs(len(g.contents), EDITS, 2),
         many=some(len(g.files), 1),
@@ -191,6 +192,11 @@ def unnoticed(plain: Expectation, odd: Expectation) -> bool:
     return kept and same_answer(plain.answer, odd.answer) and not differences(plain.tree, tree)
 
 
+def bare(g: Grammar, plan: Plan) -> bool:
+    """Whether a plan leaves nothing where the recordings have something: what is right there no recording says."""
+    return any(how == EMPTY for _, how in plan.edits) or (len(plan.drops) == len(g.files) > 0)
+
+
 def _below(where: str, name: str) -> str:
     return f"{where}/{name}" if where else name
 
@@ -215,11 +221,13 @@ def _renamed_stem(name: str, word: str, g: Grammar) -> str:
 
 
 def edited(content: bytes, how: int, rng: Random, g: Grammar | None = None, *, named: bool = False) -> bytes:
-    """Text with its own lines dropped (0), doubled (1) or reordered (2), or with many lines like them (3).
+    """Text with its own lines dropped (0), doubled (1) or reordered (2), with many lines like them (3), or empty (4).
 
     Of a file that an argument names the first line stays: it may be a header. Nor is one of its lines doubled, because what two
     equal entries mean no recording says. What is no text of several lines stays as it is.
     """
+    if how == EMPTY:
+        return b""
     if b"\0" in content or content.count(b"\n") < 2:
         return content
     lines = content.splitlines(keepends=True) if b"\r" not in content else content.split(b"\n")

@@ -1,0 +1,144 @@
+"""What generated workspaces vary beyond names: contents, sizes and numbers that the skill itself mentions, odd bystanders."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.interface import ROOT, Entry, Snapshot
+from verifiers.checks.crash_convergent import unlocked
+from verifiers.checks.deterministic_replay import masked
+from verifiers.expectation.oracle import Expectation
+from verifiers.source.statements import statements
+from verifiers.worlds.constants import LARGEST, constants
+from verifiers.worlds.differential import EMPTY, ODDITIES, Plan, bare, beyond, edited, plans, realise, unnoticed
+from verifiers.worlds.draw import draw
+from verifiers.worlds.grammar import Grammar, grammar
+from verifiers.worlds.template import templates
+
+TABLE = b"id,state\nk1,new\nk2,old\nk3,new\n"
+SKILL = '''
+"""Module words."""
+
+async def f(file: str = Query(..., description="said in a description")) -> dict:
+    """Docstring words."""
+    lines = open(file).readlines()[:40]
+    return {"ok": "password" not in lines, "big": 1 << 40, "flag": True}
+'''
+
+
+def tree(**files: bytes) -> Snapshot:
+    return Snapshot({p.replace("_", "."): Entry("file", 0o644, c) for p, c in files.items()})
+
+
+def table_grammar() -> Grammar:
+    x = Expectation(tree(a_csv=TABLE), tree(a_csv=TABLE.replace(b"k2,old", b"k2,off")), frozenset(), "", True, (0,), (True,))
+    traces = [(("fix a.csv",), {"file": "a.csv"}), (("fix b.csv",), {"file": "b.csv"})]
+    return grammar("t", {"file": "a.csv"}, templates(traces)[0], x, constants(SKILL))
+
+
+def test_constants_are_those_of_the_code() -> None:
+    """Numbers and words of the statements, none of docstrings and parameters."""
+    found = constants(SKILL)
+    assert found.numbers == (40,)
+    assert "password" in found.words
+    assert not {"Docstring", "words", "said", "Module"} & set(found.words)
+
+
+@given(st.text(max_size=80))
+def test_any_text_has_constants(source: str) -> None:
+    """Whatever the text, reading it gives numbers in range."""
+    assert all(2 <= n <= LARGEST for n in constants(source).numbers)
+
+
+def test_the_lines_of_a_named_file_vary_and_its_first_stays() -> None:
+    """A file that an argument names is varied as well; it may begin with a header."""
+    g = table_grammar()
+    assert (g.files, g.contents) == ((), ("a.csv",))
+    worlds = [w for p in draw(plans(g), 40, 1) if (w := realise(g, p)) is not None and not bare(g, p)]
+    contents = {e.content for w in worlds for p, e in w.base.items() if p.endswith(".csv")}
+    assert len(contents) > 4
+    assert len({c.split(b"\n")[0].count(b",") for c in contents}) == 1
+
+
+@given(st.binary(max_size=60), st.integers(0, 4), st.integers(0, 99), st.booleans())
+def test_editing_keeps_lines_whole(content: bytes, how: int, seed: int, named: bool) -> None:
+    """Every edit of a text leaves its last, unfinished line where it is; what is no text stays."""
+    out = edited(content, how, Random(seed), named=named)
+    if how == EMPTY:
+        assert out == b""
+    elif b"\0" in content or content.count(b"\n") < 2:
+        assert out == content
+    else:
+        assert out.rpartition(b"\n")[2] == content.rpartition(b"\n")[2] or b"\r" in content or b"\x0b" in content
+
+
+def test_a_file_grows_beyond_the_skills_numbers() -> None:
+    """Forty lines are not enough for a skill that reads forty."""
+    g = table_grammar()
+    grown = edited(TABLE, 3, Random(1), g, named=True)
+    assert grown.count(b"\n") > 40
+    assert grown.startswith(b"id,state\n")
+    assert len(set(grown.splitlines())) > 40
+
+
+@given(st.lists(st.integers(2, 10_000)), st.integers(1, 50))
+def test_beyond_is_beyond(numbers: list[int], least: int) -> None:
+    """A count above every number in reach, never above the most."""
+    out = beyond(numbers, least, 300)
+    assert least <= out <= 300
+    assert all(n < out for n in numbers if n + n // 8 + 3 <= 300)
+
+
+def test_many_copies_and_odd_bystanders_are_made() -> None:
+    """More files than recorded, a hidden file, a dangling link, an empty directory."""
+    x = Expectation(tree(one_txt=b"1", keep_md=b"m"), tree(keep_md=b"m"), frozenset(), "", True, (0,), (True,))
+    g = grammar("t", {}, templates([(("rm *.txt",), {})])[0], x)
+    world = realise(g, Plan(many=(g.files.index("one.txt"),), odd=tuple((0, k) for k in range(len(ODDITIES)))))
+    assert world is not None
+    assert sum(p.endswith(".txt") for p in world.base) > 10
+    assert {"symlink", "dir"} < {e.type for e in world.base.values()}
+    assert any(p.startswith(".") and p != ROOT for p in world.base)
+
+
+def test_taking_no_notice_is_doing_the_same_beside_it() -> None:
+    """An odd bystander is judged only where the commands leave it and do all else as without it."""
+    plain = Expectation(tree(a=b"1"), tree(b=b"1"), frozenset(), "", True, (0,), (True,))
+    odd = Entry("dir", 0o755)
+    more = replace(plain, base=plain.base.replace({"x": odd}), tree=plain.tree.replace({"x": odd}))
+    assert unnoticed(plain, more)
+    assert not unnoticed(plain, replace(more, tree=plain.tree))
+    assert not unnoticed(plain, replace(more, answer="x"))
+    assert not unnoticed(plain, replace(more, tree=more.tree.replace({"b": Entry("file", 0o600, b"1")})))
+
+
+def test_gits_locks_of_a_killed_run_go() -> None:
+    """New locks in a repository are taken away, everything else stays."""
+    git = {p: Entry("dir", 0o755) for p in (".git", ".git/refs", ".git/objects")} | {
+        ".git/HEAD": Entry("file", 0o644, b"ref: refs/heads/m\n")
+    }
+    base = Snapshot(git)
+    killed = Snapshot(git | {".git/index.lock": Entry("file", 0o644), "own.lock": Entry("file", 0o644)})
+    assert set(unlocked(base, killed)) == {*git, "own.lock"}
+    assert unlocked(killed, killed) == killed
+
+
+@pytest.mark.parametrize(("path", "mode"), [("new", 0o600), ("changed", 0o600), ("still", 0o644)])
+def test_only_what_the_task_writes_is_masked(path: str, mode: int) -> None:
+    """An atomic writer's files are new files; bystanders keep their mode under any umask."""
+    x = Expectation(
+        tree(changed=b"1", still=b"s"), tree(changed=b"2", still=b"s", new=b"n"), frozenset(), "", True, (0,), (True,)
+    )
+    assert masked(x).tree[path].mode == mode
+
+
+def test_a_method_of_ones_own_is_not_harmless() -> None:
+    """`p.is_dir()` in a raise is a question, unless the file defines what it does."""
+    body = "def f(p):\n    if p:\n        raise ValueError(p.is_dir())\n"
+    own = "class P:\n    def is_dir(self):\n        return 1\n" + body
+    assert [s.only_raises for s in statements(body) if "raise" in s.text] == [True]
+    assert [s.only_raises for s in statements(own) if "raise" in s.text] == [False]
