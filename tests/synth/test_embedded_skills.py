@@ -15,11 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, ReplayRecord, RunRequest, ShellJob, Snapshot
+from synth.detect import detect
 from synth.embedded import EmbeddedGenerator
 from synth.embedded.idle import without_idle
 from synth.embedded.pythoncode import lift
 from synth.embedded.steps import work
 from synth.interface import Candidate, TracePattern
+from synth.tracing.traces import load_traces, to_evidence
 from verifiers.interface import Evidence
 
 Tree = Mapping[str, str]
@@ -210,6 +212,27 @@ def test_hostile_names_are_names(name: str, tmp_path_factory: pytest.TempPathFac
     run(candidate, root, {"old_ext": "txt", "ext": "txt"} if "old_ext" in candidate.source else {"ext": "txt"})
     left = [p.name for p in root.iterdir()]
     assert left == ([f"{name}.txt"] if name.startswith(".") else [f"{name}.bak"])
+
+
+UNSEEN = detect(load_traces(Path(__file__).parents[2] / "fixtures" / "unseen" / "traces.jsonl"))
+
+
+@pytest.mark.parametrize("pattern", UNSEEN, ids=lambda p: p.traces[0].task_id.rpartition("-")[0])
+def test_recorded_tasks_become_skills(pattern: TracePattern, tmp_path: Path) -> None:
+    """One pattern a task; a candidate for all of its traces that ends, here too, where the recording did, twice."""
+    assert len({t.task_id.rpartition("-")[0] for t in pattern.traces}) == 1
+    assert len(pattern.traces) == 4
+    evidence = [to_evidence(t) for t in pattern.traces]
+    candidate = next(iter(EmbeddedGenerator().generate(pattern, evidence)))
+    for e in evidence:
+        assert e.base is not None
+        root = materialised(tmp_path / e.task_id, e.base)
+        value = run(candidate, root, candidate.bindings[e.task_id])
+        assert picture(root) == e.post
+        if isinstance(value, dict) and "output" in value:
+            assert str(value["output"]).strip() == e.outputs[-1].strip()
+        run(candidate, root, candidate.bindings[e.task_id])
+        assert picture(root) == e.post
 
 
 SPECIAL = st.text(st.sampled_from("ab .*[]^$\\\\/&+?(){}|#,;'\"%\\té"), min_size=1, max_size=8)
