@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from figures import Part, auc, brier, share, table
+from figures import Part, auc, auc_interval, brier, share, table
 from halves import Point, families, of_labels, of_mutants, of_synthesis
 from labelled import Bench, load_labels, open_bench, spread
 from page import PICTURE, keep
@@ -26,6 +26,10 @@ from verifiers.interface import Verdict
 
 CONSTANT = 0.7
 BIN = 0.1
+HOW = """\
+The evidence of each skill is split at random; the skill is scored on one part (budget fast, dynamic checks, as many usable traces as
+the part has: two or three) and tried on the rest. It held if it did what the trace did on every trace of the rest: a second time too,
+under other surroundings, interrupted, and with failing calls. INCONCLUSIVE is no claim and leaves the figures below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +102,16 @@ def cumulative(found: Sequence[Point]) -> tuple[str, list[str]]:
 
 
 def contest(found: Sequence[Point], what: str) -> tuple[list[object], list[str]]:
-    """``estimate`` against the constant: a row of the table, and where it loses."""
+    """``estimate`` against the constant: a row of the table, and where it loses (on AUC: where the interval is below 0.5)."""
     pairs, flat = [(p.estimate, p.held) for p in found], [(CONSTANT, p.held) for p in found]
     ours, theirs, area = brier(pairs), brier(flat), auc(pairs)
-    shown = f"{area:.3f}" if area is not None else "none failed"
     lost = [f"Brier {ours:.3f} is not below {theirs:.3f} ({what})"] if ours >= theirs else []
-    lost += [f"AUC {area:.3f} is not above 0.5 ({what})"] if area is not None and area <= 0.5 else []
+    shown = "nothing to rank"
+    if area is not None:
+        held = sum(p.held for p in found)
+        low, high = auc_interval(area, held, len(found) - held)
+        shown = f"{area:.3f} ({low:.2f}..{high:.2f})"
+        lost += [f"AUC {shown} is below 0.5 ({what})"] if high <= 0.5 else []
     return [what, len(found), f"{ours:.3f}", f"{theirs:.3f}", shown], lost
 
 
@@ -117,11 +125,12 @@ def part(found: Sequence[Point], picture: str = "") -> Part:
     at_least, below = cumulative(scored)
     contests = [contest(scored, "scored skills"), contest(decided, "scored skills, and refused ones with estimate 0")]
     lost = [sentence for _, sentences in contests for sentence in sentences]
-    if auc([(p.estimate, p.held) for p in decided]) is None:
-        lost.append("AUC cannot be said: all did the right thing on the rest")
+    area = auc([(p.estimate, p.held) for p in decided])
+    if area is None or area <= 0.5:
+        lost.append("over scored and refused skills, the AUC of the estimate is not above 0.5")
     head = ("over", "skills", "Brier of estimate", f"Brier of {CONSTANT}", f"AUC (of {CONSTANT}: 0.500)")
     wrong = [f"scored {p.score:.3f} and wrong on the rest: {p.name} ({p.kind}): {p.why[:160]}" for p in scored if not p.held]
-    lines = [kinds(found), in_bins, at_least, table(head, [row for row, _ in contests]), "\n".join(f"* {w}" for w in wrong)]
+    lines = [HOW, kinds(found), in_bins, at_least, table(head, [row for row, _ in contests]), "\n".join(f"* {w}" for w in wrong)]
     lines += [f"![Reliability: observed share against score]({picture})"] if picture else []
     return Part("Calibration", "\n\n".join(line for line in lines if line), tuple(low + below + lost))
 

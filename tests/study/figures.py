@@ -45,6 +45,14 @@ def auc(pairs: Sequence[tuple[float, bool]]) -> float | None:
     return wins / (len(good) * len(bad)) if good and bad else None
 
 
+def auc_interval(area: float, good: int, bad: int) -> tuple[float, float]:
+    """95 % interval of an AUC by the standard error of Hanley and McNeil (1982)."""
+    q1, q2 = area / (2 - area), 2 * area * area / (1 + area)
+    spread = (good - 1) * (q1 - area * area) + (bad - 1) * (q2 - area * area)
+    half = 1.96 * math.sqrt(max(0.0, area * (1 - area) + spread) / (good * bad))
+    return max(0.0, area - half), min(1.0, area + half)
+
+
 def quantile(values: Sequence[float], q: float) -> float:
     """The value that the share ``q`` of the values does not exceed (nearest rank)."""
     ordered = sorted(values)

@@ -1,6 +1,7 @@
-"""The gate measures itself: catch rate and false-reject rate on the labelled skills of ``fixtures/gate`` (``nox -s study``).
+"""The gate measures itself: catch rate and false-reject rate on the labelled skills of ``fixtures/gate`` (``nox -s study``), and
+on those of ``fixtures/heldout``, which were written without looking at the checks.
 
-    python tests/study/gate_study.py [--good] [--only PART] [--quick]
+    python tests/study/gate_study.py [--set heldout] [--good] [--only PART] [--quick]
 
 Prints a table with Wilson intervals per fault kind, the skills that the gate got wrong, and what a verification takes. Exits 1
 when nothing ran or when a bar is missed.
@@ -24,6 +25,9 @@ QUICK = 4
 """A quick study takes every so many-th skill of each kind."""
 CAUGHT = 188 / 192
 """Share of the faulty skills that must not pass. Of the good ones, all must."""
+
+
+SETS = {"gate": "The gate on labelled skills", "heldout": "The gate on skills written without looking at the checks"}
 
 
 def judged(bench: Bench, labels: Sequence[Label], options: Options) -> Iterator[Row]:
@@ -91,16 +95,19 @@ def summary(rows: Sequence[Row], seconds: float) -> str:
 
 def parts(bench: Bench, quick: bool) -> Iterator[Part]:
     """The table of the gate, and the times."""
-    labels = spread(load_labels(), QUICK) if quick else load_labels()
-    began = time.monotonic()
-    rows = list(judged(bench, labels, Options(checks=DYNAMIC, memory=bench.memory)))
-    text = f"{kinds(rows)}\n\n{summary(rows, time.monotonic() - began)}"
-    yield Part("The gate on labelled skills", text, missed(rows))
+    rows: list[Row] = []
+    for folder, title in SETS.items():
+        labels = spread(load_labels(folder), QUICK) if quick else load_labels(folder)
+        began = time.monotonic()
+        found = list(judged(bench, labels, Options(checks=DYNAMIC, memory=bench.memory)))
+        yield Part(title, f"{kinds(found)}\n\n{summary(found, time.monotonic() - began)}", missed(found))
+        rows += found
     yield Part("Where the time of a verification goes (good skills, no check left out)", times([r for r in rows if r.label.good]))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--set", default="gate", choices=sorted(SETS), help="which labelled skills")
     parser.add_argument("--only", default="", help="part of the path or fault")
     parser.add_argument("--good", action="store_true")
     parser.add_argument("--quick", action="store_true", help="a fourth of the good skills and of each fault")
@@ -112,7 +119,7 @@ def main() -> int:
     parser.add_argument("--checks", default=None)
     a = parser.parse_args()
     done = {line.split()[1] for line in a.without.read_text().splitlines() if line.startswith("ok")} if a.without else set()
-    labels = spread(load_labels(), QUICK) if a.quick else load_labels()
+    labels = spread(load_labels(a.set), QUICK) if a.quick else load_labels(a.set)
     chosen = [x for x in labels if x.path not in done and a.only in f"{x.path} {x.fault}" and (not a.good or x.good)]
     checks = frozenset(a.checks.split(",")) if a.checks else DYNAMIC
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""The labelled skills of ``fixtures/gate``, their traces, and one way to have them judged."""
+"""The labelled skills of ``fixtures/gate`` and ``fixtures/heldout``, their traces, and one way to have them judged."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ class Label:
     """One skill with what is known about it. Only studies and tests read labels."""
 
     path: str
-    """Below ``fixtures/gate``."""
+    """Below ``folder``."""
     family: str
     good: bool
     fault: str
     """``good`` for the good ones."""
     bindings: tuple[tuple[str, Args], ...]
     """task_id and arguments."""
+    folder: str = "gate"
+    """Below ``fixtures``. The checks were tuned on ``gate``; ``heldout`` was written without looking at them."""
 
     @property
     def subject(self) -> Subject:
-        return load_subject(FIXTURES / "gate" / self.path)
+        return load_subject(FIXTURES / self.folder / self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,12 @@ class Bench:
         return Row(label, self.verify(label.subject, label.bindings, options))
 
 
-def load_labels() -> list[Label]:
-    rows = [json.loads(line) for line in (FIXTURES / "gate" / "labels.jsonl").read_text("utf-8").splitlines()]
+def load_labels(folder: str = "gate") -> list[Label]:
+    rows = [json.loads(line) for line in (FIXTURES / folder / "labels.jsonl").read_text("utf-8").splitlines()]
     return [
         Label(
             r["path"], r["family"], r["label"] == "good", r["fault"] or "good",
-            tuple((b["task_id"], b["args"]) for b in r["bindings"]),
+            tuple((b["task_id"], b["args"]) for b in r["bindings"]), folder,
         )
         for r in rows
     ]  # fmt: skip
@@ -89,6 +91,6 @@ def spread(labels: Sequence[Label], every: int) -> list[Label]:
 
 @contextmanager
 def open_bench(image: str | None = None, host: str | None = None, workers: int | None = None) -> Iterator[Bench]:
-    traces = {e.task_id: e for e in load_evidence(FIXTURES / "traces" / "traces.jsonl")}
+    traces = {e.task_id: e for folder in ("traces", "heldout") for e in load_evidence(FIXTURES / folder / "traces.jsonl")}
     with open_sandbox(image=image, host=host, workers=workers) as sandbox:
         yield Bench(sandbox, traces)

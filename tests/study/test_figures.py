@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from figures import Part, auc, brier, quantile, share, table, wilson
+from figures import Part, auc, auc_interval, brier, quantile, share, table, wilson
 from hypothesis import given
 from hypothesis import strategies as st
 from page import NAME, keep, sections
@@ -42,6 +42,15 @@ def test_scores_of_claims(claims: list[tuple[float, bool]]) -> None:
     else:
         assert other is not None
         assert area + other == pytest.approx(1.0)
+
+
+@given(chances, st.integers(1, 200), st.integers(1, 200))
+def test_an_interval_of_an_area_holds_it(area: float, good: int, bad: int) -> None:
+    """It lies in [0, 1] around the area, and more skills never make it wider."""
+    low, high = auc_interval(area, good, bad)
+    assert 0.0 <= low <= area <= high <= 1.0
+    closer = auc_interval(area, 4 * good, 4 * bad)
+    assert closer[1] - closer[0] <= high - low + 1e-9
 
 
 def test_known_scores() -> None:
