@@ -27,9 +27,10 @@ from verifiers.interface import Verdict
 CONSTANT = 0.7
 BIN = 0.1
 HOW = """\
-The evidence of each skill is split at random; the skill is scored on one part (budget fast, dynamic checks, as many usable traces as
-the part has: two or three) and tried on the rest. It held if it did what the trace did on every trace of the rest: a second time too,
-under other surroundings, interrupted, and with failing calls. INCONCLUSIVE is no claim and leaves the figures below."""
+The evidence of each skill is split at random; the skill is scored on one part (budget fast, dynamic checks, as many usable
+traces as the part has: two or three) and tried on the rest. It held if it did what the trace did on every trace of the rest: a
+second time too, under other surroundings, interrupted, and with failing calls. INCONCLUSIVE is no claim and leaves the figures
+below."""
 
 
 @dataclass(frozen=True, slots=True)
