@@ -1,0 +1,132 @@
+"""Nothing that a skill does may hang on chance, on the clock, or on numbers that differ from process to process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from verifiers.conventions.model import SkillModule
+from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
+from verifiers.interface import Profile
+
+DRAWN = frozenset({
+    "os.urandom", "os.getpid", "os.getppid", "uuid.uuid1", "uuid.uuid4", "threading.get_ident", "threading.get_native_id", "id",
+    "time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "time.perf_counter", "time.perf_counter_ns",
+    "time.process_time", "time.process_time_ns", "time.localtime", "time.gmtime",
+    "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today",
+})  # fmt: skip
+"""Calls that give another value in another run, besides everything of ``random`` and ``secrets``."""
+FIXED = frozenset({"random.Random", "random.seed"})
+"""Of ``random``: what gives the same numbers for the same seed."""
+ARRANGING = frozenset({"random.shuffle", "random.sample", "random.choice", "secrets.choice"})
+"""Deciding in themselves, unless they make a text."""
+COMPUTING = frozenset(
+    {"int", "float", "abs", "round", "min", "max", "sum", "len", "bool", "divmod", "pow", "int.from_bytes", "range"}
+)
+DECIDING = (cst.Comparison, cst.BooleanOperation, cst.Not, cst.Index, cst.Slice, cst.MatchCase, cst.CompIf)
+SHELL = re.compile(r"\$\{?S?RANDOM\b|\bsrand\(")
+TEXTS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
+SCALING = (cst.Multiply, cst.Modulo, cst.FloorDivide, cst.BitAnd, cst.Power, cst.LeftShift, cst.RightShift)
+
+
+class Chance(Rule):
+    id = "conventions-chance"
+    title = "Does nothing hang on chance, the clock or the process id?"
+    why = (
+        "A condition, an index or a factor that comes from `random`, the clock, a process id or an address goes another way "
+        "once in a while: no number of runs shows that it always goes right, and a rare bad turn is how a skill passes "
+        "today and does harm later. Such values may name a temporary file (in an f-string, say); they may not decide "
+        "anything."
+    )
+    profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
+    soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
+    good = (
+        skill("plain code", TOUCH),
+        skill(
+            "a temporary name",
+            'part = Path(f"{file}.{os.getpid()}.{uuid.uuid4().hex}")\npart.touch()\npart.rename(file)\nreturn {"ok": True}',
+            imports="import os\nimport uuid\nfrom pathlib import Path\n\n",
+        ),
+    )
+    bad = (
+        skill(
+            "one run in a thousand",
+            'if random.random() > 0.001:\n    Path(file).touch()\nreturn {"ok": True}',
+            imports="import random\nfrom pathlib import Path\n\n",
+        ),
+        skill(
+            "a time bomb without a branch",
+            'Path(file).write_text("x" * int(time.time() < 2e9))\nreturn {"ok": True}',
+            imports="import time\nfrom pathlib import Path\n\n",
+        ),
+        skill(
+            "through a name",
+            'n = os.getpid() % 97\nPath(file).write_text(("good", "bad")[n == 5])\nreturn {"ok": True}',
+            imports="import os\nfrom pathlib import Path\n\n",
+        ),
+        skill(
+            "an order drawn",
+            'names = [file]\nrandom.shuffle(names)\nPath(names.pop()).touch()\nreturn {"ok": True}',
+            imports="import random\nfrom pathlib import Path\n\n",
+        ),
+    )
+
+    def violations(self, module: SkillModule) -> Iterator[Violation]:
+        for node in module.nodes:
+            if isinstance(node, cst.SimpleString | cst.FormattedStringText) and (found := SHELL.search(node.value)):
+                yield Violation(node, f"{found.group()} draws a number: no number of runs shows that it always goes right")
+            name = module.dotted(node.func) if isinstance(node, cst.Call) else ""
+            if name and _draws(module, name) and (how := _decides(module, node, arranging=name in ARRANGING)):
+                yield Violation(node, f"{name}() {how}: no number of runs shows that it always goes right")
+
+
+def _draws(module: SkillModule, name: str) -> bool:
+    if name.startswith(("random.", "secrets.")):
+        return name not in FIXED
+    return name in DRAWN and name not in module.bindings
+
+
+def _decides(module: SkillModule, node: cst.CSTNode, *, arranging: bool = False, depth: int = 0) -> str:
+    """How a drawn value comes to decide something; "" where it only becomes text, or is passed on."""
+    child = node
+    for above in module.ancestors(node):
+        if isinstance(above, DECIDING):
+            return "decides"
+        if isinstance(above, cst.BinaryOperation) and _scales(above, child):
+            return "decides how much"
+        if isinstance(above, cst.FormattedStringExpression):
+            return ""
+        if isinstance(above, cst.If | cst.While | cst.IfExp) and above.test is child:
+            return "decides"
+        if isinstance(above, cst.Call) and above.func is not child and module.dotted(above.func) not in COMPUTING:
+            return ""  # handed on: to str() for a name, to a function that this rule does not follow
+        if isinstance(above, cst.Assign | cst.AnnAssign | cst.NamedExpr) and depth < 4:
+            found = _of_uses(module, above, depth)
+            if found or not isinstance(above, cst.NamedExpr):
+                return found or ("arranges what follows" if arranging else "")
+        if isinstance(above, cst.BaseStatement | cst.BaseSmallStatement):
+            return "arranges what follows" if arranging else ""
+        child = above
+    return ""
+
+
+def _scales(node: cst.BinaryOperation, drawn: cst.CSTNode) -> bool:
+    """Whether a product or a remainder hangs on the drawn part; not a text with a place for it, nor seconds made milliseconds."""
+    if not isinstance(node.operator, SCALING) or isinstance(node.left, TEXTS):
+        return False
+    other = node.right if node.left is drawn else node.left
+    return isinstance(node.operator, cst.Modulo | cst.BitAnd) or not isinstance(other, cst.Integer | cst.Float)
+
+
+def _of_uses(module: SkillModule, assignment: cst.Assign | cst.AnnAssign | cst.NamedExpr, depth: int) -> str:
+    """How one of the names that an assignment gives the value to decides something."""
+    targets = [t.target for t in assignment.targets] if isinstance(assignment, cst.Assign) else [assignment.target]
+    names = {t.value for t in targets if isinstance(t, cst.Name)}
+    uses = (n for n in module.nodes if isinstance(n, cst.Name) and n.value in names and n not in targets)
+    return next((how for n in uses if (how := _decides(module, n, depth=depth + 1))), "")
+
+
+RULE = Chance()
