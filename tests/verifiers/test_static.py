@@ -99,6 +99,15 @@ def test_extra_imports() -> None:
     assert found[0][0].verdict is Verdict.PASS
 
 
+def test_what_the_hosts_packages_hold_is_anything() -> None:
+    """Skills of the omni profile return and decorate with what the host's own packages give; nothing is known of those here."""
+    text = (
+        "from pathlib import Path\n\nfrom omni.foundation.config.paths import ConfigPaths\nfrom tenacity import retry\n\n\n"
+        "@retry\ndef root(paths: ConfigPaths | None = None) -> Path:\n    return (paths or ConfigPaths()).project_root\n"
+    )
+    assert typecheck.typecheck({"a": text}, "omni") == {"a": ()}
+
+
 def test_mypy_asks_nothing_of_extra_imports() -> None:
     """What a configured module holds is unknown, and so is what is below it; another module stays an error."""
     source = GOOD.replace("from pathlib", "import requests.adapters\nfrom pathlib")
