@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from figures import Part, quantile, table, wilson
-from labelled import DYNAMIC, Bench, Label, Row, load_labels, open_bench, spread
+from labelled import DYNAMIC, FIXTURES, Bench, Label, Row, load_labels, open_bench, spread
 
 from verifiers.verify import Options
 
@@ -97,6 +97,8 @@ def parts(bench: Bench, quick: bool) -> Iterator[Part]:
     """The table of the gate, and the times."""
     rows: list[Row] = []
     for folder, title in SETS.items():
+        if not (FIXTURES / folder / "labels.jsonl").exists():
+            continue
         labels = spread(load_labels(folder), QUICK) if quick else load_labels(folder)
         began = time.monotonic()
         found = list(judged(bench, labels, Options(checks=DYNAMIC, memory=bench.memory)))

@@ -91,6 +91,7 @@ def spread(labels: Sequence[Label], every: int) -> list[Label]:
 
 @contextmanager
 def open_bench(image: str | None = None, host: str | None = None, workers: int | None = None) -> Iterator[Bench]:
-    traces = {e.task_id: e for folder in ("traces", "heldout") for e in load_evidence(FIXTURES / folder / "traces.jsonl")}
+    files = [f for folder in ("traces", "heldout") if (f := FIXTURES / folder / "traces.jsonl").exists()]
+    traces = {e.task_id: e for file in files for e in load_evidence(file)}
     with open_sandbox(image=image, host=host, workers=workers) as sandbox:
         yield Bench(sandbox, traces)

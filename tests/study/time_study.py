@@ -44,8 +44,9 @@ def timed(work: Callable[[], object], times: int = AGAIN) -> list[float]:
     return out
 
 
-def in_process(folder: Path) -> tuple[list[float], list[float], int]:
-    """Milliseconds of a cached verdict where engine and tools are looked up anew, and where the process has done so; and hits."""
+def in_process(folder: Path) -> tuple[list[float], list[float], list[float], int]:
+    """Milliseconds of a cached verdict where engine and tools are looked up anew (and those of this process's CPU), where the
+    process has done so before, and how many came from the cache."""
     target = find([DRAFT])[0]
     hits = 0
 
@@ -62,7 +63,10 @@ def in_process(folder: Path) -> tuple[list[float], list[float], int]:
 
     with Verifier(Judging(budget="fast", workers=1), VerdictCache(folder)) as verifier:
         verifier.fresh(target)
-    return timed(forget_and_ask), timed(ask), hits
+    cpu = time.process_time()
+    anew = timed(forget_and_ask)
+    spent = [(time.process_time() - cpu) * 1000 / len(anew)]
+    return anew, spent, timed(ask), hits
 
 
 def command_line(folder: Path) -> tuple[list[float], float]:
@@ -80,7 +84,7 @@ def parts(quick: bool = False) -> Iterator[Part]:
     """The table of cached verdicts."""
     del quick  # a few seconds either way
     with tempfile.TemporaryDirectory(prefix="assay-times-") as folder:
-        anew, warm, hits = in_process(Path(folder) / "process")
+        anew, cpu, warm, hits = in_process(Path(folder) / "process")
         whole, first = command_line(Path(folder) / "command")
         start = timed(lambda: subprocess.run(STARTS, check=True))
     rows = [
@@ -88,6 +92,7 @@ def parts(quick: bool = False) -> Iterator[Part]:
         for what, ms in (
             ("in one process, the second time", warm),
             ("in one process, engine, image, tools and the judge's code looked up", anew),
+            ("the CPU time of that, mean", cpu),
             ("`assay verify`, the whole command", whole),
             ("(an interpreter that imports click and ends)", start),
         )
