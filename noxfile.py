@@ -21,6 +21,8 @@ DEMO = ("pub_rename_ext-", "pub_append_line-", "pub_dirs_files_mode-", "pub_remo
 LOCK = ".ci/constraints.txt"
 """Exact versions of everything that is installed: a verdict must not change because a linter was released."""
 
+EXTRAS = ("dask", "mcp", "study", "telemetry", "test")
+
 
 def install(session: nox.Session, *what: str) -> None:
     """Installs ``what`` with the versions of the lock."""
@@ -103,6 +105,17 @@ def study(session: nox.Session) -> None:
     install(session, "-e", ".[test,study]")
     sandbox(session)
     session.run("python", "tests/study", *session.posargs)
+
+
+@nox.session(reuse_venv=False)
+def lock(session: nox.Session) -> None:
+    """Writes the lock anew: what is needed at the versions locked so far, nothing else. ``-- --upgrade`` takes the newest."""
+    known = () if "--upgrade" in session.posargs else ("-c", LOCK)
+    session.install("--disable-pip-version-check", "-q", *known, f".[{','.join(EXTRAS)}]")
+    frozen = session.run("python", "-m", "pip", "freeze", "--disable-pip-version-check", silent=True)
+    lines = [line for line in str(frozen).splitlines() if "==" in line]
+    Path(LOCK).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    session.log(f"{LOCK}: {len(lines)} packages")
 
 
 @nox.session

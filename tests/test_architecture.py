@@ -180,11 +180,13 @@ def test_a_shadowed_package_is_told() -> None:
 
 
 def test_the_lock_fits_the_project() -> None:
-    """Every dependency is locked to a version, and the lock names no host."""
+    """Every dependency, those of the extras too, is locked to a version, and the lock names no host."""
     lock = (ROOT / ".ci" / "constraints.txt").read_text(encoding="utf-8")
     locked = {line.split("==")[0].lower().replace("_", "-") for line in lock.splitlines() if "==" in line}
     text = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    wanted = {re.split(r"[^A-Za-z0-9_.-]", d)[0].lower().replace("_", "-") for d in text["project"]["dependencies"]}
+    extras = text["project"]["optional-dependencies"].values()
+    listed = [*text["project"]["dependencies"], *(d for extra in extras for d in extra)]
+    wanted = {re.split(r"[^A-Za-z0-9_.-]", d)[0].lower().replace("_", "-") for d in listed}
     assert wanted <= locked
     assert "://" not in lock
     assert metadata.version("skill-assay") == text["project"]["version"]
