@@ -11,6 +11,7 @@ import pytest
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
 from verifiers.catalog import DYNAMIC
+from verifiers.conventions import findings
 from verifiers.evidence import load_evidence
 from verifiers.expectation.sessions import Memory
 from verifiers.interface import Binding, Verdict
@@ -19,9 +20,7 @@ from verifiers.verify import Options, verify
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 FAMILIES = {"rename": "pub_rename_ext", "count": "pub_count_lines", "append": "pub_append_line", "mirror": "pub_mirror_dirs"}
-ATTACKS = sorted((FIXTURES / "attacks").glob("*.py"))
-
-pytestmark = pytest.mark.engine
+EVERY = sorted((FIXTURES / "attacks").glob("*.py"))
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +44,23 @@ def bindings_of(family: str) -> dict[str, Binding]:
     return {b["task_id"]: Binding(b["task_id"], b["args"]) for b in good["bindings"]}
 
 
+SEEN_IN_THE_TEXT = [p for p in EVERY if header(p, "refused-by").startswith("conventions-")]
+"""What no number of runs shows, such as chance without a branch."""
+ATTACKS = [p for p in EVERY if p not in SEEN_IN_THE_TEXT]
+
+
 def test_there_are_enough_attacks() -> None:
     """The judge is attacked in more than a few ways."""
-    assert len(ATTACKS) >= 25
+    assert len(EVERY) >= 25
 
 
+@pytest.mark.parametrize("path", SEEN_IN_THE_TEXT, ids=lambda p: p.stem)
+def test_an_attack_is_seen_in_the_text(path: Path) -> None:
+    """A convention refuses it."""
+    assert header(path, "refused-by") in {f.rule for f in findings(load_subject(path)) if f.severity == "error"}
+
+
+@pytest.mark.engine
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda p: p.stem)
 def test_an_attack_is_refused_by_a_named_check(path: Path, sandbox: Sandbox, memory: Memory) -> None:
     """A skill that cheats does not pass, and one of the checks that it is aimed at is the one that says so."""

@@ -26,7 +26,7 @@ WATCHING = frozenset({
     "sys.settrace", "sys.setprofile", "threading.settrace", "threading.setprofile", "sys._getframe", "sys._current_frames",
     "sys.addaudithook", "sys.modules", "sys.meta_path", "sys.path_hooks", "sys.monitoring", "sys.call_tracing", "sys.gettrace",
     "sys.getprofile", "sys.excepthook", "sys.unraisablehook", "atexit.register", "signal.signal", "os.register_at_fork",
-    "sys.setrecursionlimit",
+    "sys.setrecursionlimit", "weakref.finalize",
 })  # fmt: skip
 
 
@@ -48,6 +48,7 @@ class Escapes(Rule):
         skill("getattr with a dunder", 'getattr(Path, "__sub" + "classes__")()\nreturn {"ok": True, "file": file}'),
         skill("a trace hook", 'sys.settrace(None)\nreturn {"ok": True, "file": file}', imports="import sys\n\n"),
         skill("sys.modules", 'sys.modules.pop(file)\nreturn {"ok": True}', imports="import sys\n\n"),
+        skill("a finalizer", 'class Last:\n    def __del__(self):\n        Path(file).touch()\n\n\nLast()\nreturn {"ok": True}'),
         skill("leaving", "Path(file).touch()\nsys.exit(0)", imports="import sys\nfrom pathlib import Path\n\n"),
         skill("leaving by an exception", "Path(file).touch()\nraise SystemExit(0)"),
         skill("forking away", 'if os.fork() == 0:\n    os.setsid()\nreturn {"ok": True, "file": file}', imports="import os\n\n"),
@@ -67,6 +68,8 @@ class Escapes(Rule):
                 yield Violation(node, f"{node.value} is a way around the rules")
             elif isinstance(node, cst.Call):
                 yield from self._call(module, node)
+            elif isinstance(node, cst.FunctionDef) and node.name.value == "__del__":
+                yield Violation(node, "__del__ runs after the value was returned, and nobody knows when")
             elif isinstance(node, cst.Raise) and node.exc is not None:
                 exc = node.exc.func if isinstance(node.exc, cst.Call) else node.exc
                 if module.dotted(exc) in ("SystemExit", "KeyboardInterrupt", "GeneratorExit"):

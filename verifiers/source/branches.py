@@ -1,8 +1,8 @@
 """Expressions that may not run although their statement does, and that could do harm: for the check ``exercised``.
 
-``a and f()``, ``f() if a else b`` and a lambda hide a branch inside one line. Where such a branch calls anything but harmless
-functions, ``watched`` gives a copy in which evaluating it also runs a line of its own at the end of the file, so that line
-events show it.
+``a and f()``, ``f() if a else b``, a lambda and the elements of a comprehension hide a branch inside one line. Where such a
+branch calls anything but harmless functions, ``watched`` gives a copy in which evaluating it also runs a line of its own at the
+end of the file, so that line events show it.
 """
 
 from __future__ import annotations
@@ -176,6 +176,25 @@ class _Marker(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         node.body = self._mark(node.body)
+        return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        return self._comprehension(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        return self._comprehension(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        return self._comprehension(node)
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> ast.AST:
+        node.generators = [self.visit(g) for g in node.generators]
+        node.elt = self._mark(node.elt)
+        return node
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        node.generators = [self.visit(g) for g in node.generators]
+        node.key, node.value = self._mark(node.key), self._mark(node.value)
         return node
 
     def _mark(self, node: ast.expr) -> ast.expr:

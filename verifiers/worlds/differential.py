@@ -26,7 +26,7 @@ from verifiers.worlds.tokens import TOKEN, all_text, fresh_words, like, new_digi
 MAX_COPIES = 3
 EDITS = 5
 """Ways to edit a file, see ``edited``."""
-EMPTY = 4
+GROWN, EMPTY = 3, 4
 ODDITIES = ("hidden file", "link", "empty directory")
 """Kinds of unusual bystanders."""
 SPARE = 2 * MAX_COPIES + 12
@@ -97,6 +97,15 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
         spoken=pairs(len(g.free_words), len(g.constants.words), 2),
         salt=st.integers(0, 3),
     )
+
+
+def systematic(g: Grammar) -> list[Plan]:
+    """Plans that chance should not miss: files longer than the skill's numbers, more files than those, and its own words."""
+    out = [Plan(edits=((i, GROWN),)) for i in range(len(g.contents))][:3]
+    out += [Plan(many=(i,)) for i in range(len(g.files))][:2]
+    room, words = len(g.free_words), len(g.constants.words)
+    chunks = [range(n, min(words, n + room)) for n in range(0, words, room)] if room else []
+    return out + [Plan(spoken=tuple(enumerate(chunk))) for chunk in chunks[:4]]
 
 
 def realise(g: Grammar, plan: Plan) -> World | None:
@@ -240,7 +249,7 @@ def edited(content: bytes, how: int, rng: Random, g: Grammar | None = None, *, n
         lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines))
     elif how == 2:
         rng.shuffle(lines)
-    elif how == 3:
+    elif how == GROWN:
         lines = _grown(lines, rng, g.constants.numbers if g is not None else ())
     return b"".join([*head, *lines]) + last
 

@@ -12,7 +12,7 @@ from verifiers.expectation.equivalence import durable_effects
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.constants import constants
-from verifiers.worlds.differential import Plan, World, bare, plans, realise, unnoticed
+from verifiers.worlds.differential import Plan, World, bare, plans, realise, systematic, unnoticed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs, outside_arguments, removed_by_the_task
@@ -21,6 +21,8 @@ from verifiers.worlds.renaming import expected_under, image, renamable, rename_a
 from verifiers.worlds.template import as_text, templates
 
 CHECK_ID = "generalises"
+SYSTEMATIC = 3
+"""Traces that get the plans which do not hang on the draw."""
 
 
 @dataclass
@@ -55,7 +57,8 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         return out
     able = [g for g in gs if g.template.parameters or not g.args]
     share = -(-context.counts.differential // len(able)) if able else 0
-    drawn = [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
+    drawn = [(g, p) for g in able[:SYSTEMATIC] for p in systematic(g)]
+    drawn += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
     worlds = [(g, p, w) for g, p in drawn if (w := realise(g, p)) is not None and (w.base != g.base or w.varied)]
     cases = _clean_cases(context, worlds)
     records = context.run("generated case", (context.request(c.base, c.args) for _, _, _, c in cases))

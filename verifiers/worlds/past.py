@@ -87,7 +87,7 @@ def fits(g: Grammar, plan: Plan) -> bool:
         "rename_bound": len(g.bound), "rename_free": len(g.free), "rename_words": len(g.free_words),
         "drops": len(g.files), "bystanders": len(g.directories), "many": len(g.files),
     }  # fmt: skip
-    if any(len(v) > MAX_COPIES for v in (plan.copies, plan.bystanders, plan.edits, plan.odd, plan.spoken)) or len(plan.many) > 1:
+    if any(len(v) > MAX_COPIES for v in (plan.copies, plan.bystanders, plan.edits, plan.odd)) or len(plan.many) > 1:
         return False  # there are no names for more
     within = all(0 <= i < count for name, count in counts.items() for i in getattr(plan, name))
     ranges = {

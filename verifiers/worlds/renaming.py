@@ -94,9 +94,18 @@ def unsafe_characters(g: Grammar) -> frozenset[str]:
     before = "".join(components(p for p in g.base if p not in g.expectation.tree))
     after = "".join(components(p for p in g.expectation.tree if p not in g.base))
     changed = {c for c in {*before, *after} if before.count(c) != after.count(c) and not c.isalnum()}
-    spoken = {c for v in g.args.values() for c in as_text(v) if not c.isalnum() and c not in "./"}
+    spoken = {c for v in g.args.values() for c in as_text(v) if not c.isalnum() and c not in "./" and not _content(g, as_text(v))}
     blank = {" ", "\n", "\t"}
     return frozenset(changed | spoken | (blank if changed & blank else set()))
+
+
+def _content(g: Grammar, value: str) -> bool:
+    """Whether an argument is text of files and of no name, a line to add, say: its characters are free in names."""
+    trees = (g.base, g.expectation.tree)
+    if len(value) < 3 or any(value in path for tree in trees for path in tree):
+        return False
+    data = value.encode("utf-8", "surrogateescape")
+    return any(data in e.content for tree in trees for e in tree.values())
 
 
 def renamings(g: Grammar, r: Renamable) -> st.SearchStrategy[Renaming]:
