@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifiers.formats import render
-from verifiers.formats.html_page import side_by_side
+from verifiers.formats.effects import Side
+from verifiers.formats.html_page import _compared, side_by_side
 from verifiers.formats.json_report import report_from_json
 from verifiers.interface import Report
 
@@ -142,6 +143,37 @@ def test_sides_show_every_line(expected: str, observed: str) -> None:
         assert [line.text for line in left] == (expected.splitlines() or ["nothing"])
         assert [line.text for line in right] == (observed.splitlines() or ["nothing"])
         assert sum(line.kind == "same" for line in left) == sum(line.kind == "same" for line in right)
+
+
+@given(st.binary(max_size=30), st.binary(max_size=30))
+def test_contents_are_shown_as_lines(expected: bytes, observed: bytes) -> None:
+    """A quoted content loses its quotes and its escaped line ends, and nothing else: as many lines, sizes in the captions."""
+    quoted = [f"{len(data)} bytes {data.decode('latin-1')!r}" for data in (expected, observed)]
+    shown = _compared(Side("a: content", *quoted))
+    assert (shown.expected_size, shown.observed_size) == (f"{len(expected)} bytes", f"{len(observed)} bytes")
+    for data, lines in ((expected, shown.expected), (observed, shown.observed)):
+        texts = [line.text for line in lines]
+        if not data:
+            assert texts == ["(nothing)"]
+            continue
+        assert (texts[-1] == "(no newline at the end)") == (not data.endswith(b"\n"))
+        body = texts if data.endswith(b"\n") else texts[:-1]
+        assert [repr(part)[1:-1].replace("\\'", "'") for part in _parts(data)] == [t.replace("\\'", "'") for t in body]
+
+
+def _parts(data: bytes) -> list[str]:
+    return data.decode("latin-1").removesuffix("\n").split("\n")
+
+
+def test_repeated_lines_are_shown_once() -> None:
+    """Findings of one check at one place: the source is shown with the first."""
+    failing = REPORTS[1]
+    check = next(c for c in failing.checks if c.findings and c.findings[0].line > 1)
+    twice = replace(check, findings=(check.findings[0], replace(check.findings[0], message="again")))
+    rest = tuple(twice if c is check else replace(c, findings=()) for c in failing.checks)
+    text = render([replace(failing, checks=rest)], "html", sources={failing.path: "\n".join(f"line {n}" for n in range(30))})
+    assert text.count('<pre class="source"') == 1
+    assert "again" in text
 
 
 # ---------------------------------------------------------------- in a browser

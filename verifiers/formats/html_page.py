@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from sandbox.interface import JsonValue
-from verifiers.formats.effects import headline, sides
-from verifiers.formats.page import Page, evidence_line, findings, label, score_line
+from verifiers.formats.effects import Side, headline, sides
+from verifiers.formats.page import Page, evidence_line, findings, label, points_at_line, score_line
 from verifiers.formats.text import clip, escape, one_line, seconds
 from verifiers.interface import CheckResult, Finding, NotChecked, Report, Verdict
 from verifiers.score import explain
@@ -21,6 +21,8 @@ from verifiers.score import explain
 _MARKS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–", "NOT_CHECKED": "·"}
 _MAX_TEXT = 8000
 _MAX_REASON = 240
+_CONTENT = re.compile(r"(?P<size>\d+ bytes) (?P<quote>['\"])(?P<text>.*)(?P=quote)", re.DOTALL)
+"""A file's content as findings quote it."""
 _CONTEXT = 2
 """Source lines shown before and after a finding's line."""
 
@@ -34,6 +36,17 @@ class DiffLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """Two sides under a heading, each with its size where it is a file's content."""
+
+    heading: str
+    expected: tuple[DiffLine, ...]
+    observed: tuple[DiffLine, ...]
+    expected_size: str = ""
+    observed_size: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FindingView:
     label: str
     check: str
@@ -44,8 +57,7 @@ class FindingView:
     notes: tuple[str, ...]
     case: str
     args: str
-    compared: tuple[tuple[str, tuple[DiffLine, ...], tuple[DiffLine, ...]], ...]
-    """Heading, lines of the expected side, lines of the observed side."""
+    compared: tuple[Compared, ...]
     reproduce: str
     fix: str
 
@@ -180,9 +192,19 @@ def _checks(page: Page, report: Report) -> tuple[CheckView, ...]:
 def _check(page: Page, report: Report, check: CheckResult) -> CheckView:
     state = check.verdict.name if check.verdict is not None else "NOT_APPLICABLE"
     shown = [f for c, f in findings(report) if c is check and not (check.id == "mutants-killed" and f.severity == "info")]
-    views = tuple(_finding(page, check, f) for f in shown)
+    views = _without_repeats(_finding(page, check, f) for f in shown)
     why = "" if any(f.message == check.why for f in check.findings) else check.why
     return CheckView(check.id, page.title(check.id), state, _MARKS[state], why, check.runs, seconds(check.seconds), views)
+
+
+def _without_repeats(views: Iterable[FindingView]) -> tuple[FindingView, ...]:
+    """The findings of a check; lines that the one before has shown are not shown again."""
+    out: list[FindingView] = []
+    shown: tuple[tuple[int, str, bool], ...] = ()
+    for view in views:
+        out.append(replace(view, excerpt=()) if view.excerpt == shown else view)
+        shown = view.excerpt
+    return tuple(out)
 
 
 def _missing(page: Page, row: NotChecked) -> CheckView:
@@ -198,11 +220,11 @@ def _finding(page: Page, check: CheckResult, finding: Finding) -> FindingView:
         check=f"{check.id}/{finding.rule}" if finding.rule and finding.rule != check.id else check.id,
         message=headline(finding),
         place=f"{finding.path}:{finding.line}" if finding.path else "",
-        excerpt=_excerpt(page, finding) if finding.line > 1 or example is None else (),
+        excerpt=_excerpt(page, finding) if points_at_line(check, finding) else (),
         notes=tuple(notes),
         case=example.case if example is not None else "",
         args=one_line(dict(example.args)) if example is not None and example.args else "",
-        compared=tuple((c.heading, *side_by_side(clip(c.expected, _MAX_TEXT), clip(c.observed, _MAX_TEXT))) for c in compared),
+        compared=tuple(_compared(c) for c in compared),
         reproduce=finding.reproduce,
         fix=f"{fix.title} ({'safe: assay fix applies it' if fix.safe else 'look at it first'})" if fix is not None else "",
     )
@@ -215,11 +237,30 @@ def _excerpt(page: Page, finding: Finding) -> tuple[tuple[int, str, bool], ...]:
     return kept if any(own for _, _, own in kept) else ()
 
 
+def _compared(side: Side) -> Compared:
+    contents = _CONTENT.fullmatch(side.expected), _CONTENT.fullmatch(side.observed)
+    if contents[0] is None or contents[1] is None:
+        return Compared(side.heading, *side_by_side(clip(side.expected, _MAX_TEXT), clip(side.observed, _MAX_TEXT)))
+    left, right = (clip(_as_lines(c["text"]), _MAX_TEXT).split("\n") for c in contents if c is not None)
+    return Compared(side.heading, *_matched(left, right), contents[0]["size"], contents[1]["size"])
+
+
+def _as_lines(quoted: str) -> str:
+    """A quoted content with its line ends as line ends; what the last line lacks is said."""
+    if not quoted:
+        return "(nothing)"
+    text = re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[0], quoted)
+    return text.removesuffix("\n") if text.endswith("\n") else f"{text}\n(no newline at the end)"
+
+
 def side_by_side(expected: str, observed: str) -> tuple[tuple[DiffLine, ...], tuple[DiffLine, ...]]:
     """The lines of both sides, those that the other side does not have marked. Both empty if there is nothing to show."""
     if not expected and not observed:
         return (), ()
-    left, right = _lines(expected), _lines(observed)
+    return _matched(_lines(expected), _lines(observed))
+
+
+def _matched(left: Sequence[str], right: Sequence[str]) -> tuple[tuple[DiffLine, ...], tuple[DiffLine, ...]]:
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
     same_left = {i + n for i, _, size in matcher.get_matching_blocks() for n in range(size)}
     same_right = {j + n for _, j, size in matcher.get_matching_blocks() for n in range(size)}

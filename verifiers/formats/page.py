@@ -77,6 +77,15 @@ def findings(report: Report) -> Iterator[tuple[CheckResult, Finding]]:
     yield from sorted(pairs, key=lambda p: (_RANK[p[1].severity], -(0 if p[0].verdict is None else int(p[0].verdict))))
 
 
+ABOUT_TEXT = frozenset({"parses", "conventions", "ruff-clean", "mypy-strict"})
+"""Checks whose findings are about lines. Those of others name a line only to say which function."""
+
+
+def points_at_line(check: CheckResult, finding: Finding) -> bool:
+    """Whether the line of a finding says something: the first line of a file stands for the whole of it elsewhere."""
+    return check.id in ABOUT_TEXT or finding.line > 1
+
+
 def label(check: CheckResult, finding: Finding) -> str:
     """``FAIL`` or ``INCONCLUSIVE`` for the errors of a check that is so, else the severity."""
     if finding.severity == "error" and check.verdict is not None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from verifiers.formats.effects import headline, sides
-from verifiers.formats.page import Page, evidence_line, findings, label, score_line
+from verifiers.formats.page import Page, evidence_line, findings, label, points_at_line, score_line
 from verifiers.formats.text import clip, escape, one_line, plural
 from verifiers.interface import CheckResult, Finding, Report, Verdict
 
@@ -111,18 +111,18 @@ def _finding(page: Page, checks: Sequence[CheckResult], finding: Finding) -> str
     ids = ", ".join(c.id for c in checks)
     rule = f"{ids}/{finding.rule}" if finding.rule and finding.rule != check.id else ids
     lines = [f"{_paint(page, f'{name}[{escape(rule)}]', name)}: {_clipped(headline(finding))}"]
-    lines += _excerpt(page, finding)
+    lines += _excerpt(page, check, finding)
     lines += [f"   = {key}:{text if text.startswith(chr(10)) else ' ' + text}" for key, text in _facts(check, finding)]
     return "\n".join(lines)
 
 
-def _excerpt(page: Page, finding: Finding) -> list[str]:
+def _excerpt(page: Page, check: CheckResult, finding: Finding) -> list[str]:
     if not finding.path:
         return []
     text = page.line(finding.path, finding.line)
     head = f"  --> {escape(finding.path)}:{finding.line}"
-    if text is None or (finding.line <= 1 and finding.counterexample is not None):
-        return [head]  # a finding about behaviour that points at no line
+    if text is None or not points_at_line(check, finding):
+        return [head]
     number = str(finding.line)
     pad = " " * max(len(number), 2)
     return [head, f"{pad} |", f"{number:>2} | {escape(clip(text.rstrip(), _MAX_COLUMNS), keep=chr(9)).expandtabs(4)}", f"{pad} |"]
