@@ -15,7 +15,7 @@ from verifiers.worlds.differential import Plan, plans, realise
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.hostile import missing_inputs, removed_by_the_task
-from verifiers.worlds.renaming import expected_under, renamable, renamings
+from verifiers.worlds.renaming import expected_under, renamable, renamings, unsafe_characters
 from verifiers.worlds.shelltext import characters, meaning, splice
 from verifiers.worlds.template import templates
 from verifiers.worlds.tokens import fresh_words, substitute
@@ -190,3 +190,14 @@ def test_substitution_is_by_whole_token() -> None:
     """A short token is not renamed inside longer words unless told."""
     assert substitute("c cat a.c", {"c": "zz"}) == "zz cat a.zz"
     assert substitute("xbazx baz", {"baz": "qq"}, inside=frozenset({"baz"})) == "xqqx qq"
+
+
+def test_what_a_line_is_made_of_says_nothing_of_names() -> None:
+    """A line to add may have spaces, and names may have them too; a separator that names are cut at may not be put into one."""
+    lines = templates([((f"echo '{line}' | tee -a hosts",), {"line": line}) for line in ("1.2 a host", "x y")])
+    adds = grammar("t", {"line": "1.2 a host"}, lines[0], expectation({"hosts": b"l\n"}, {"hosts": b"l\n1.2 a host\n"}))
+    assert " " not in unsafe_characters(adds)
+    pairs = ((" b", "_b"), ("-b", "=b"))
+    cuts = templates([((f"mv 'a{old}.txt' 'a{new}.txt'",), {"old": old, "new": new}) for old, new in pairs])
+    moves = grammar("t", {"old": " b", "new": "_b"}, cuts[0], expectation({"a b.txt": b"a b"}, {"a_b.txt": b"a b"}))
+    assert {" ", "_"} <= unsafe_characters(moves)
