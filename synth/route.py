@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,16 +184,10 @@ class RouteIndex:
         terms = question(task)
         if not terms:
             return []
-        database = self.registry.database
-        others = {t: synonyms(t) for t in terms}
-        match = " OR ".join(f'"{t}"' for t in dict.fromkeys([*terms, *(s for t in terms for s in sorted(others[t]))]))
-        columns = ", ".join(str(w) for w in _WEIGHTS)
-        rows = database.read(
-            f"SELECT rowid, skill, description, -bm25(skill_text, {columns}) AS rank FROM skill_text WHERE skill_text MATCH ?"
-            f" ORDER BY rank DESC, skill LIMIT {_CANDIDATES}", match,
-        )  # fmt: skip
-        total = int(database.read("SELECT count(*) FROM indexed")[0][0])
-        hits = {t: self._hits(t, sorted(others[t])) for t in terms}
+        others = {t: sorted(synonyms(t)) for t in terms}
+        rows = self._matching(list(dict.fromkeys([*terms, *(s for t in terms for s in others[t])])))
+        total = int(self.registry.database.read("SELECT count(*) FROM indexed")[0][0])
+        hits = {t: self._hits(t, others[t]) for t in terms}
         weights = {t: _word_weight(len(frozenset().union(*hits[t])), total) for t in terms}
         weights[terms[0]] *= _FIRST_WORD
         # An extension that no skill knows is a value, not a part of the task: the token for "some extension" stands for it.
@@ -211,6 +206,14 @@ class RouteIndex:
                 known = tuple(t for t in terms if weights[t])
                 out.append(_Candidate(name, str(row["description"]), relevance, coverage, arms[name], tuple(hit), known))
         return sorted(out, key=lambda c: (-c.weight * c.arm.mean, c.skill))
+
+    def _matching(self, words: Sequence[str]) -> list[sqlite3.Row]:
+        """``rowid``, ``skill``, ``description`` and ``rank`` of the texts that have one of the words, the best first."""
+        columns = ", ".join(str(w) for w in _WEIGHTS)
+        return self.registry.database.read(
+            f"SELECT rowid, skill, description, -bm25(skill_text, {columns}) AS rank FROM skill_text WHERE skill_text MATCH ?"
+            f" ORDER BY rank DESC, skill LIMIT {_CANDIDATES}", " OR ".join(f'"{w}"' for w in words),
+        )  # fmt: skip
 
     def _hits(self, term: str, others: Sequence[str]) -> tuple[frozenset[int], ...]:
         """Texts that say this word, or another for the same, themselves; then those whose commands alone do."""

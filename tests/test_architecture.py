@@ -160,6 +160,16 @@ def test_broad_excepts_are_where_they_belong() -> None:
     assert found - guests <= {"verifiers/verify.py", "synth/cli/program.py", "synth/cli/crystallize.py"}
 
 
+def test_what_catches_everything_passes_it_on() -> None:
+    """``except BaseException`` tidies up and raises again: an interrupt is never swallowed. Jobs in the sandbox report it."""
+    for path in (p for p in modules() if "guest" not in p.parts):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ExceptHandler) and node.type is not None and ast.unparse(node.type) == "BaseException":
+                last = node.body[-1]
+                assert isinstance(last, ast.Raise), f"{path}:{node.lineno}"
+                assert last.exc is None, f"{path}:{node.lineno}"
+
+
 def test_a_shadowed_package_is_told() -> None:
     """Another distribution's ``verifiers`` on the path gives one sentence and exit 2, not an ImportError."""
     program = (

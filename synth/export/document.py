@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import yaml
 
 from synth.export.source import ExportError, Skill
-from verifiers.interface import Subject
+from verifiers.interface import Args, Subject
 
 MAX_EXAMPLES = 3
 _ESCAPED = re.compile(r"[\\*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[#+=-]")
@@ -100,12 +101,14 @@ def skill_md(skill: Skill, fields: Mapping[str, Any], usage: str) -> str:
 
 def facts(skill: Skill) -> Iterator[str]:
     """Lines: parameters, examples and limits."""
-    yield from _parameters(skill.subject)
-    yield from _examples(skill)
+    yield from parameters(skill.subject)
+    judged = skill.document["bindings"]
+    yield from examples((t.task_description, judged[t.task_id]["args"]) for t in skill.draft.evidence if t.task_id in judged)
     yield from _limits(skill)
 
 
-def _parameters(subject: Subject) -> Iterator[str]:
+def parameters(subject: Subject) -> Iterator[str]:
+    """A table of the parameters; nothing where there are none."""
     if not subject.parameters:
         return
     yield from ("## Parameters", "", "| name | type | required | meaning |", "|---|---|---|---|")
@@ -115,14 +118,13 @@ def _parameters(subject: Subject) -> Iterator[str]:
     yield ""
 
 
-def _examples(skill: Skill) -> Iterator[str]:
+def examples(judged: Iterable[tuple[str, Args]]) -> Iterator[str]:
     """Requests that were really made, with the arguments under which a replay had the recorded effect."""
-    judged = skill.document["bindings"]
-    shown = [t for t in skill.draft.evidence if t.task_id in judged][:MAX_EXAMPLES]
+    shown = list(islice(judged, MAX_EXAMPLES))
     if not shown:
         return
     yield from ("## Examples", "", "Each was replayed in the sandbox with these arguments, with the recorded effect.", "")
-    yield from (f"- {prose(t.task_description)}: {code(judged[t.task_id]['args'])}" for t in shown)
+    yield from (f"- {prose(request)}: {code(args)}" for request, args in shown)
     yield ""
 
 

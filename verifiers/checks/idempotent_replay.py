@@ -76,9 +76,8 @@ def second_effect(context: Context, case: Case, start: Snapshot, record: ReplayR
     found = differences(start, record.post)
     if found:
         shown = [f"{d.path}: {d.kind}" for d in found[:3]]
-        return Wrong(
-            "effect", f"second run changed {len(found)} attributes ({', '.join(shown)})", "no change", str(found[0]), found
-        )
+        count = f"{len(found)} attribute{'' if len(found) == 1 else 's'}"
+        return Wrong("effect", f"second run changed {count} ({', '.join(shown)})", "no change", str(found[0]), found)
     if context.replayed.read_only:
         return context.judge.answer_wrong(record, case.expectation)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from verifiers.formats.text import one_line
 from verifiers.interface import Finding
 
 _EFFECT = re.compile(
@@ -42,6 +43,18 @@ def sides(finding: Finding) -> tuple[list[Side], list[str]]:
             said = f"effect: {example.observed}"
             rest = [note for note in rest if note != said]
     return found, rest
+
+
+def details(finding: Finding) -> list[str]:
+    """What a finding has besides its message, a fact a line: notes, case, both sides, how to see it again."""
+    lines = list(finding.notes)
+    example = finding.counterexample
+    if example is not None:
+        lines.append(f"case: {example.case}" + (f" with {one_line(dict(example.args))}" if example.args else ""))
+        lines += [f"{k}: {v}" for k, v in (("expected", example.expected), ("observed", example.observed)) if v]
+    if finding.reproduce:
+        lines.append(f"reproduce: {finding.reproduce}")
+    return lines
 
 
 def headline(finding: Finding) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+from verifiers.formats.effects import details
 from verifiers.formats.page import Page
-from verifiers.formats.text import clip, escape, one_line
+from verifiers.formats.text import clip, escape
 from verifiers.gating.gate import Row
 from verifiers.interface import Finding, Report, Verdict
 
@@ -100,12 +101,5 @@ def _class(path: str) -> str:
 
 
 def _text(finding: Finding) -> str:
-    lines = [f"{finding.path}:{finding.line}: {finding.severity}: {finding.message}", *finding.notes]
-    example = finding.counterexample
-    if example is not None:
-        lines.append(f"case: {example.case}" + (f" with {one_line(dict(example.args))}" if example.args else ""))
-        lines += [f"{k}: {v}" for k, v in (("expected", example.expected), ("observed", example.observed)) if v]
-    if finding.reproduce:
-        lines.append(f"reproduce: {finding.reproduce}")
-    return escape("\n".join(lines), keep="\n\t")
-
+    head = f"{finding.path}:{finding.line}: {finding.severity}: {finding.message}"
+    return escape("\n".join([head, *details(finding)]), keep="\n\t")

@@ -45,6 +45,26 @@ def _joined(blocks: list[str]) -> list[str]:
 
 def _report(page: Page, report: Report) -> Iterator[str]:
     row = page.row(report)
+    yield from _findings(page, report)
+    missing = [n for n in report.not_checked if report.verdict is not Verdict.PASS]
+    silent = all(f.severity == "info" for _, f in findings(report))
+    if missing and silent and not row.reasons:
+        yield f"{_paint(page, report.verdict.name, report.verdict.name)} {escape(report.path)}: {escape(report.why)}"
+    for why in dict.fromkeys(n.why for n in missing):
+        ids = ", ".join(n.id for n in missing if n.why == why)
+        yield f"{_paint(page, 'not checked', 'INCONCLUSIVE')}: {escape(ids)}: {escape(why)}"
+    shown = escape(report.path)
+    if row.verdict is Verdict.PASS:
+        yield from _pass(page, report)
+    elif row.reasons:
+        for reason in row.reasons:
+            if not _said(reason, report):
+                yield f"{_paint(page, row.verdict.name, row.verdict.name)} {shown}: {escape(clip(reason, _MAX_COLUMNS))}"
+    elif not missing and not any(True for _ in findings(report)):
+        yield f"{_paint(page, report.verdict.name, report.verdict.name)} {shown}: {escape(report.why)}"
+
+
+def _findings(page: Page, report: Report) -> Iterator[str]:
     seen: Counter[str] = Counter()
     # Information stands under the skills that pass, and in the other formats.
     for group in _same(pair for pair in findings(report) if pair[1].severity != "info"):
@@ -55,27 +75,17 @@ def _report(page: Page, report: Report) -> Iterator[str]:
     for id, count in seen.items():
         if count > _MAX_FINDINGS:
             yield f"{plural(count - _MAX_FINDINGS, 'more finding')} of {id} in {escape(report.path)} (the other formats have all)"
-    missing = [n for n in report.not_checked if report.verdict is not Verdict.PASS]
-    if missing and not seen and not row.reasons:
-        yield f"{_paint(page, report.verdict.name, report.verdict.name)} {escape(report.path)}: {escape(report.why)}"
-    for why in dict.fromkeys(n.why for n in missing):
-        ids = ", ".join(n.id for n in missing if n.why == why)
-        yield f"{_paint(page, 'not checked', 'INCONCLUSIVE')}: {escape(ids)}: {escape(why)}"
+
+
+def _pass(page: Page, report: Report) -> Iterator[str]:
     shown = escape(report.path)
-    if row.verdict is Verdict.PASS:
-        yield f"{_paint(page, 'PASS', 'PASS')} {shown}: {_passed(report)}"
-        for check, finding in findings(report):
-            if finding.severity == "info":
-                yield f"  {_paint(page, 'info', 'info')}[{escape(check.id)}] line {finding.line}: {escape(finding.message)}"
-        for waiver in row.waived:
-            until = f"until {waiver.expires.isoformat()}: {waiver.reason}"
-            yield f"{_paint(page, 'waived', 'warning')} {shown}: {escape(waiver.check)} {escape(until)}"
-    elif row.reasons:
-        for reason in row.reasons:
-            if not _said(reason, report):
-                yield f"{_paint(page, row.verdict.name, row.verdict.name)} {shown}: {escape(clip(reason, _MAX_COLUMNS))}"
-    elif not any(True for _ in findings(report)) and not missing:
-        yield f"{_paint(page, report.verdict.name, report.verdict.name)} {shown}: {escape(report.why)}"
+    yield f"{_paint(page, 'PASS', 'PASS')} {shown}: {_passed(report)}"
+    for check, finding in findings(report):
+        if finding.severity == "info":
+            yield f"  {_paint(page, 'info', 'info')}[{escape(check.id)}] line {finding.line}: {escape(finding.message)}"
+    for waiver in page.row(report).waived:
+        until = f"until {waiver.expires.isoformat()}: {waiver.reason}"
+        yield f"{_paint(page, 'waived', 'warning')} {shown}: {escape(waiver.check)} {escape(until)}"
 
 
 def _same(pairs: Iterable[tuple[CheckResult, Finding]]) -> Iterable[list[tuple[CheckResult, Finding]]]:

@@ -10,9 +10,10 @@ from importlib import metadata
 from urllib.parse import quote
 
 from sandbox.interface import JsonValue
+from verifiers.formats.effects import details
 from verifiers.formats.json_report import dump
 from verifiers.formats.page import Page, findings
-from verifiers.formats.text import clip, escape, one_line
+from verifiers.formats.text import clip, escape
 from verifiers.interface import CheckResult, Finding, Report, Verdict
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -105,7 +106,7 @@ def _result(page: Page, report: Report, check: CheckResult, finding: Finding, le
     return {
         "ruleId": check.id,
         "level": level,
-        "message": {"text": clip(escape(_message(finding), keep="\n\t"), _MAX_MESSAGE)},
+        "message": {"text": clip(escape("\n".join([finding.message, *details(finding)]), keep="\n\t"), _MAX_MESSAGE)},
         "locations": [location],
         "properties": {
             "verdict": check.verdict.name if check.verdict is not None else "NOT_APPLICABLE",
@@ -113,17 +114,6 @@ def _result(page: Page, report: Report, check: CheckResult, finding: Finding, le
             "reproduce": escape(finding.reproduce),
         },
     }
-
-
-def _message(finding: Finding) -> str:
-    lines = [finding.message, *finding.notes]
-    example = finding.counterexample
-    if example is not None:
-        lines.append(f"case: {example.case}" + (f" with {one_line(dict(example.args))}" if example.args else ""))
-        lines += [f"{k}: {v}" for k, v in (("expected", example.expected), ("observed", example.observed)) if v]
-    if finding.reproduce:
-        lines.append(f"reproduce: {finding.reproduce}")
-    return "\n".join(lines)
 
 
 def _fingerprints(page: Page, report: Report, check: CheckResult, finding: Finding, seen: Counter[str]) -> dict[str, JsonValue]:
