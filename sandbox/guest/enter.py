@@ -11,6 +11,7 @@ import locale
 import os
 import resource
 import signal
+import socket
 import time
 import zlib
 from typing import Any
@@ -66,7 +67,7 @@ def prepare() -> None:
     machine = os.uname().machine
     if machine in syscalls.NUMBERS:
         for classes in ((), ("read",), ("write",)):
-            seccomp.machine_code(machine, classes, CONTROL_FD)
+            seccomp.prepared(machine, classes, CONTROL_FD)
 
 
 _known_collations: dict[str, str] = {}
@@ -160,8 +161,6 @@ def _order() -> str:
 
 def submit(line: int, classes: list[str]) -> None:
     """Puts this process under supervision. There is nothing to wait for: the first call that is announced waits by itself."""
-    import socket
-
     with socket.socket(fileno=line) as control:
         listener = seccomp.install(classes, CONTROL_FD)
         socket.send_fds(control, [b"l"], [listener])

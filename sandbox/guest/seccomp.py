@@ -79,9 +79,11 @@ class _Program(ctypes.Structure):
 
 
 @functools.cache
-def machine_code(machine: str, classes: tuple[str, ...], control_fd: int) -> bytes:
-    """The filter as the kernel reads it. A warm parent makes the usual ones before it forks."""
-    return b"".join(_INSTRUCTION.pack(*i) for i in program(machine, classes, control_fd))
+def prepared(machine: str, classes: tuple[str, ...], control_fd: int) -> tuple[_Program, ctypes.Array[ctypes.c_char]]:
+    """The filter as the kernel reads it, and what keeps its code alive. A warm parent makes the usual ones before it forks."""
+    code = b"".join(_INSTRUCTION.pack(*i) for i in program(machine, classes, control_fd))
+    buffer = ctypes.create_string_buffer(code, len(code))
+    return _Program(len(code) // _INSTRUCTION.size, ctypes.addressof(buffer)), buffer
 
 
 def install(classes: Collection[str], control_fd: int) -> int:
@@ -92,9 +94,7 @@ def install(classes: Collection[str], control_fd: int) -> int:
         LookupError: no table for this machine.
     """
     machine = os.uname().machine
-    code = machine_code(machine, tuple(classes), control_fd)
-    buffer = ctypes.create_string_buffer(code, len(code))
-    filled = _Program(len(code) // _INSTRUCTION.size, ctypes.addressof(buffer))
+    filled, _ = prepared(machine, tuple(classes), control_fd)
     for flags in (NEW_LISTENER | WAIT_KILLABLE, NEW_LISTENER):
         fd = int(_libc.syscall(syscalls.numbers(machine)["seccomp"], SET_MODE_FILTER, flags, ctypes.byref(filled)))
         if fd >= 0:
