@@ -105,7 +105,7 @@ def _said(reason: str, report: Report) -> bool:
 
 
 def _passed(report: Report) -> str:
-    parts = [score_line(report)] if not report.partial else [f"partial: {len(report.checks)} checks"]
+    parts = [score_line(report)] if not report.partial else [f"partial: {plural(len(report.checks), 'check')}"]
     if report.evidence.traces:
         parts.append(evidence_line(report))
     if report.capabilities:
