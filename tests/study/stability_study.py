@@ -1,7 +1,7 @@
 """Does the same skill always get the same report? Twenty times over, with one and two workers, after a restart of the engine, on
 another day's clock.
 
-    python tests/study/stability_study.py [--quick] [--times N]
+    python tests/study/stability_study.py [--quick] [--times N] [--write docs]
 
 Whole reports are compared, byte for byte, without their durations. The engine that is restarted is a private one (root and
 ``dockerd`` are needed), never the machine's. Another day's clock is a small library (``shifted_clock.c``, compiled here) that is
@@ -21,10 +21,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from figures import Part, table
 from labelled import DYNAMIC, Bench, Label, load_labels, open_bench
+from page import keep
 
 from sandbox.image_store import open_images
 from sandbox.interface import RunRequest, SandboxError, ShellJob, Snapshot
@@ -164,35 +166,49 @@ def emit(host: str, budget: Budget, paths: Sequence[str]) -> int:
 # ---------------------------------------------------------------- the part
 
 
+@dataclass
+class Comparison:
+    """Reports of one sample under several circumstances against the first ones."""
+
+    first: Reports
+    rows: list[list[object]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    bad: list[str] = field(default_factory=list)
+
+    def add(self, what: str, other: Reports, note: str = "") -> None:
+        flips, places = differing(self.first, other)
+        print(f"{what}: {len(other)} skills, {flips} flips, {len(places)} reports differ", flush=True)
+        self.rows.append([what, len(other), flips, len(places), note])
+        self.notes += [f"{what}: {place}" for place in places]
+        if flips or places or not other:
+            self.bad.append(f"{what}: {flips} verdicts and {len(places)} reports of {len(other)} differ")
+
+    def part(self, title: str, head: str) -> Part:
+        text = table(("circumstance", "reports", "verdicts that flipped", "reports that differ", "note"), self.rows)
+        return Part(title, "\n".join([f"{head}\n", text, "", *[f"* {note}" for note in self.notes[:20]]]), tuple(self.bad))
+
+
 def parts(bench: Bench, quick: bool, times: int = AGAIN) -> Iterator[Part]:
-    """How often reports differed, under each circumstance."""
+    """How often reports differed, under each circumstance. ``times`` 0: only elsewhere."""
     budget: Budget = "fast" if quick else "standard"
     labels = sample(quick)
     first = reports(bench, labels, budget)
-    rows, notes, bad = [], [], []
-
-    def compare(what: str, other: Reports, note: str = "") -> None:
-        flips, places = differing(first, other)
-        print(f"{what}: {len(other)} skills, {flips} flips, {len(places)} reports differ", flush=True)
-        rows.append([what, len(other), flips, len(places), note])
-        notes.extend(f"{what}: {place}" for place in places)
-        if flips or places or not other:
-            bad.append(f"{what}: {flips} verdicts and {len(places)} reports of {len(other)} differ")
-
-    for n in range(1, times + 1):
-        compare(f"again, {n}", reports(bench, labels, budget))
-    rows[:] = [_summed("the same again", rows, times)] if rows else []
-    with open_bench(workers=2) as wider:
-        compare("two workers", reports(wider, labels, budget, workers=2))
+    good = sum(x.good for x in labels)
+    head = f"{good} good and {len(labels) - good} faulty skills, budget {budget}, whole reports compared without durations."
+    here, there = Comparison(first), Comparison(first)
+    if times:
+        for n in range(1, times + 1):
+            here.add(f"again, {n}", reports(bench, labels, budget))
+        here.rows[:] = [_summed("the same again", here.rows, times)]
+        with open_bench(workers=2) as wider:
+            here.add("two workers", reports(wider, labels, budget, workers=2))
+        yield here.part("The same skill, the same report", head)
     try:
         for what, other, note in elsewhere(bench.sandbox.info.image, labels, budget):
-            compare(what, other, note)
+            there.add(what, other, note)
     except (SandboxError, OSError) as error:  # no root, no dockerd, no compiler: a part that did not run is a bar missed
-        bad.append(f"restart or clock not measured: {error}")
-    good = sum(x.good for x in labels)
-    head = f"{good} good and {len(labels) - good} faulty skills, budget {budget}, whole reports compared without durations.\n"
-    text = table(("circumstance", "reports", "verdicts that flipped", "reports that differ", "note"), rows)
-    yield Part("The same skill, the same report", "\n".join([head, text, *[f"* {note}" for note in notes[:20]]]), tuple(bad))
+        there.bad.append(f"restart or clock not measured: {error}")
+    yield there.part("The same report elsewhere: another engine, after a restart, on another day", head)
 
 
 def _summed(what: str, rows: Sequence[Sequence[object]], times: int) -> list[object]:
@@ -205,6 +221,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--times", type=int, default=AGAIN)
+    parser.add_argument("--write", type=Path, default=None, metavar="DIR", help="keep the tables there")
     parser.add_argument("--emit", action="store_true", help="print reports as JSON, for the part about the clock")
     parser.add_argument("--host", default=None)
     parser.add_argument("--budget", default="fast")
@@ -212,10 +229,13 @@ def main() -> int:
     a = parser.parse_args()
     if a.emit:
         return emit(a.host, a.budget, a.skill)
+    began = time.monotonic()
     with open_bench(workers=1) as bench:
         found = list(parts(bench, a.quick, a.times))
     for part in found:
         print(part.text)
+        if a.write:
+            keep(a.write, part, time.monotonic() - began)
         for sentence in part.missed:
             print(f"missed: {sentence}")
     return 1 if not found or any(p.missed for p in found) else 0
