@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,10 +52,12 @@ def command(skill: Path, trace: str | None, check: str | None, keep: Path | None
     Exit code 0: as expected. 1: the finding shows again.
     """
     target = target_of(skill, rest["evidence"], rest["bindings"], rest["registry"])
-    judging = replace(Judging.of(rest, config()), no_cache=True)
+    judging = replace(Judging.of({**rest, "checks": check or rest["checks"]}, config()), no_cache=True)
+    if keep is not None:
+        _must_be_new(keep)
     fault = _fault(rest["crash_at"], rest["torn"], rest["errno_at"])
     if check is not None and fault is None and keep is None:
-        return _check_again(target, judging, check, trace)
+        return _check_again(target, judging, trace)
     with Verifier(judging) as verifier:
         scene = _scene(target, verifier, trace, fault)
         box = verifier.open()
@@ -71,17 +74,19 @@ def _fault(crash_at: int | None, torn: bool, errno_at: str | None) -> Fault | No
     if errno_at is None:
         return None
     calls, _, rest = errno_at.partition(":")
-    k, _, errno = rest.partition(":")
-    if calls not in ("change", "write", "chmod", "read") or not k.isdecimal() or not errno.isalnum():
+    k, _, name = rest.partition(":")
+    if calls not in ("change", "write", "chmod", "read") or not (k.isascii() and k.isdecimal()):
         raise click.BadParameter("write CALLS:K:ERRNO with CALLS one of change, write, chmod, read", param_hint="--errno-at")
-    return ErrnoAt(int(k), errno, calls)  # type: ignore[arg-type]  # checked just above
+    if name not in errno.errorcode.values():
+        raise click.BadParameter(f"{name!r} is no error's name, such as ENOSPC", param_hint="--errno-at")
+    return ErrnoAt(int(k), name, calls)  # type: ignore[arg-type]  # checked just above
 
 
-def _check_again(target: Target, judging: Judging, check: str, trace: str | None) -> int:
+def _check_again(target: Target, judging: Judging, trace: str | None) -> int:
     """The check with the same seed on the same inputs: what it found, it finds again."""
     from verifiers.formats import render
 
-    with console.talk() as talk, Verifier(replace(judging, checks=frozenset({check}), every=True), None, talk.step) as verifier:
+    with console.talk() as talk, Verifier(replace(judging, every=True), None, talk.step) as verifier:
         report = verifier.report(target)
     console.raw(render([_about(report, trace)], "plain", seconds=report.seconds))
     return exit_code(report.verdict)
@@ -128,6 +133,8 @@ def _play(scene: Scene, source: str, box: Sandbox, keep: Path | None) -> int:
         second = skill.run(RunRequest(job, first.post))
     console.out(f"trace {scene.evidence.task_id}: {scene.evidence.description}")
     _say("first run", first, expected.post if scene.fault is None else None)
+    if scene.fault is not None and not first.fault_reached:
+        console.out("the fault was not reached: the run made fewer such calls")
     wrong = _say("second run", second, expected.post)
     if keep is not None:
         _keep(keep, {"base": base, "expected": expected.post, "first": first.post, "second": second.post})
@@ -142,7 +149,7 @@ def _say(what: str, record: ReplayRecord, expected: Snapshot | None) -> bool:
 
     why = failure(record.outcome)
     ended = f"ended: {record.ended}" if record.ended != "exited" else why or "claims success"
-    console.out(f"{what}: {ended}" + (" (the fault was not reached)" if what == "first run" and _missed(record) else ""))
+    console.out(f"{what}: {ended}")
     if expected is None:
         return False
     found = differences(without_root(expected), without_root(record.post))
@@ -151,16 +158,16 @@ def _say(what: str, record: ReplayRecord, expected: Snapshot | None) -> bool:
     return bool(found) or why is not None
 
 
-def _missed(record: ReplayRecord) -> bool:
-    return record.ended == "exited" and not record.fault_reached and any(c.injected for c in record.calls)
+def _must_be_new(folder: Path) -> None:
+    from verifiers.interface import ConfigError
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError("is there already, and not an empty directory", "Give a new directory to --keep", folder)
 
 
 def _keep(folder: Path, trees: dict[str, Snapshot]) -> None:
     from synth.tracing.workspace import write_tree
-    from verifiers.interface import ConfigError
 
-    if folder.exists() and any(folder.iterdir()):
-        raise ConfigError("is not empty", "Give a new directory to --keep", folder)
     for name, tree in trees.items():
         write_tree(tree, folder / name)
     console.say(f"trees are in {folder}")

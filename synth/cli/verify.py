@@ -46,7 +46,24 @@ def command(skill: Path, evidence: Path | None, bindings: Path | None, registry:
     judging = Judging.of(rest, config())
     judging = replace(judging, reproduce_with=_again(judging, evidence=evidence, bindings=bindings, registry=registry))
     target = target_of(skill, evidence, bindings, registry, static=judging.static)
+    _check_exclusions(target, judging)
     return _watch(target, judging, outputs) if watch else _once(target, judging, outputs)
+
+
+def _check_exclusions(target: Target, judging: Judging) -> None:
+    """A misspelt exclusion would exclude nothing.
+
+    Raises:
+        click.BadParameter: no trace of the evidence has that task_id.
+    """
+    if not judging.excluded or target.evidence is None:
+        return
+    from verifiers.evidence import load_evidence
+
+    known = [e.task_id for e in load_evidence(target.evidence)]
+    for task_id in judging.excluded:
+        if task_id not in known:
+            raise click.BadParameter(f"there is no trace {task_id!r}. There are: {', '.join(known)}", param_hint="--exclude")
 
 
 def _again(judging: Judging, **files: Path | None) -> tuple[str, ...]:

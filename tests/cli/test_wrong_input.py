@@ -56,6 +56,7 @@ assay verify syntax.py --static
 assay verify half.jsonl --static
 assay verify draft --checks nosuch
 assay verify draft --exclude t1
+assay verify draft --exclude t1=typo
 assay verify draft --evidence missing.jsonl
 assay verify draft --bindings missing.json
 assay verify draft --bindings syntax.py
@@ -88,6 +89,9 @@ assay run draft --workspace missing
 assay replay
 assay replay draft --trace nosuch
 assay replay draft --errno-at write
+assay replay draft --errno-at write:1:ENOTREAL
+assay replay draft --check nosuch
+assay replay draft --keep draft
 assay diff draft
 assay diff draft missing
 assay explain nosuch

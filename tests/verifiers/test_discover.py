@@ -170,3 +170,33 @@ def test_no_work_tree(here: Path) -> None:
     """Outside git: one sentence."""
     with pytest.raises(ConfigError, match="git rev-parse failed"):
         changed_since("HEAD", here)
+
+
+def test_a_linked_draft_is_a_draft(tmp_path: Path) -> None:
+    """Whoever loads skills from a directory sees through links; a link to anything else is not followed."""
+    draft = tmp_path / "elsewhere" / "one"
+    draft.mkdir(parents=True)
+    (draft / "skill.py").write_text("x = 1\n")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "linked").symlink_to(draft)
+    (tree / "up").symlink_to(tmp_path)
+    assert [t.path for t in find([tree], root=tmp_path)] == ["tree/linked/skill.py"]
+    assert [t.name for t in find([tree, tmp_path / "elsewhere"], root=tmp_path)] == ["linked"]
+
+
+def test_an_unreadable_directory_is_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may hold a skill: an error that names it, never a gate over the rest."""
+    (tmp_path / "locked").mkdir()
+    (tmp_path / "skill.py").write_text("x = 1\n")
+    real = os.scandir
+
+    def scandir(path: str) -> object:
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(SkillFileError, match="cannot be read") as caught:
+        find([tmp_path])
+    assert "locked" in caught.value.diagnostics()

@@ -48,11 +48,13 @@ def _report(page: Page, report: Report) -> Iterator[str]:
     yield from _findings(page, report)
     missing = [n for n in report.not_checked if report.verdict is not Verdict.PASS]
     silent = all(f.severity == "info" for _, f in findings(report))
-    if missing and silent and not row.reasons:
+    headed = bool(missing) and silent and not row.reasons
+    if headed:
         yield f"{_paint(page, report.verdict.name, report.verdict.name)} {escape(report.path)}: {escape(report.why)}"
     for why in dict.fromkeys(n.why for n in missing):
         ids = ", ".join(n.id for n in missing if n.why == why)
-        yield f"{_paint(page, 'not checked', 'INCONCLUSIVE')}: {escape(ids)}: {escape(why)}"
+        said = "" if headed and report.why.endswith(why) else f": {escape(why)}"
+        yield f"{_paint(page, 'not checked', 'INCONCLUSIVE')}: {escape(ids)}{said}"
     shown = escape(report.path)
     if row.verdict is Verdict.PASS:
         yield from _pass(page, report)

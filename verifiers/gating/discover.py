@@ -133,7 +133,7 @@ def _skills(path: Path) -> Iterator[Path]:
 
 
 def _in_tree(top: Path) -> Iterator[Path]:
-    for folder, folders, files in os.walk(top):
+    for folder, folders, files in os.walk(top, onerror=_unreadable):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _SKIPPED)
         here = Path(folder)
         if REGISTRY in files:
@@ -141,12 +141,19 @@ def _in_tree(top: Path) -> Iterator[Path]:
             folders.clear()
             yield from (p / SKILL for p in sorted((here / ACTIVE).glob("*")) if (p / SKILL).is_file())
             continue
+        # A link to a draft is one, as it is for whoever loads it; other links are not followed: they may lead anywhere.
+        yield from (here / f / SKILL for f in folders if (here / f).is_symlink() and (here / f / SKILL).is_file())
         if SKILL in files:
             yield here / SKILL
             continue
         for name in sorted(files):
             if name.endswith(".py") and name not in _NOT_SKILLS and _is_skill(here / name):
                 yield here / name
+
+
+def _unreadable(error: OSError) -> None:
+    """What cannot be looked into may hold a skill: it is not passed over."""
+    raise SkillFileError(f"cannot be read ({error.strerror or error})", "Check its permissions.", error.filename) from error
 
 
 def _is_skill(file: Path) -> bool:
