@@ -20,7 +20,7 @@ from mcp.server.stdio import stdio_server
 
 from sandbox.interface import SandboxError
 from synth.interface import RegistryEntry
-from synth.registry import Registry
+from synth.registry import Registry, RegistryError
 from synth.registry.annotations import Annotations, measured
 from synth.registry.receipt import plain
 from synth.route import RouteIndex
@@ -136,11 +136,17 @@ def _show(services: Services, arguments: Mapping[str, Any]) -> Document:
 
 
 def _skills(services: Services) -> list[_Offer]:
-    """Every active skill as a tool of its own."""
+    """Every active skill as a tool of its own; none while there is no registry, or none that can be used.
+
+    Judging must work without one. Why there are no skills is told to whoever asks for one, by assay_route and assay_show.
+    """
     if services.run is None:
         return []
-    with Registry.existing(services.registry) as registry:
-        return [_skill(services, e, measured(registry.report(e.name, e.version))) for e in registry.list()]
+    try:
+        with Registry.existing(services.registry) as registry:
+            return [_skill(services, e, measured(registry.report(e.name, e.version))) for e in registry.list()]
+    except RegistryError:
+        return []
 
 
 def _skill(services: Services, entry: RegistryEntry, hints: Annotations) -> _Offer:

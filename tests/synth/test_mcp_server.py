@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,20 @@ def test_a_registered_skill_is_a_tool(services: Services, fake: Fake) -> None:
     done = call(services, "skill_batch_rename", {"workspace": "/w", "old_ext": "txt"})
     assert done.structured_content["value"] == {"ok": True}
     assert fake.asked == [("run", "batch_rename", {"old_ext": "txt"}, Path("/w"), True)]
+
+
+@pytest.mark.parametrize("content", [None, b"no database"])
+def test_judging_needs_no_registry(services: Services, fake: Fake, tmp_path: Path, content: bytes | None) -> None:
+    """A host that starts before anything is registered, or with a damaged registry, can verify; why there are no skills is said."""
+    (tmp_path / "empty").mkdir()
+    if content is not None:
+        (tmp_path / "empty" / "registry.db").write_bytes(content)
+    early = replace(services, registry=tmp_path / "empty")
+    assert {t.name for t in ask(early, lambda c: c.list_tools()).tools} == {
+        "assay_verify", "assay_gate", "assay_route", "assay_show",
+    }  # fmt: skip
+    assert not call(early, "assay_verify", {"path": "drafts/x"}).is_error
+    assert "registry" in call(early, "assay_route", {"task": "rename"}).content[0].text
 
 
 @pytest.mark.parametrize(
