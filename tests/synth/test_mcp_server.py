@@ -113,7 +113,7 @@ def test_a_registered_skill_is_a_tool(services: Services, fake: Fake) -> None:
 
 @pytest.mark.parametrize("content", [None, b"no database"])
 def test_judging_needs_no_registry(services: Services, fake: Fake, tmp_path: Path, content: bytes | None) -> None:
-    """A host that starts before anything is registered, or with a damaged registry, can verify; why there are no skills is said."""
+    """A host that starts before anything is registered, or with a damaged registry, can verify; why no skill is there is said."""
     (tmp_path / "empty").mkdir()
     if content is not None:
         (tmp_path / "empty" / "registry.db").write_bytes(content)
