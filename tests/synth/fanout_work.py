@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+from sandbox.interface import Cause, SandboxError
 from synth.verification import Job
 from verifiers.interface import Inconclusive, Report
 from verifiers.verify import verify
@@ -19,6 +20,8 @@ def noted(job: Job) -> Report:
         time.sleep(0.02)
     if job.subject.name == "refused":
         raise Inconclusive("not today", "Come back tomorrow")
+    if job.subject.name == "fatal":
+        raise SandboxError(Cause.ENGINE_LOST, "the engine died", "Start it again")
     report = verify(job.subject, job.evidence, job.bindings, options=job.options)
     (notes / f"{job.subject.name} ended {os.getpid()}").touch()
     return report

@@ -107,6 +107,16 @@ def test_a_job_that_cannot_be_judged_says_why(shared: Cluster, tmp_path: Path) -
     assert isinstance(found[1], Report)
 
 
+def test_an_engine_that_dies_is_said_and_not_taken_elsewhere(shared: Cluster, tmp_path: Path) -> None:
+    """The worker answers for it: inconclusive, tried once, and the worker goes on with other skills."""
+    names = ["fatal", "good", "better", "best"]
+    with Fleet(shared.address, work=fanout_work.noted) as fleet:
+        found = dict(fleet.verify([job(name, tmp_path) for name in names]))
+    assert found[0] == Undone("the engine died. Start it again", 3)
+    assert all(isinstance(found[n], Report) for n in (1, 2, 3))
+    assert len(list(tmp_path.glob("fatal began *"))) == 1
+
+
 def test_what_is_finished_is_not_begun_again(shared: Cluster, tmp_path: Path) -> None:
     """A task that the scheduler starts anew after its worker finished it and was lost finds the report there."""
     packed = zlib.compress(pickle.dumps(job("once", tmp_path)))
