@@ -142,3 +142,12 @@ def test_a_method_of_ones_own_is_not_harmless() -> None:
     own = "class P:\n    def is_dir(self):\n        return 1\n" + body
     assert [s.only_raises for s in statements(body) if "raise" in s.text] == [True]
     assert [s.only_raises for s in statements(own) if "raise" in s.text] == [False]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"), [("log.error('no %s', p)", True), ("log.error(p.unlink())", False), ("p.unlink()", False)]
+)
+def test_a_line_for_the_log_is_part_of_a_report(line: str, expected: bool) -> None:
+    """Logging before raising reports; anything else there is something nobody ran."""
+    found = statements(f"def f(p):\n    if p:\n        {line}\n        raise ValueError(p)\n")
+    assert [s.only_raises for s in found][-1] is expected

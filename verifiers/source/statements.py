@@ -26,6 +26,7 @@ _HARMLESS_METHODS = frozenset({
     "relative_to", "with_name", "with_suffix", "group",
 })  # fmt: skip
 """Names alone do not prove it: those that the file itself defines are left out."""
+_LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +178,23 @@ def _only_reports_failure(suite: list[ast.stmt], own: frozenset[str]) -> bool:
     if not suite:
         return False
     *before, last = [s for s in suite if _counts(s)] or [suite[-1]]
-    if not all(isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and _harmless(s.value, own) for s in before):
+    if not all(_prepares_report(s, own) for s in before):
         return False
     if isinstance(last, ast.Raise):
         return _harmless_raise(last, own)
     return isinstance(last, ast.Return) and _is_failure(last.value, own)
+
+
+def _prepares_report(node: ast.stmt, own: frozenset[str]) -> bool:
+    """A harmless value given a name, or a line for the log."""
+    if isinstance(node, ast.Assign):
+        return isinstance(node.targets[0], ast.Name) and _harmless(node.value, own)
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call):
+        return False
+    func = call.func
+    logs = isinstance(func, ast.Attribute) and func.attr in _LOGGING - own and isinstance(func.value, ast.Name)
+    return logs and all(_harmless(a, own) for a in [*call.args, *(k.value for k in call.keywords)])
 
 
 def _harmless_raise(node: ast.Raise, own: frozenset[str]) -> bool:
