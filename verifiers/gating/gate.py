@@ -255,7 +255,7 @@ def _does(capability: str) -> str:
 
 def _notes(rows: Sequence[Row], policy: Policy, today: date, unchanged: int) -> Iterator[str]:
     if unchanged:
-        yield f"{unchanged} skill{'' if unchanged == 1 else 's'} did not change and were not looked at"
+        yield f"{unchanged} skill{' did not change and was' if unchanged == 1 else 's did not change and were'} not looked at"
     used = {w for row in rows for w in row.waived}
     names = {n for row in rows for n in (row.report.name, row.report.path)}
     for waiver in policy.waivers:
