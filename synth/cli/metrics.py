@@ -20,6 +20,8 @@ def command(format_: str, file: Path | None) -> int:
 
     metrics = Metrics(path())
     values = metrics.values()
+    if not metrics.path.parent.is_dir():
+        console.say(f"nothing is counted here: there is no directory {metrics.path.parent} (recording makes it; mkdir does too)")
     if format_ == "prometheus":
         text = metrics.prometheus()
     elif format_ == "json":

@@ -121,6 +121,7 @@ assay report object.json
 assay report none.json
 assay report gate.json
 assay metrics --format nope
+assay metrics --format json
 assay metrics -o folder
 assay engine
 assay engine image --package 'a;b'
