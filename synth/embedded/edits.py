@@ -90,12 +90,12 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
     elif has_parameter and all(p.kind == "int" for w in scripts for p in scope.holes(w)):
         in_place(scope, files, _by_sed(scope, parsed, [scope.text(w) for w in scripts]))
     elif has_parameter and only is not None and at_edge(only):
-        in_place(scope, files, _by_sed(scope, parsed, _quoted_scripts(scope, scripts, dialect)))
+        in_place(scope, files, _by_sed(scope, parsed, quoted_scripts(scope, scripts, dialect)))
     elif has_parameter:
         try:
             in_place(scope, files, _line_edit(scope, scripts, parsed))
         except ShellError:
-            in_place(scope, files, _by_sed(scope, parsed, _quoted_scripts(scope, scripts, dialect)))
+            in_place(scope, files, _by_sed(scope, parsed, quoted_scripts(scope, scripts, dialect)))
     else:
         in_place(scope, files, _by_sed(scope, parsed, _guarded(scope, scripts, dialect)))
 
@@ -136,7 +136,7 @@ def _inserting(scope: Scope, command: Command, dialect: str) -> Callable[[str], 
     return lambda old: f"{helper}({old}, lambda _, line: re.search({pattern}, line) is not None, {block}, {after})"
 
 
-def _quoted_scripts(scope: Scope, scripts: Sequence[Word], dialect: str) -> list[str]:
+def quoted_scripts(scope: Scope, scripts: Sequence[Word], dialect: str) -> list[str]:
     """Scripts as expressions in which every parameter is quoted for its place."""
     quoting = quoting_call(scope.code.helper("_quoted"))
     out = []

@@ -13,6 +13,7 @@ from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, quote
 from synth.embedded.kinds import walk
 from synth.embedded.meanings import TABLE, roles
+from synth.embedded.params import inner_name
 from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Param
 from synth.embedded.tree import (
@@ -122,9 +123,10 @@ def _safe(program: Program) -> None:
         if not isinstance(node, Simple):
             continue
         harmless = arguments(node)
-        for w, role in zip(node.words[1:], roles(node.name, node.words[1:]), strict=True):
+        for k, (w, role) in enumerate(zip(node.words[1:], roles(node.name, node.words[1:]), strict=True), 1):
             holes = any(isinstance(p, Hole) for p in w.parts) and w not in harmless
-            if holes and ((role == "script" and node.name != "grep") or (node.name in _INTERPRETERS and node.name not in TABLE)):
+            as_code = role == "script" and inner_name(node, k) not in ("grep", "egrep", "fgrep")
+            if holes and (as_code or (node.name in _INTERPRETERS and node.name not in TABLE)):
                 raise ShellError(f"a parameter inside a {node.name} program would run as code")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from synth.embedded.antiunify import Template, Value
-from synth.embedded.meanings import roles
+from synth.embedded.meanings import roles, xargs_command
 from synth.embedded.pythoncode import NAMES
 from synth.embedded.scope import Param
 from synth.embedded.tree import CURSOR, Feed, For, Group, Hole, If, Lit, Many, Pipe, Seq, Simple, Sub, Test, Var, While, Word
@@ -65,8 +65,8 @@ def _simple(node: Simple) -> Iterator[tuple[int, Context]]:
     for k, (word, role) in enumerate(zip(node.words[1:], kinds, strict=True)):
         before = node.words[k].literal or ""
         option = before if before.startswith("-") else ""
-        inner = _exec_name(node, k + 1) if name in ("find", "xargs") else ""
-        at = Context(inner or name, role, "" if inner else option, "", "", k == len(kinds) - 1)
+        inner = inner_name(node, k + 1)
+        at = Context(inner, role, option if inner == name else "", "", "", k == len(kinds) - 1)
         yield from _word(word, at)
     for r in node.redirects:
         yield from _word(r.target, Context(r.op, "operand", "", "", "", True))
@@ -74,11 +74,14 @@ def _simple(node: Simple) -> Iterator[tuple[int, Context]]:
         yield from _word(value, Context("=", "text", "", "", "", False))
 
 
-def _exec_name(node: Simple, at: int) -> str:
-    """The command that find or xargs runs, where the word belongs to it."""
+def inner_name(node: Simple, at: int) -> str:
+    """The command that the word belongs to: the one that find or xargs runs, where it is one of its words."""
+    if node.name == "xargs":
+        start = 1 + xargs_command(node.words[1:])
+        return (node.words[start].literal or "") if start < at else node.name
     texts = [w.literal or "" for w in node.words]
-    start = next((k for k in range(at, 0, -1) if texts[k] in ("-exec", "-execdir", "-ok")), None)
-    return texts[start + 1] if start is not None and start + 1 < at else ""
+    start = next((k for k in range(at, 0, -1) if texts[k] in ("-exec", "-execdir", "-ok")), at)
+    return texts[start + 1] if node.name == "find" and start + 1 < at else node.name
 
 
 def _word(word: Word, at: Context) -> Iterator[tuple[int, Context]]:

@@ -190,11 +190,31 @@ class _Reader:
         found = tuple(redirects)
         if body is None:
             return Simple((), found)
-        return attach(body, found)
+        return self.behind(node, attach(body, found))
+
+    def behind(self, node: Node, body: Command) -> Command:
+        """What stands on the line where a here-document starts, behind its start: ``cat <<X | sort``, ``cat <<X && ls``."""
+        for start in (c for c in node.children if c.type == "heredoc_redirect"):
+            for k, child in enumerate(start.children):
+                if start.field_name_for_child(k) == "right":
+                    after = self.sequence([child])
+                    op = self.text(start.children[k - 1])
+                    body = Seq((body, *after.items), (op, *after.joins))
+                elif child.type == "pipeline":
+                    rest = self.command(child)
+                    body = Pipe((body, *(rest.stages if isinstance(rest, Pipe) else (rest,))))
+                elif start.field_name_for_child(k) == "argument":
+                    if not isinstance(body, Simple):
+                        raise ShellError("a word after a here-document's start is not understood")
+                    body = Simple((*body.words, *read_words(self.text(child))), body.redirects, body.assigns)
+        return body
 
     def redirect(self, node: Node) -> Iterator[Redirect]:
         if node.type == "heredoc_redirect":
             yield self.heredoc(node)
+            for child in node.children:
+                if child.type.endswith("_redirect"):
+                    yield from self.redirect(child)
             return
         fd_node = next((c for c in node.children if c.type == "file_descriptor"), None)
         named = [c for c in node.children if c.is_named and c.type != "file_descriptor"]
@@ -214,8 +234,6 @@ class _Reader:
     def heredoc(self, node: Node) -> Redirect:
         start = next(self.text(c) for c in node.children if c.type == "heredoc_start")
         body = next((self.text(c) for c in node.children if c.type == "heredoc_body"), "")
-        if any(c.type in ("pipeline", "list") or c.type.endswith("file_redirect") for c in node.children):
-            raise ShellError("a command after a here-document's start is not understood")
         if self.text(node).startswith("<<-"):
             body = "".join(line.lstrip("\t") for line in body.splitlines(keepends=True))
         if start[:1] in "'\"\\":

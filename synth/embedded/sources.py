@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from synth.embedded.code import Piece, quote, quote_bytes
+from synth.embedded.code import Piece, joined, merge, quote, quote_bytes
+from synth.embedded.edits import quoted_scripts
 from synth.embedded.filters import (
     Data,
     Stream,
@@ -19,6 +20,7 @@ from synth.embedded.filters import (
     receiver,
     run_code,
     run_filter,
+    run_operands,
     unlisted,
 )
 from synth.embedded.finding import FindReader, found_items
@@ -26,6 +28,7 @@ from synth.embedded.meanings import TABLE, Parsed, parse_args, xargs_command
 from synth.embedded.names import Items, glob_items
 from synth.embedded.regexes import pattern_code
 from synth.embedded.scope import Content, Scope, content
+from synth.embedded.sedscript import BASIC, EXTENDED
 from synth.embedded.tree import (
     CURSOR,
     Hole,
@@ -218,8 +221,13 @@ def _ls(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | N
 def _jq(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
     """A parameter inside a jq program becomes one of its variables."""
     spec = TABLE["jq"]
+    given_values, words = _jq_values(scope, words)
     parsed = parse_args(spec, words)
-    if not parsed.operands or not scope.holes(parsed.operands[0]):
+    if given_values and parsed.operands and not scope.holes(parsed.operands[0]):
+        argv = [quote("jq"), *option_codes(scope, parsed), *given_values, scope.text(parsed.operands[0])]
+        pieces = [p for f in expand(scope, parsed.operands[1:]) for p in read_all(scope, f)]
+        return data(run_code(scope, spec, argv, content(pieces) if pieces else as_bytes(scope, given)))
+    if given_values or not parsed.operands or not scope.holes(parsed.operands[0]):
         return None
     program, names = "", []
     for part in parsed.operands[0].parts:
@@ -244,9 +252,63 @@ def _jq(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | N
     return data(run_code(scope, spec, argv, content(pieces) if pieces else as_bytes(scope, given)))
 
 
+def _jq_values(scope: Scope, words: Sequence[Word]) -> tuple[list[str], list[Word]]:
+    """``--arg NAME VALUE`` as arguments of the program, and the other words."""
+    codes: list[str] = []
+    rest: list[Word] = []
+    k = 0
+    while k < len(words):
+        if words[k].literal in ("--arg", "--argjson") and k + 2 < len(words):
+            codes += [scope.text(w) for w in words[k : k + 3]]
+            k += 3
+        else:
+            rest.append(words[k])
+            k += 1
+    return codes, rest
+
+
 def _is_json(text: str) -> bool:
     """A number or a name that JSON knows: written without quotes in a program."""
     return re.fullmatch(r"-?\d+(\.\d+)?|true|false|null", text) is not None
+
+
+def _sed(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    """A parameter inside a sed script is quoted for its place."""
+    spec = TABLE["sed"]
+    parsed = parse_args(spec, words)
+    files = list(parsed.operands)
+    scripts = [v for n, v in parsed.options if n == "-e" and v is not None] or files[:1]
+    files = files if parsed.has("-e") else files[1:]
+    if parsed.has("-f") or all(p.kind == "int" for w in scripts for p in scope.holes(w)):
+        return None
+    rest = Parsed(tuple((n, v) for n, v in parsed.options if n != "-e"), ())
+    codes = quoted_scripts(scope, scripts, EXTENDED if parsed.has("-E", "-r") else BASIC)
+    argv = [quote("sed"), *option_codes(scope, rest), *(c for code in codes for c in (quote("-e"), code))]
+    pieces = [p for f in expand(scope, files) for p in read_all(scope, f)]
+    return data(run_code(scope, spec, argv, content(pieces) if pieces else as_bytes(scope, given)))
+
+
+def _awk(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
+    """A parameter that is a whole text or pattern of an awk program becomes one of its variables."""
+    spec = TABLE["awk"]
+    parsed = parse_args(spec, words)
+    if not parsed.operands or parsed.has("-f") or all(p.kind == "int" for p in scope.holes(parsed.operands[0])):
+        return None
+    source = "".join(text if const else f"\0{text}\0" for const, text in scope.pieces(parsed.operands[0]))
+    number = {p.name for p in scope.params if p.kind == "int"}
+    texts = [n for n in dict.fromkeys(re.findall(r"\0(\w+)\0", source)) if n not in number]
+    source = re.sub(r'"\0(\w+)\0"', lambda m: f"v_{m[1]}" if m[1] in texts else m[0], source)
+    source = re.sub(r"(?<![\w$)\]~/ ])\s*/\0(\w+)\0/|(?<=^)/\0(\w+)\0/", lambda m: f"index($0, v_{m[1] or m[2]})", source)
+    if any(f"\0{n}\0" in source for n in texts):
+        raise ShellError("this awk program with a parameter is not understood")
+    program = [(k % 2 == 0, part) for k, part in enumerate(source.split("\0"))]
+    values = [c for n in texts for c in (quote("-v"), f'"v_{n}=" + {n}.replace("\\\\", "\\\\\\\\")')]
+    argv = [quote("awk"), *option_codes(scope, parsed), *values, joined(merge(program))]
+    files = expand(scope, parsed.operands[1:])
+    if len(files) > 1 or any(isinstance(f, Items) for f in files):
+        return data(run_operands(scope, spec, argv, files, given))
+    pieces = [p for f in files for p in read_all(scope, f)]
+    return data(run_code(scope, spec, argv, content(pieces) if pieces else as_bytes(scope, given)))
 
 
 def _tr(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
@@ -261,5 +323,6 @@ def _name_of(scope: Scope, words: Sequence[Word], given: Stream | None) -> Strea
 
 SPECIAL: dict[str, Special] = {
     "echo": _echo, "printf": _printf, "cat": _cat, "find": _find, "xargs": _xargs, "sort": _sort, "wc": _wc,
-    "grep": _grep, "egrep": _grep, "head": _head, "ls": _ls, "jq": _jq, "tr": _tr, "basename": _name_of, "dirname": _name_of,
+    "grep": _grep, "egrep": _grep, "head": _head, "ls": _ls, "jq": _jq, "tr": _tr, "sed": _sed, "awk": _awk, "gawk": _awk,
+    "basename": _name_of, "dirname": _name_of,
 }  # fmt: skip

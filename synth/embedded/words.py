@@ -155,6 +155,8 @@ class _Lexer:
                 self.i = end + 1
             elif c == "'":
                 end = text.find("'", self.i + 1)
+                if end < 0:
+                    raise ShellError("no closing '")
                 self.lit(text[self.i + 1 : end])
                 self.i = end + 1
             elif text.startswith("$'", self.i):

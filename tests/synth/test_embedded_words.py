@@ -153,3 +153,10 @@ def test_a_substitution_holds_a_tree() -> None:
     b = read_words("`ls d`")[0].parts[0]
     assert isinstance(a, Sub)
     assert a == b
+
+
+@pytest.mark.parametrize("text", ["a'b", "$'a", "'", "x'y'z'"])
+def test_an_open_quote_is_an_error_and_no_endless_loop(text: str) -> None:
+    """Where the structure and the word disagree about what is quoted."""
+    with pytest.raises(ShellError, match="no closing"):
+        read_words(text)
