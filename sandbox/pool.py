@@ -113,6 +113,9 @@ class DockerSession:
             worker.close()
         self._span.set_attribute("assay.runs", self._runs)
         self._span.set_attribute("assay.containers_replaced", len(self.replaced))
+        audited, disagreements = self.audit
+        self._span.set_attribute("assay.runs_repeated", audited)
+        self._span.set_attribute("assay.runs_that_came_out_otherwise", len(disagreements))
         self._span.end()
 
     def __enter__(self) -> DockerSession:

@@ -37,7 +37,10 @@ REFUSED = {
 }  # fmt: skip
 """Answered with EPERM. Source: the kernel's syscall tables."""
 
-REFUSED_EVERYWHERE = {"open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433}
+REFUSED_EVERYWHERE = {
+    "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442,
+    "open_tree_attr": 467,
+}  # fmt: skip
 """The same number on every machine."""
 
 ABSENT = {"clone3": 435, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427}

@@ -58,9 +58,11 @@ MEANINGS: dict[str, Meaning] = {
     "setxattr": Meaning("other", (None, 0)),
     "lsetxattr": Meaning("other", (None, 0)),
     "fsetxattr": Meaning("other", fd=0),
+    "setxattrat": Meaning("other", _AT),
     "removexattr": Meaning("other", (None, 0)),
     "lremovexattr": Meaning("other", (None, 0)),
     "fremovexattr": Meaning("other", fd=0),
+    "removexattrat": Meaning("other", _AT),
     "write": Meaning("write", fd=0, when="write"),
     "pwrite64": Meaning("write", fd=0, when="write"),
     "writev": Meaning("write", fd=0, when="write"),
@@ -89,7 +91,8 @@ _X86_64 = {
     "utimensat": 280, "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197, "lremovexattr": 198,
     "fremovexattr": 199, "write": 1, "pwrite64": 18, "writev": 20, "pwritev": 296, "pwritev2": 328, "copy_file_range": 326,
     "sendfile": 40, "splice": 275, "fallocate": 285, "close": 3, "connect": 42, "sendto": 44, "sendmsg": 46, "sendmmsg": 307,
-    "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "seccomp": 317,
+    "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "seccomp": 317, "setxattrat": 463,
+    "removexattrat": 466,
 }  # fmt: skip
 
 _ARM64 = {
@@ -98,7 +101,8 @@ _ARM64 = {
     "fchownat": 54, "utimensat": 88, "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15,
     "fremovexattr": 16, "write": 64, "pwrite64": 68, "writev": 66, "pwritev": 70, "pwritev2": 287, "copy_file_range": 285,
     "sendfile": 71, "splice": 76, "fallocate": 47, "close": 57, "connect": 203, "sendto": 206, "sendmsg": 211, "sendmmsg": 269,
-    "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "seccomp": 277,
+    "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "seccomp": 277, "setxattrat": 463,
+    "removexattrat": 466,
 }  # fmt: skip
 
 NUMBERS = {"x86_64": _X86_64, "aarch64": _ARM64}

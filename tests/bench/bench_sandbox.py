@@ -207,7 +207,9 @@ def soak(sandbox: DockerSandbox, count: int, bars: Bars) -> None:
     with sandbox.session("soak", 2) as session:
         records = session.map([kinds[i % len(kinds)] for i in range(count)])
         seen = [{_facts(r) for r in records[i :: len(kinds)]} for i in range(len(kinds))]
-        say(f"\nSoak: {count} runs, containers replaced: {len(session.replaced)}")
+        audited, otherwise = session.audit
+        say(f"\nSoak: {count} runs, containers replaced: {len(session.replaced)}, last runs repeated in the next: {audited}")
+    bars.check("soak: runs that came out otherwise in a fresh container", len(otherwise), 0, at_least=False)
     bars.check("soak: kinds of run whose records disagree", sum(len(s) != 1 for s in seen), 0, at_least=False)
 
 

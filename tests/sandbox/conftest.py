@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from breaking import gone_soon, ours
 from private_engine import PrivateEngine, unmount_below
 
+from sandbox.engine import Engine
 from sandbox.image import ensure_image
 from sandbox.interface import Entry, RunRequest, ShellJob, SkillJob, Snapshot
 
@@ -158,3 +160,12 @@ def quick() -> RunRequest:
 def slow() -> RunRequest:
     """A run that takes two seconds."""
     return RunRequest(ShellJob(("sleep 2; cat a.txt; mv a.txt c.txt",)), BASE)
+
+
+@pytest.fixture
+def nothing_is_left(sandbox_image: str) -> Iterator[None]:
+    """After the test, no container of this process is left on the usual engine."""
+    yield
+    engine = Engine()
+    assert gone_soon(lambda: ours(engine.client))
+    engine.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from sandbox.interface import ReplayRecord, RunRequest, SandboxError, SandboxInfo, Snapshot
 
@@ -81,3 +82,10 @@ class FakeSandbox:
 def unchanged(request: RunRequest) -> ReplayRecord:
     """A run that did nothing."""
     return ReplayRecord(outcome=None, steps=(), post=Snapshot(request.base), ended="exited")
+
+
+def stand_in(path: Path, text: str) -> str:
+    """A program that stands in for another."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)

@@ -53,7 +53,10 @@ def test_sandbox_session(spans: InMemorySpanExporter) -> None:
         assert spans.get_finished_spans() == ()
     (span,) = spans.get_finished_spans()
     assert span.name == "assay.sandbox.session"
-    expected = {"assay.subject": "skill x", "assay.workers": 1, "assay.runs": 1, "assay.containers_replaced": 0}
+    expected = {
+        "assay.subject": "skill x", "assay.workers": 1, "assay.runs": 1, "assay.containers_replaced": 0,
+        "assay.runs_repeated": 0, "assay.runs_that_came_out_otherwise": 0,
+    }  # fmt: skip
     assert dict(span.attributes or {}) == expected
 
 
