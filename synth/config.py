@@ -86,6 +86,7 @@ class Registry(_Section):
 class Hooks(_Section):
     command: tuple[str, ...] = Field(default=(), strict=False, description="Run after the registry changed")
     url: str | None = Field(default=None, description="POSTed to after the registry changed")
+    wayland: bool = Field(default=False, description="What drifts or is withdrawn loses its score in Wayland's router")
 
 
 class Conventions(_Section):
@@ -164,7 +165,12 @@ class Config:
         """
         from synth.registry.hooks import hook_from
 
-        return tuple(hook_from(line) for line in (*self.hooks.command, *filter(None, [self.hooks.url])))
+        found = tuple(hook_from(line) for line in (*self.hooks.command, *filter(None, [self.hooks.url])))
+        if not self.hooks.wayland:
+            return found
+        from synth.export.wayland import retracting_hook
+
+        return (*found, retracting_hook())
 
     def attest(self) -> Callable[[Path, Report], object] | None:
         """What signs the report on a registered version, with ``registry.signing_key``; None without a key.

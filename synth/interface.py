@@ -86,13 +86,6 @@ class Candidate:
     """Order of simplicity, smaller first."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoCandidate:
-    """Why nothing was generated, in a sentence that a user understands."""
-
-    why: str
-
-
 Template = Literal["skill", "command", "tool"]
 
 

@@ -88,10 +88,19 @@ def test_a_missing_file_and_a_strange_placeholder_are_errors(tmp_path: Path) -> 
 @given(st.text(max_size=60))
 def test_no_text_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     """Whatever the file holds, the answer is a configuration or a ConfigError."""
-    path = tmp_path_factory.getbasetemp() / "assay.yaml"
+    path = tmp_path_factory.getbasetemp() / "reader" / "assay.yaml"  # not where other tests would find it above them
+    path.parent.mkdir(exist_ok=True)
     path.write_text(text, "utf-8")
     try:
         config = load_config(path)
     except ConfigError:
         config = Config.default()
     assert config.evolution.min_frequency == 3
+
+
+def test_hooks_are_made_from_the_configuration(tmp_path: Path) -> None:
+    """Commands, a URL and the Wayland one, each only where it is asked for."""
+    path = tmp_path / "assay.yaml"
+    path.write_text("hooks:\n  command: ['true', 'cat']\n  url: http://127.0.0.1:1/\n  wayland: true\n", "utf-8")
+    assert len(load_config(path).reindex_hooks()) == 4
+    assert Config.default(tmp_path).reindex_hooks() == ()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from verifiers.gating.discover import changed_since, digest, find, only_changed, shown, with_evidence
+from verifiers.gating.discover import changed_since, find, only_changed, shown, with_evidence
 from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, SkillFileError
 
 SKILL = "from skill_api import skill_command\n\n\n@skill_command\nasync def f() -> dict[str, object]:\n    return {}\n"
@@ -98,17 +97,6 @@ def test_evidence_from_the_registry(here: Path) -> None:
         with pytest.raises(Inconclusive, match="no evidence for a") as caught:
             with_evidence(target, registry)
         assert "assay record" in caught.value.diagnostics()
-
-
-def test_digest_covers_every_byte(here: Path) -> None:
-    """Skill, evidence and bindings count, and so does which of them is there."""
-    put(here, "d/skill.py", "d/evidence.jsonl")
-    (target,) = find(["d"])
-    seen = {digest(target), digest(dataclasses.replace(target, evidence=None))}
-    seen.add(digest(dataclasses.replace(target, evidence=None, bindings=target.evidence)))
-    (here / "d/evidence.jsonl").write_text("{} \n")
-    seen.add(digest(target))
-    assert len(seen) == 4
 
 
 # ---------------------------------------------------------------- --since

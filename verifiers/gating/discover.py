@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
@@ -79,16 +78,6 @@ def with_evidence(target: Target, registry: Callable[[str], Path | None] | None 
         'Record some with `assay record --task "..." -- COMMAND`, or name a file with --evidence.',
         target.path,
     )
-
-
-def digest(target: Target) -> str:
-    """SHA-256 (hex) over the bytes of the target's files: what a cached verdict is looked up by."""
-    h = hashlib.sha256()
-    for role, file in (("skill", target.skill), ("evidence", target.evidence), ("bindings", target.bindings)):
-        data = file.read_bytes() if file is not None else b""
-        h.update(f"{role}\0{'present' if file is not None else 'absent'}\0{len(data)}\0".encode())
-        h.update(data)
-    return h.hexdigest()
 
 
 def changed_since(revision: str, directory: Path | None = None) -> frozenset[Path]:

@@ -121,11 +121,6 @@ def failure(path: str, error: AssayError) -> Failure:
     return Failure(path, Verdict.INCONCLUSIVE if error.exit_code == 3 else Verdict.FAIL, why)
 
 
-def waived_checks(policy: Policy, report_name: str, path: str, today: date) -> frozenset[str]:
-    """Checks that a skill need not pass today."""
-    return frozenset(w.check for w in policy.waivers if w.skill in (report_name, path) and not w.expired(today))
-
-
 def gate_to_json(result: GateResult) -> dict[str, JsonValue]:
     """The ``assay-gate/1`` object."""
     skills: list[JsonValue] = [
