@@ -38,7 +38,9 @@ class Size:
     """How much to try."""
 
     families: int = 1
-    """Every so many-th kind of task is synthesised."""
+    """Every so many-th kind of task is synthesised,"""
+    larger: int = 1
+    """and every so many-th of those with more than three traces."""
     good: int = 1
     """Every so many-th good skill,"""
     mutants: int = 4
@@ -47,14 +49,16 @@ class Size:
     """and every so many-th faulty skill of each fault."""
 
 
-QUICK = Size(families=8, good=4, mutants=1, faulty=16)
+QUICK = Size(families=8, larger=8, good=4, mutants=1, faulty=16)
 
 
 def points(bench: Bench, size: Size) -> Iterator[Point]:
     """All kinds of skills."""
     labels = load_labels()
     good = [x for x in labels if x.good][:: size.good]
-    yield from of_synthesis(bench, dict(list(families().items())[:: size.families]))
+    known = list(enumerate(families().items()))
+    chosen = [kind for n, kind in known if n % size.families == 0 or (len(kind[1]) > 3 and n % size.larger == 0)]
+    yield from of_synthesis(bench, dict(chosen))
     yield from of_labels(bench, good)
     yield from of_mutants(bench, good, size.mutants)
     yield from of_labels(bench, [x for x in spread(labels, size.faulty) if not x.good])
@@ -205,7 +209,7 @@ def main() -> int:
         began -= earlier
     else:
         with open_bench(workers=1) as bench:
-            size = QUICK if a.quick else Size(a.families, a.good, a.mutants, a.faulty)
+            size = QUICK if a.quick else Size(a.families, 1, a.good, a.mutants, a.faulty)
             found = measured(points(bench, size), a.points)
     if a.write and found:
         plot(found, a.write / PICTURE)

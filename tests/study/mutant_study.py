@@ -121,7 +121,8 @@ def part(bench: Bench, labels: list[Label], each: int, budget: Budget) -> Part:
     for name in ("on a recorded base", "on a generated case", "on its own result", "all"):
         of_kind = [j for j in judged if name in (j.seen, "all")]
         k, n = sum(j in caught for j in of_kind), len(of_kind)
-        rows.append((f"wrong {name}" if name != "all" else name, n, k, "{:.2f}..{:.2f}".format(*wilson(k, n))))
+        interval = "{:.2f}..{:.2f}".format(*wilson(k, n)) if n else "-"
+        rows.append((f"wrong {name}" if name != "all" else name, n, k, interval))
     lines = [table(("mutants", "tried", "refused", "95 % interval"), rows), ""]
     lines.append(f"{same} more were never told from their parents and are left out.")
     lines += [
