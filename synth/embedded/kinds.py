@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from synth.embedded.meanings import TABLE, parse_args
+from synth.embedded.meanings import TABLE, Parsed, parse_args
 from synth.embedded.tree import (
     CURSOR,
     Command,
@@ -16,6 +16,7 @@ from synth.embedded.tree import (
     Part,
     Pipe,
     Seq,
+    ShellError,
     Simple,
     Var,
     While,
@@ -45,7 +46,8 @@ def only_prints(node: Simple) -> bool:
     if node.name in ("sed", "perl"):
         return not edits_in_place(node.words)
     if node.name == "sort":
-        return not parse_args(TABLE["sort"], node.words[1:]).has("-o")
+        parsed = _sort(node)
+        return parsed is None or not parsed.has("-o", "--output")
     if node.name == "tar" and len(node.words) > 1:
         mode = node.words[1].literal or ""
         return "t" in mode.lstrip("-")[:1] or mode == "--list"
@@ -92,10 +94,18 @@ def sorted_in_place(items: Sequence[Command]) -> frozenset[Word]:
     """Files that ``sort -o FILE FILE`` puts into order."""
     out: set[Word] = set()
     for node in (n for item in items for n in walk(item)):
-        if isinstance(node, Simple) and node.name == "sort":
-            parsed = parse_args(TABLE["sort"], node.words[1:])
-            out.update(w for n, w in parsed.options if n == "-o" and w in parsed.operands and w is not None)
+        parsed = _sort(node) if isinstance(node, Simple) and node.name == "sort" else None
+        if parsed is not None:
+            out.update(w for n, w in parsed.options if n == "-o" and w is not None and w in parsed.operands)
     return frozenset(out)
+
+
+def _sort(node: Simple) -> Parsed | None:
+    """sort's options and operands; None where they cannot be read: it fails then."""
+    try:
+        return parse_args(TABLE["sort"], node.words[1:])
+    except ShellError:
+        return None
 
 
 def with_cursor(word: Word, mark: str) -> Word:

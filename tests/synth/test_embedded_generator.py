@@ -106,6 +106,14 @@ def test_candidates_pass_the_static_checks(one: list[str], other: list[str], wri
             assert r.verdict is Verdict.PASS, [f.message for f in r.findings]
 
 
+@pytest.mark.parametrize("line", ["sort --lines=3 -i.bak", "sort -o", "cut -d", "find . -exec", "xargs -I", "sed -i -e"])
+def test_options_without_their_values_are_no_crash(line: str) -> None:
+    """A trace may hold commands that failed."""
+    embedded = EmbeddedGenerator()
+    traces = [evidence([line, f"touch {t}"], True, t) for t in ("t1", "t2")]
+    assert list(embedded.generate(pattern(traces), traces)) or embedded.why_none()
+
+
 def test_candidates_are_the_same_every_time() -> None:
     """No randomness, no order of sets."""
     traces = [evidence(c, True, t) for c, t in ((CONFORMING[0][0], "t1"), (CONFORMING[0][1], "t2"))]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, ExecResult, ReplayRecord, RunRequest, ShellJob, Snapshot, effects
@@ -281,6 +281,11 @@ command = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_siz
 
 
 @given(st.lists(st.tuples(command, text), min_size=1, max_size=3))
+@example([("", "0\x1f")])
+@example([("wc -l a", "9" * 5000 + " a\n")])
+@example([("wc -l a", "9" * 14 + " a\n")])
+@example([("find . -printf '%s %m %p\\n'", "9" * 14 + " 77777 a\n")])
+@example([("ls -l", "-rw-r--r-- 1 a b " + "9" * 5000 + " Jan 1 00:00 f\n")])
 def test_any_trace_text_gives_guesses_and_no_crash(steps: list[tuple[str, str]]) -> None:
     """Commands and outputs are foreign data: every hypothesis is a snapshot whose paths are clean."""
     evidence = Evidence("t", "x", tuple(c for c, _ in steps), tuple(o for _, o in steps), None, None, None, None, True)

@@ -19,10 +19,10 @@ _WRITERS = frozenset(
      "unzip", "install", "truncate", "dd", "patch", "unlink", "mkfifo", "rsync", "dos2unix", "unix2dos", "sponge", "csplit"}
 )  # fmt: skip
 _GLOB = re.compile(r"[*?\[]")
-_COUNTED = re.compile(r"\s*(\d+)\s+(\S.*)")
-_COUNTED_AFTER = re.compile(r"([^:]+):(\d+)")
-_HIT = re.compile(r"([^:\s][^:]*):(?:(\d+):)?(.*)")
-_MODE = re.compile(r"(?P<kind>[-dl])(?P<mode>[-rwxsStT]{9}) (?P<size>\d*) (?P<name>.+)")
+_COUNTED = re.compile(r"\s*(\d{1,15})\s+(\S.*)")
+_COUNTED_AFTER = re.compile(r"([^:]+):(\d{1,15})")
+_HIT = re.compile(r"([^:\s][^:]*):(?:(\d{1,15}):)?(.*)")
+_MODE = re.compile(r"(?P<kind>[-dl])(?P<mode>[-rwxsStT]{9}) (?P<size>\d{0,15}) (?P<name>.+)")
 _DIGEST = re.compile(r"[0-9a-f]{32,128} [ *](.+)")
 _PRINTF = re.compile(r"%[-0-9.]*([a-zA-Z%])|\\[nt0]")
 
@@ -253,7 +253,7 @@ def _pattern(form: str, stat: bool) -> re.Pattern[str]:
         elif name is None or f"(?P<{name}>" in out:
             out += ".*?"
         else:
-            out += f"(?P<{name}>" + {"path": ".*", "mode": "[0-7]+", "size": "[0-9]+", "kind": "."}[name] + ")"
+            out += f"(?P<{name}>" + {"path": ".*", "mode": "[0-7]{1,4}", "size": "[0-9]{1,15}", "kind": "."}[name] + ")"
     return re.compile(out + re.escape(form[at:]))
 
 

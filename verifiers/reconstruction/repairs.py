@@ -15,10 +15,12 @@ from verifiers.reconstruction.compare import Gap, Step
 MAX_FILES = 40
 """Files that one guess creates at most."""
 MAX_LINES = 20_000
+MAX_BYTES = 1 << 24
+"""Size of a file that an output tells of; a larger one is not made up, whatever a trace says."""
 _DIR = Entry("dir", 0o755)
 _QUOTED_PATH = re.compile(r"['‘`]([^'’`]+)['’]")
 _NEEDS_PARENT = re.compile(r"touch: |mkdir: |cannot create|cannot move .* to |failed to create")
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,7 @@ def _content_of(s: Sighting, path: str, shown: list[tuple[int, str]]) -> bytes:
         return as_bytes("".join(line + "\n" for line in (*told, *(text for n, text in shown if not n))))
     if s.lines is not None:
         return _lines(s.lines)
-    if s.size is not None:
+    if s.size is not None and s.size <= MAX_BYTES:
         return b"x" * (s.size - 1) + b"\n" if s.size else b""
     return sentinel(path).content
 
@@ -301,8 +303,10 @@ def _numbers(evidence: Evidence, known: Clues, base: Snapshot, step: Step) -> It
             if abs(delta) <= MAX_LINES:
                 yield from _resized(evidence, known, base, step, delta)
             return
-    if len(step.missing) == 1 and step.missing[0].strip().isdecimal() and not step.extra and int(step.missing[0]) <= MAX_LINES:
-        yield from _resized(evidence, known, base, step, int(step.missing[0]))
+    # Blank to str.strip() is more than to int().
+    only = step.missing[0].strip() if len(step.missing) == 1 and not step.extra else ""
+    if only.isdecimal() and len(only) < 10 and int(only) <= MAX_LINES:
+        yield from _resized(evidence, known, base, step, int(only))
 
 
 def _resized(evidence: Evidence, known: Clues, base: Snapshot, step: Step, delta: int) -> Iterator[Guess]:
