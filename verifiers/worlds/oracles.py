@@ -14,6 +14,7 @@ from verifiers.interface import Finding
 from verifiers.worlds.constants import constants
 from verifiers.worlds.differential import Plan, World, bare, plans, realise, systematic, unnoticed
 from verifiers.worlds.draw import draw, shrink
+from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs, outside_arguments, removed_by_the_task
 from verifiers.worlds.past import Failing, matching
@@ -38,7 +39,7 @@ class Judged:
 
 def grammars(context: Context) -> list[Grammar]:
     """The grammar of each recorded case."""
-    recorded = [c for c in context.cases if c.evidence is not None]
+    recorded = [essential(context, c) for c in context.cases if c.evidence is not None]
     found = templates([(c.evidence.commands, c.args) for c in recorded if c.evidence is not None])
     said = constants(context.subject.source)
     return [grammar(c.task_id, c.args, t, c.expectation, said) for c, t in zip(recorded, found, strict=True)]
@@ -70,7 +71,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         if wrong is None:
             out.judged += 1
             out.passed.append(Generated(case, record, "differential", world.varied))
-        elif bare(g, plan):
+        elif bare(g, plan) and not _removes_what_stays(case, record):
             out.information.append(f"{case.label}: not judged, nothing is left of what the recordings have ({wrong.message})")
         elif wrong.kind == "failure" and _untouched(case, record) and _right_when_relaxed(context, g, plan):
             out.information.append(
@@ -94,7 +95,11 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
         wrong = context.judge.wrong(record, case.expectation)
         if wrong is not None:
             wrong, case = _second_look(context, world, case, record)
-        if wrong is not None and not bare(g, plan) and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan)):
+        if (
+            wrong is not None
+            and not (bare(g, plan) and not _removes_what_stays(case, record))
+            and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan))
+        ):
             return _shrunk(context, g, plan, case, wrong)
     return None
 
@@ -102,6 +107,12 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
 def _untouched(case: Case, record: ReplayRecord) -> bool:
     """Whether a refusing run left its workspace alone: raising after the damage is no refusal."""
     return not durable_effects(case.base, record.post)
+
+
+def _removes_what_stays(case: Case, record: ReplayRecord) -> bool:
+    """Whether a run removed something that the commands leave as it was: that is wrong on any start."""
+    kept = {p for p, e in case.base.items() if case.expectation.tree.get(p) == e}
+    return any(p not in record.post for p in kept)
 
 
 def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:

@@ -1,0 +1,73 @@
+"""A trace without the commands that only look around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from sandbox.interface import Entry, ExecResult, ReplayRecord, RunRequest, ShellJob, Snapshot
+from verifiers.context import Case, Context
+from verifiers.expectation.oracle import Expectation
+from verifiers.interface import Evidence
+from verifiers.worlds.essence import essential
+
+
+class Shell:
+    """Knows ``ls``, ``touch NAME`` and ``cd DIR``."""
+
+    def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
+        return [self._run(r) for r in requests]
+
+    def _run(self, request: RunRequest) -> ReplayRecord:
+        assert isinstance(request.job, ShellJob)
+        tree, cwd, steps = dict(request.base.items()), ".", []
+        for command in request.job.commands:
+            name, _, word = command.partition(" ")
+            out = "\n".join(sorted(tree)).encode() if name == "ls" else b""
+            steps.append(ExecResult(0, None, out, b"", cwd=cwd))
+            if name == "touch":
+                tree[word if cwd == "." else f"{cwd}/{word}"] = Entry("file", 0o644)
+            cwd = word if name == "cd" else cwd
+        return ReplayRecord(None, tuple(steps), Snapshot(tree), "exited")
+
+
+def reduced(commands: tuple[str, ...], *, read_only: bool = False, claims: bool = False) -> tuple[str, ...]:
+    base = Snapshot({"d": Entry("dir", 0o755)})
+    shell = Shell()
+    (record,) = shell.map([RunRequest(ShellJob(commands), base)])
+    answer = record.steps[-1].stdout.decode()
+    zeros, quiet = (0,) * len(commands), (True,) * len(commands)
+    x = Expectation(base, record.post, frozenset(), answer, True, zeros, quiet)
+    evidence = Evidence("t", "d", commands, ("",) * len(commands), None, None, base, record.post, True)
+    context = SimpleNamespace(
+        traces=shell,
+        replayed=SimpleNamespace(read_only=read_only),
+        judge=SimpleNamespace(answer_path="output" if claims else None),
+    )
+    case = essential(cast(Context, context), Case("t", {}, x, "t", evidence))
+    assert case.evidence is not None
+    assert len(case.expectation.exit_codes) == len(case.evidence.commands)
+    return case.evidence.commands
+
+
+@pytest.mark.parametrize(
+    ("commands", "kept"),
+    [
+        (("ls", "touch a", "ls"), ("touch a",)),
+        (("touch a",), ("touch a",)),
+        (("cd d", "touch a"), ("cd d", "touch a")),
+        (("ls", "touch a", "touch b"), ("touch a", "touch b")),
+    ],
+)
+def test_looking_is_left_out(commands: tuple[str, ...], kept: tuple[str, ...]) -> None:
+    """What changes neither the tree nor the directory goes."""
+    assert reduced(commands) == kept
+
+
+def test_what_answers_stays() -> None:
+    """The last command of a task that is asked for an answer is the one that gives it."""
+    assert reduced(("ls", "ls"), read_only=True) == ("ls",)
+    assert reduced(("ls", "touch a", "ls"), claims=True) == ("touch a", "ls")
