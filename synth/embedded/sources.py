@@ -124,7 +124,7 @@ def split_items(scope: Scope, given: Stream | None) -> Items:
 def apply(scope: Scope, words: list[Word], items: Items, one_by_one: bool) -> Stream:
     """A command run on a list of paths, for what it prints."""
     plain = [w for w in words if w.literal != "{}" and not is_cursor(w)]
-    name = plain[0].literal or ""
+    name = plain[0].literal or "" if plain else ""
     spec = TABLE.get(name)
     if spec is None or (spec.kind != "filter") or any(isinstance(p, Var) and p.name == CURSOR for w in plain for p in w.parts):
         raise ShellError(f"{name} on a list of paths is not understood")
