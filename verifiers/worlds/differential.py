@@ -206,6 +206,20 @@ def bare(g: Grammar, plan: Plan) -> bool:
     return any(how == EMPTY for _, how in plan.edits) or (len(plan.drops) == len(g.files) > 0)
 
 
+def strange(gs: Sequence[Grammar], plan: Plan) -> bool:
+    """Whether a plan has a kind of bystander that no recorded base has: what the task is to it no recording says."""
+    return any(not any(_has(g.base, kind) for g in gs) for _, kind in plan.odd)
+
+
+def _has(base: Snapshot, kind: int) -> bool:
+    if ODDITIES[kind] == "hidden file":
+        return any(p.rpartition("/")[2].startswith(".") and e.type == "file" for p, e in base.items())
+    if ODDITIES[kind] == "link":
+        return any(e.type == "symlink" for e in base.values())
+    parents = {p.rpartition("/")[0] for p in base}
+    return any(e.type == "dir" and p not in parents and p != ROOT for p, e in base.items())
+
+
 def _below(where: str, name: str) -> str:
     return f"{where}/{name}" if where else name
 

@@ -12,7 +12,7 @@ from verifiers.expectation.equivalence import durable_effects
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.constants import constants
-from verifiers.worlds.differential import Plan, World, bare, plans, realise, systematic, unnoticed
+from verifiers.worlds.differential import Plan, World, bare, plans, realise, strange, systematic, unnoticed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
@@ -71,8 +71,8 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         if wrong is None:
             out.judged += 1
             out.passed.append(Generated(case, record, "differential", world.varied))
-        elif bare(g, plan) and not _removes_what_stays(case, record):
-            out.information.append(f"{case.label}: not judged, nothing is left of what the recordings have ({wrong.message})")
+        elif _says_nothing(gs, g, plan) and not _removes_what_stays(case, record):
+            out.information.append(f"{case.label}: not judged, the recordings have nothing like it ({wrong.message})")
         elif wrong.kind == "failure" and _untouched(case, record) and _right_when_relaxed(context, g, plan):
             out.information.append(
                 f"{case.label}: not judged, an unusual value is refused where the commands take it ({wrong.message})"
@@ -97,11 +97,16 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
             wrong, case = _second_look(context, world, case, record)
         if (
             wrong is not None
-            and not (bare(g, plan) and not _removes_what_stays(case, record))
+            and not (_says_nothing(gs, g, plan) and not _removes_what_stays(case, record))
             and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan))
         ):
             return _shrunk(context, g, plan, case, wrong)
     return None
+
+
+def _says_nothing(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> bool:
+    """Whether the recordings leave open what is right on a start: then a right outcome counts and a wrong one does not."""
+    return bare(g, plan) or strange(gs, plan)
 
 
 def _untouched(case: Case, record: ReplayRecord) -> bool:
