@@ -158,7 +158,8 @@ def test_what_no_recording_has_is_strange(kind: int) -> None:
     """A dangling link says something where the recordings have links, and nothing where they have none."""
     g = table_grammar()
     found = (Entry("file", 0o644, b"h"), Entry("symlink", 0o777, target="gone"), Entry("dir", 0o755))[kind]
-    knowing = replace(g, expectation=replace(g.expectation, base=tree(a_csv=TABLE).replace({".odd" if kind == 0 else "odd": found})))
+    base = tree(a_csv=TABLE).replace({".odd" if kind == 0 else "odd": found})
+    knowing = replace(g, expectation=replace(g.expectation, base=base))
     plan = Plan(odd=((0, kind),))
     assert strange([g], plan)
     assert not strange([g, knowing], plan)
