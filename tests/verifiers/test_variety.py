@@ -15,7 +15,7 @@ from verifiers.checks.deterministic_replay import masked
 from verifiers.expectation.oracle import Expectation
 from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
-from verifiers.worlds.differential import EMPTY, ODDITIES, Plan, bare, beyond, edited, plans, realise, strange, unnoticed
+from verifiers.worlds.differential import EMPTY, ODDITIES, Plan, bare, beyond, edited, plans, realise, unnoticed, usual
 from verifiers.worlds.draw import draw
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.template import templates
@@ -154,13 +154,13 @@ def test_a_line_for_the_log_is_part_of_a_report(line: str, expected: bool) -> No
 
 
 @pytest.mark.parametrize("kind", range(len(ODDITIES)), ids=ODDITIES)
-def test_what_no_recording_has_is_strange(kind: int) -> None:
+def test_what_no_recording_has_is_unusual(kind: int) -> None:
     """A dangling link says something where the recordings have links, and nothing where they have none."""
     g = table_grammar()
     found = (Entry("file", 0o644, b"h"), Entry("symlink", 0o777, target="gone"), Entry("dir", 0o755))[kind]
     base = tree(a_csv=TABLE).replace({".odd" if kind == 0 else "odd": found})
     knowing = replace(g, expectation=replace(g.expectation, base=base))
     plan = Plan(odd=((0, kind),))
-    assert strange([g], plan)
-    assert not strange([g, knowing], plan)
-    assert not strange([g], Plan())
+    assert usual([g], g, plan) == Plan()
+    assert usual([g, knowing], g, plan) == plan
+    assert usual([g], g, replace(plan, edits=((0, EMPTY), (0, 0)), salt=3)) == Plan(edits=((0, 0),), salt=3)

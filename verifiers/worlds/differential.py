@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from hypothesis import strategies as st
@@ -206,9 +206,14 @@ def bare(g: Grammar, plan: Plan) -> bool:
     return any(how == EMPTY for _, how in plan.edits) or (len(plan.drops) == len(g.files) > 0)
 
 
-def strange(gs: Sequence[Grammar], plan: Plan) -> bool:
-    """Whether a plan has a kind of bystander that no recorded base has: what the task is to it no recording says."""
-    return any(not any(_has(g.base, kind) for g in gs) for _, kind in plan.odd)
+def usual(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
+    """The plan without what no recording speaks of: nothing left of what they have, bystanders of a kind that they have not."""
+    return replace(
+        plan,
+        edits=tuple((i, how) for i, how in plan.edits if how != EMPTY),
+        drops=plan.drops if len(plan.drops) < len(g.files) else (),
+        odd=tuple((d, kind) for d, kind in plan.odd if any(_has(x.base, kind) for x in gs)),
+    )
 
 
 def _has(base: Snapshot, kind: int) -> bool:

@@ -32,7 +32,7 @@ def essential(context: Context, case: Case) -> Case:
     same = not differences(case.expectation.tree, x.tree) and (not answers or x.answer == case.expectation.answer)
     if why or not same or any(x.failed):
         return case
-    x = replace(x, answer_ordered=case.expectation.answer_ordered, answer=x.answer if answers else case.expectation.answer)
+    x = replace(x, answer_ordered=case.expectation.answer_ordered)
     return replace(case, expectation=x, evidence=replace(evidence, commands=fewer))
 
 

@@ -12,7 +12,7 @@ from verifiers.expectation.equivalence import durable_effects
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.constants import constants
-from verifiers.worlds.differential import Plan, World, bare, plans, realise, strange, systematic, unnoticed
+from verifiers.worlds.differential import Plan, World, bare, plans, realise, systematic, unnoticed, usual
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
@@ -71,9 +71,15 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         if wrong is None:
             out.judged += 1
             out.passed.append(Generated(case, record, "differential", world.varied))
-        elif _says_nothing(gs, g, plan) and not _removes_what_stays(case, record):
-            out.information.append(f"{case.label}: not judged, the recordings have nothing like it ({wrong.message})")
-        elif wrong.kind == "failure" and _untouched(case, record) and _right_when_relaxed(context, g, plan):
+            continue
+        plain = usual(gs, g, plan)
+        if plain != plan and not _removes_what_stays(case, record):
+            found = _wrong_on(context, g, plain, case.label)
+            if found is None:
+                out.information.append(f"{case.label}: not judged, the recordings have nothing like it ({wrong.message})")
+                continue
+            plan, (case, record, wrong) = plain, found
+        if wrong.kind == "failure" and _untouched(case, record) and _right_when_relaxed(context, g, plan):
             out.information.append(
                 f"{case.label}: not judged, an unusual value is refused where the commands take it ({wrong.message})"
             )
@@ -97,16 +103,25 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
             wrong, case = _second_look(context, world, case, record)
         if (
             wrong is not None
-            and not (_says_nothing(gs, g, plan) and not _removes_what_stays(case, record))
+            and (plan == usual(gs, g, plan) or _removes_what_stays(case, record))
             and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan))
         ):
             return _shrunk(context, g, plan, case, wrong)
     return None
 
 
-def _says_nothing(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> bool:
-    """Whether the recordings leave open what is right on a start: then a right outcome counts and a wrong one does not."""
-    return bare(g, plan) or strange(gs, plan)
+def _wrong_on(context: Context, g: Grammar, plan: Plan, label: str) -> tuple[Case, ReplayRecord, Wrong] | None:
+    """The run on a plan's world if the skill is wrong there."""
+    world = realise(g, plan)
+    found = _clean_cases(context, [(g, plan, world)]) if world is not None else []
+    if world is None or not found:
+        return None
+    case = replace(found[0][3], label=label)
+    record = context.run("generated case", [context.request(case.base, case.args)])[0]
+    wrong = context.judge.wrong(record, case.expectation)
+    if wrong is not None:
+        wrong, case = _second_look(context, world, case, record)
+    return None if wrong is None else (case, record, wrong)
 
 
 def _untouched(case: Case, record: ReplayRecord) -> bool:
