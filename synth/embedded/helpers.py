@@ -1,9 +1,11 @@
-"""Private functions that a skill may carry, as text. Each is written out only where it is used."""
+"""Private functions that a skill may carry, as text: those about contents here. Each is written out only where it is used."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from synth.embedded import path_helpers as paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,184 +74,6 @@ def _run(argv: list[str], data: bytes = b"", accepted: int = 0) -> bytes:
     if not 0 <= done.returncode <= accepted:
         raise RuntimeError(f"{argv[0]} failed: {said}")
     return done.stdout
-'''
-
-_WALK = '''
-def _walk(root: Path) -> Iterator[Path]:
-    """Yield root and all that lies below it, by name, parents first, links not followed."""
-    root.lstat()
-    yield root
-    if root.is_dir() and not root.is_symlink():
-        for child in sorted(root.iterdir()):
-            yield from _walk(child)
-'''
-
-_WALK_GONE = '''
-def _walk(root: Path) -> Iterator[Path]:
-    """Yield root, if it is there, and all that lies below it, by name, parents first, links not followed."""
-    if os.path.lexists(root):
-        yield root
-    if root.is_dir() and not root.is_symlink():
-        for child in sorted(root.iterdir()):
-            yield from _walk(child)
-'''
-
-_GLOB = '''
-def _glob(folder: Path, pattern: str) -> list[Path]:
-    """Return what the shell pattern matches in a folder, hidden names left out, by name."""
-    found = (p for p in folder.iterdir() if fnmatch.fnmatchcase(p.name, pattern))
-    return sorted(p for p in found if not p.name.startswith("."))
-'''
-
-_RENAME = '''
-def _rename(source: Path, target: Path) -> int:
-    """Rename without overwriting; return 1. Raise where the new name is taken."""
-    if os.path.lexists(target):
-        raise FileExistsError(f"{target} exists already")
-    source.rename(target)
-    return 1
-'''
-
-_MOVE = '''
-def _move(source: Path, target: Path) -> int:
-    """Move one path; return 1, or 0 where it is at its target already."""
-    there = os.path.lexists(source)
-    if not there and not os.path.lexists(target):
-        raise FileNotFoundError(f"{source} does not exist")
-    if there:
-        source.replace(target)
-    return int(there)
-'''
-
-_COPY = '''
-def _copy(source: Path, target: Path) -> int:
-    """Copy one file; return 1, or 0 where the target has its content already."""
-    return _put(target, source.read_bytes(), source.stat().st_mode & 0o777)
-'''
-
-_COPY_TREE = '''
-def _copy_tree(source: Path, target: Path) -> int:
-    """Copy a folder with all that is in it to target; return the number of files written."""
-    if not source.is_dir():
-        raise NotADirectoryError(f"{source} is not a directory")
-    changed = 0
-    target.mkdir(mode=source.stat().st_mode & 0o777, exist_ok=True)
-    for path in sorted(source.iterdir()):
-        if path.is_dir():
-            changed += _copy_tree(path, target / path.name)
-        else:
-            changed += _put(target / path.name, path.read_bytes(), path.stat().st_mode & 0o777)
-    return changed
-'''
-
-_COPY_TREE_FLAT = '''
-def _copy_tree(source: Path, target: Path) -> int:
-    """Copy a folder of files to target; return the number of files written."""
-    if not source.is_dir():
-        raise NotADirectoryError(f"{source} is not a directory")
-    target.mkdir(mode=source.stat().st_mode & 0o777, exist_ok=True)
-    return sum(_put(target / p.name, p.read_bytes(), p.stat().st_mode & 0o777) for p in sorted(source.iterdir()))
-'''
-
-_COPY_TREE_LINKS = '''
-def _copy_tree(source: Path, target: Path) -> int:
-    """Copy a folder with all that is in it, links as links, to target; return the number of files and links made."""
-    if not source.is_dir():
-        raise NotADirectoryError(f"{source} is not a directory")
-    changed = 0
-    target.mkdir(mode=source.stat().st_mode & 0o777, exist_ok=True)
-    for path in sorted(source.iterdir()):
-        if path.is_symlink():
-            changed += _link(os.readlink(path), target / path.name)
-        elif path.is_dir():
-            changed += _copy_tree(path, target / path.name)
-        else:
-            changed += _put(target / path.name, path.read_bytes(), path.stat().st_mode & 0o777)
-    return changed
-'''
-
-_LINK = '''
-def _link(target: str, link: Path) -> int:
-    """Make a symbolic link; return 1, or 0 where it is there already. Raise where the name is taken."""
-    missing = not link.is_symlink() or os.readlink(link) != target
-    if missing:
-        link.symlink_to(target)
-    return int(missing)
-'''
-
-_RELINK = '''
-def _relink(target: str, link: Path) -> int:
-    """Let a symbolic link point to this target, in one step; return 1, or 0 where it does already."""
-    wrong = not link.is_symlink() or os.readlink(link) != target
-    if wrong:
-        part = link.with_name(f".{hashlib.sha256(os.fsencode(link.name)).hexdigest()[:16]}.skill-part")
-        part.unlink(missing_ok=True)
-        part.symlink_to(target)
-        part.replace(link)
-    return int(wrong)
-'''
-
-_CHMOD = '''
-def _chmod(path: Path, mode: int) -> int:
-    """Give a path this mode; return 1, or 0 where it has it already."""
-    wrong = path.stat().st_mode & 0o7777 != mode
-    if wrong:
-        path.chmod(mode)
-    return int(wrong)
-'''
-
-_MKDIR = '''
-def _mkdir(path: Path) -> int:
-    """Make a directory with the parents that it needs; return 1, or 0 where it is there already."""
-    missing = not path.is_dir()
-    if missing:
-        path.mkdir(parents=True)
-    return int(missing)
-'''
-
-_MKDIR_PLAIN = '''
-def _mkdir(path: Path) -> int:
-    """Make a directory in an existing one; return 1, or 0 where it is there already."""
-    missing = not path.is_dir()
-    if missing:
-        path.mkdir()
-    return int(missing)
-'''
-
-_TOUCH = '''
-def _touch(path: Path) -> int:
-    """Make an empty file; return 1, or 0 where something is there already."""
-    missing = not path.exists()
-    if missing:
-        path.touch()
-    return int(missing)
-'''
-
-_UNLINK = '''
-def _unlink(path: Path) -> int:
-    """Remove a file; return 1, or 0 where it is gone already."""
-    there = os.path.lexists(path)
-    if there:
-        path.unlink()
-    return int(there)
-'''
-
-_RMTREE = '''
-def _rmtree(path: Path) -> int:
-    """Remove a directory with all that is in it; return 1, or 0 where it is gone already."""
-    there = os.path.lexists(path)
-    if there:
-        shutil.rmtree(path)
-    return int(there)
-'''
-
-_RMDIR = '''
-def _rmdir(path: Path) -> int:
-    """Remove an empty directory; return 1, or 0 where it is gone already."""
-    there = os.path.lexists(path)
-    if there:
-        path.rmdir()
-    return int(there)
 '''
 
 _RUN_IN = '''
@@ -332,12 +156,6 @@ def _shell(values: list[str], folder: Path) -> None:
         raise RuntimeError(f"exit status {done.returncode}: {said}")
 '''
 
-_BELOW = '''
-def _below(root: Path) -> list[str]:
-    """Return all paths below root, relative to it, parents first."""
-    return sorted(str(Path(folder, name).relative_to(root)) for folder, dirs, files in os.walk(root) for name in dirs + files)
-'''
-
 _ZIPPED = '''
 def _zipped(paths: list[Path]) -> bytes:
     """Return a zip archive of these files and folders; equal content gives equal bytes."""
@@ -353,9 +171,9 @@ def _zipped(paths: list[Path]) -> bytes:
 _PUT_IMPORTS = ("hashlib", "os", "shutil", "Path")
 
 HELPERS: Mapping[str, Helper] = {
-    "_walk": Helper(_WALK, ("Iterator", "Path")),
-    "_walk:gone": Helper(_WALK_GONE, ("os", "Iterator", "Path")),
-    "_glob": Helper(_GLOB, ("fnmatch", "Path")),
+    "_walk": Helper(paths.WALK, ("Iterator", "Path")),
+    "_walk:gone": Helper(paths.WALK_GONE, ("os", "Iterator", "Path")),
+    "_glob": Helper(paths.GLOB, ("fnmatch", "Path")),
     "_run": Helper(_RUN, ("os", "subprocess")),
     "_run:in": Helper(_RUN_IN, ("os", "subprocess")),
     "_run_with": Helper(_RUN_WITH, ("os", "subprocess")),
@@ -367,26 +185,26 @@ HELPERS: Mapping[str, Helper] = {
     "_inserted": Helper(_INSERTED, ("Callable",)),
     "_shell": Helper(_SHELL, ("os", "subprocess")),
     "_shell:in": Helper(_SHELL_IN, ("os", "subprocess", "Path")),
-    "_below": Helper(_BELOW, ("os", "Path")),
+    "_below": Helper(paths.BELOW, ("os", "Path")),
     "_zipped": Helper(_ZIPPED, ("io", "zipfile", "Path")),
     "_append": Helper(_APPEND, ("Path",), ("_put",)),
     "_add": Helper(_ADD, ("Path",), ("_put",)),
     "_prepend": Helper(_PREPEND, ("Path",), ("_put",)),
-    "_rename": Helper(_RENAME, ("os", "Path")),
-    "_move": Helper(_MOVE, ("os", "Path")),
-    "_copy": Helper(_COPY, ("Path",), ("_put",)),
-    "_copy_tree": Helper(_COPY_TREE, ("Path",), ("_put",)),
-    "_copy_tree:flat": Helper(_COPY_TREE_FLAT, ("Path",), ("_put",)),
-    "_copy_tree:links": Helper(_COPY_TREE_LINKS, ("os", "Path"), ("_put", "_link")),
-    "_link": Helper(_LINK, ("os", "Path")),
-    "_relink": Helper(_RELINK, ("hashlib", "os", "Path")),
-    "_chmod": Helper(_CHMOD, ("Path",)),
-    "_mkdir": Helper(_MKDIR, ("Path",)),
-    "_mkdir:plain": Helper(_MKDIR_PLAIN, ("Path",)),
-    "_touch": Helper(_TOUCH, ("Path",)),
-    "_unlink": Helper(_UNLINK, ("os", "Path")),
-    "_rmtree": Helper(_RMTREE, ("os", "shutil", "Path")),
-    "_rmdir": Helper(_RMDIR, ("os", "Path")),
+    "_rename": Helper(paths.RENAME, ("os", "Path")),
+    "_move": Helper(paths.MOVE, ("os", "Path")),
+    "_copy": Helper(paths.COPY, ("Path",), ("_put",)),
+    "_copy_tree": Helper(paths.COPY_TREE, ("Path",), ("_put",)),
+    "_copy_tree:flat": Helper(paths.COPY_TREE_FLAT, ("Path",), ("_put",)),
+    "_copy_tree:links": Helper(paths.COPY_TREE_LINKS, ("os", "Path"), ("_put", "_link")),
+    "_link": Helper(paths.LINK, ("os", "Path")),
+    "_relink": Helper(paths.RELINK, ("hashlib", "os", "Path")),
+    "_chmod": Helper(paths.CHMOD, ("Path",)),
+    "_mkdir": Helper(paths.MKDIR, ("Path",)),
+    "_mkdir:plain": Helper(paths.MKDIR_PLAIN, ("Path",)),
+    "_touch": Helper(paths.TOUCH, ("Path",)),
+    "_unlink": Helper(paths.UNLINK, ("os", "Path")),
+    "_rmtree": Helper(paths.RMTREE, ("os", "shutil", "Path")),
+    "_rmdir": Helper(paths.RMDIR, ("os", "Path")),
 }
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from sandbox.interface import SandboxInfo
-from synth.interface import Draft, ExecutionTrace
+from synth.interface import Draft, ExecutionTrace, RegistryEntry
+from synth.registry import Registry
 from synth.registry.receipt import traces_sha256
 from verifiers.interface import CheckResult, EvidenceSummary, Report, SandboxSummary, Score, Verdict
 from verifiers.score import ScoreInputs, Trial, score
@@ -120,3 +121,14 @@ def report(of: Draft, *, generated: int = 160, path: str = "drafts/batch_rename/
 
 def files_below(directory: Path) -> Mapping[str, bytes]:
     return {str(p.relative_to(directory)): p.read_bytes() for p in sorted(directory.rglob("*")) if p.is_file()}
+
+
+def ticking_registry(root: Path) -> Registry:
+    """A registry whose clock goes on by a minute each time it is looked at."""
+    clock = iter(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=n) for n in range(10_000))
+    return Registry(root, clock=lambda: next(clock))
+
+
+def register(registry: Registry, of: Draft | None = None, *, generated: int = 160, **options: Any) -> RegistryEntry:
+    chosen = of or draft()
+    return registry.register(chosen, report(chosen, generated=generated), **options)
