@@ -199,8 +199,8 @@ class Context:
     """Where the skill's values hold answers; more than one place is a finding."""
     generated: list[Generated] = field(default_factory=list)
     """Cases of the differential and renaming oracles that the skill passed, for mutants and coverage."""
-    disturbed: list[tuple[RunRequest, ReplayRecord]] = field(default_factory=list)
-    """Runs after a kill or under an injected error that were right: where the branches that recover and clean up run."""
+    disturbed: list[tuple[Case, RunRequest, ReplayRecord]] = field(default_factory=list)
+    """Right runs after a kill, and runs that reported an injected error: where the branches that recover and clean up run."""
 
     @property
     def counts(self) -> Counts:

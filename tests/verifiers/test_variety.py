@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.interface import ROOT, Entry, Snapshot
+from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
 from verifiers.checks.crash_convergent import unlocked
 from verifiers.checks.deterministic_replay import masked
+from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
 from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
 from verifiers.worlds.differential import EMPTY, ODDITIES, Plan, bare, beyond, edited, plans, realise, unnoticed, usual
 from verifiers.worlds.draw import draw
 from verifiers.worlds.grammar import Grammar, grammar
+from verifiers.worlds.oracles import _harms_what_stays
 from verifiers.worlds.template import templates
 
 TABLE = b"id,state\nk1,new\nk2,old\nk3,new\n"
@@ -153,14 +155,34 @@ def test_a_line_for_the_log_is_part_of_a_report(line: str, expected: bool) -> No
     assert [s.only_raises for s in found][-1] is expected
 
 
-@pytest.mark.parametrize("kind", range(len(ODDITIES)), ids=ODDITIES)
-def test_what_no_recording_has_is_unusual(kind: int) -> None:
-    """A dangling link says something where the recordings have links, and nothing where they have none."""
+def test_what_no_recording_has_is_unusual() -> None:
+    """A dangling link says something where the recordings have links; hidden files and empty directories always do."""
     g = table_grammar()
-    found = (Entry("file", 0o644, b"h"), Entry("symlink", 0o777, target="gone"), Entry("dir", 0o755))[kind]
-    base = tree(a_csv=TABLE).replace({".odd" if kind == 0 else "odd": found})
+    base = tree(a_csv=TABLE).replace({"odd": Entry("symlink", 0o777, target="gone")})
     knowing = replace(g, expectation=replace(g.expectation, base=base))
-    plan = Plan(odd=((0, kind),))
-    assert usual([g], g, plan) == Plan()
+    plan = Plan(odd=tuple((0, kind) for kind in range(len(ODDITIES))))
+    assert usual([g], g, plan) == Plan(odd=((0, 0), (0, 2)))
     assert usual([g, knowing], g, plan) == plan
-    assert usual([g], g, replace(plan, edits=((0, EMPTY), (0, 0)), salt=3)) == Plan(edits=((0, 0),), salt=3)
+    assert usual([g], g, Plan(edits=((0, EMPTY), (0, 0)), salt=3)) == Plan(edits=((0, 0),), salt=3)
+
+
+HARMS = {
+    "renamed, as asked": ({}, False),
+    "bystander removed": ({".b": None}, True),
+    "bystander opened": ({".b": Entry("file", 0o666, b"x")}, True),
+    "bystander written": ({".b": Entry("file", 0o600, b"y")}, True),
+    "header put into an empty file": ({"e": Entry("file", 0o600, b"h")}, False),
+    "empty file removed": ({"e": None}, True),
+    "one more file": ({"new": Entry("file", 0o600)}, False),
+}
+
+
+@pytest.mark.parametrize("name", HARMS)
+def test_what_the_commands_leave_may_not_be_touched(name: str) -> None:
+    """Whatever else a recording leaves open, bystanders stay as they were."""
+    changes, harms = HARMS[name]
+    base = Snapshot({"a": Entry("file", 0o600, b"1"), ".b": Entry("file", 0o600, b"x"), "e": Entry("file", 0o600)})
+    post = base.replace({"a": None, "c": base["a"]})
+    case = Case("c", {}, Expectation(base, post, frozenset(), "", True, (0,), (True,)), "t")
+    record = ReplayRecord(None, (), post.replace(changes), "exited")
+    assert _harms_what_stays(case, record) is harms

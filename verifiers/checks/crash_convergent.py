@@ -8,7 +8,7 @@ from sandbox.interface import ROOT, Call, CrashAt, JsonValue, ReplayRecord, RunR
 from verifiers.checks._examples import rename
 from verifiers.context import Case, Context, Wrong
 from verifiers.expectation.answers import failure
-from verifiers.expectation.equivalence import differences
+from verifiers.expectation.equivalence import differences, show
 from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import CheckResult, Finding, Verdict
 
@@ -47,7 +47,7 @@ class CrashConvergent:
         "left are removed first, as git itself asks for."
     )
     stage = "dynamic"
-    version = 3
+    version = 4
     good = (rename("a second run picks up what is left"),)
     bad = (rename("removes everything before it writes it anew", WIPE),)
 
@@ -95,14 +95,14 @@ class CrashConvergent:
         strip: list[JsonValue] = []
         torn = residue = False
         for p, killed, again, further in trials:
-            wrong = self._wrong(context, p, again, further)
+            wrong = self._wrong(context, p, killed, again, further)
             extra = sorted(q for q in again.post if q not in context.first[p.case.label].post and q != ROOT)
             residue = residue or bool(extra)
             strip.append(
                 {"trace": p.case.task_id, "k": p.k, "call": p.call.kind, "path": p.call.path, "torn": p.torn, "ok": wrong is None}
             )
             if wrong is None:
-                context.disturbed.append((context.request(unlocked(p.case.base, killed.post), p.case.args), again))
+                context.disturbed.append((p.case, context.request(unlocked(p.case.base, killed.post), p.case.args), again))
                 continue
             torn = torn or p.torn
             failing = not p.torn or context.strict_torn
@@ -125,7 +125,9 @@ class CrashConvergent:
             self.id, verdict, tuple(kept), "" if trials else "no crash point was reached", 3 * len(trials), measured=measured
         )
 
-    def _wrong(self, context: Context, p: Point, again: ReplayRecord, further: ReplayRecord) -> Wrong | None:
+    def _wrong(
+        self, context: Context, p: Point, killed: ReplayRecord, again: ReplayRecord, further: ReplayRecord
+    ) -> Wrong | None:
         clean = context.first[p.case.label].post
         why = failure(again.outcome)
         if why is not None:
@@ -133,6 +135,9 @@ class CrashConvergent:
         found = tuple(d for d in differences(clean, again.post, volatile=p.case.expectation.volatile) if d.kind != "created")
         if found:
             return Wrong("effect", str(found[0]), found[0].expected, found[0].observed, found)
+        own = next((q for q, e in sorted(again.post.items()) if q not in clean and e != killed.post.get(q)), None)
+        if own is not None:  # residue is what the killed run left, as it left it
+            return Wrong("effect", f"the second run makes or changes {own}", "no such path", show(again.post[own]))
         moved = differences(again.post, further.post)
         if failure(further.outcome) is not None or moved:
             text = f"a further run still changes {moved[0].path}" if moved else "a further run fails"

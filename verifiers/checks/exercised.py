@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sandbox.interface import JsonValue, ReplayRecord, RunRequest, SkillJob
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.checks.arguments_matter import differs
-from verifiers.context import Context
+from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
+from verifiers.expectation.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
 from verifiers.source.branches import watched
 
@@ -27,11 +28,11 @@ class Exercised:
         "Every statement of the skill must have run in at least one judged run; bodies that only raise are excepted. So "
         "must every branch inside an expression that may act (`a and f()`). What nobody ran is where a backdoor lives, "
         "and nothing here says what it does. Coverage comes from a traced run of each judged case, which must behave as "
-        "the untraced one did. Re-runs after a kill, and runs under an injected error that reported it and left everything "
-        "else alone, count too: that is where code that recovers and cleans up runs."
+        "the untraced one did. Re-runs after a kill, and runs under an injected error that reported it and that "
+        "another run makes good, count too: that is where code that recovers and cleans up runs."
     )
     stage = "dynamic"
-    version = 2
+    version = 3
     good = (rename("every statement runs"),)
     bad = (
         rename(
@@ -74,9 +75,18 @@ class Exercised:
         generated = [(context.request(g.case.base, g.case.args), g.record) for g in context.generated]
         yield [*self._recorded(context), *generated[:FIRST_GENERATED]], True
         yield generated[FIRST_GENERATED:], True
-        distinct = {repr((r.base.digest, r.job, r.fault)): (r, record) for r, record in context.disturbed}
-        for killed in (True, False):
-            yield [t for t in distinct.values() if (t[0].fault is None) == killed][:MAX_DISTURBED], False
+        distinct = list({repr((r.base.digest, r.job, r.fault)): (c, r, record) for c, r, record in context.disturbed}.values())
+        yield [(r, record) for _, r, record in distinct if r.fault is None][:MAX_DISTURBED], False
+        yield self._made_good(context, [d for d in distinct if d[1].fault is not None][:MAX_DISTURBED]), False
+
+    def _made_good(self, context: Context, failed: Sequence[tuple[Case, RunRequest, ReplayRecord]]) -> list[Trial]:
+        """Runs that reported an error, of which another run makes exactly what a clean run does: they left no harm behind."""
+        repairs = context.run("after an error", (context.request(record.post, case.args) for case, _, record in failed))
+        return [
+            (request, record)
+            for (case, request, record), repair in zip(failed, repairs, strict=True)
+            if failure(repair.outcome) is None and not differences(context.first[case.label].post, repair.post)
+        ]
 
     def _recorded(self, context: Context) -> list[Trial]:
         """The recorded cases and their second runs, each with its untraced record."""

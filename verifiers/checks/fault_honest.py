@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox.interface import Call, ErrnoAt, JsonValue, ReplayRecord
+from sandbox.interface import Call, ErrnoAt, JsonValue
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
-from verifiers.expectation.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
 
 Calls = Literal["change", "write", "chmod", "read"]
@@ -70,8 +69,7 @@ class FaultHonest:
             if not record.fault_reached:
                 continue
             if failure(record.outcome) is not None:
-                if spares_bystanders(context, i.case, record):
-                    context.disturbed.append((request, record))
+                context.disturbed.append((i.case, request, record))
                 continue
             wrong = context.judge.wrong(record, i.case.expectation)
             if wrong is not None and len(findings) < 5:
@@ -101,12 +99,6 @@ class FaultHonest:
         most = context.counts.fault_points
         share = max(4, most // max(1, sum(bool(f) for f in by_class)))
         return [i for found in by_class for i in (found if len(found) <= share else rng.sample(found, share))]
-
-
-def spares_bystanders(context: Context, case: Case, record: ReplayRecord) -> bool:
-    """Whether a run that reported failure left alone what a clean run does not change. New paths are residue."""
-    touched = {d.path for d in differences(case.base, context.first[case.label].post)}
-    return all(d.path in touched or d.kind == "created" for d in differences(case.base, record.post))
 
 
 def _count(calls: tuple[Call, ...], wanted: Calls) -> int:

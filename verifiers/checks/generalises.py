@@ -20,7 +20,7 @@ class Generalises:
         "and no success is claimed for a named input that is missing. A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 3
+    version = 4
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

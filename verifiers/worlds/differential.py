@@ -29,6 +29,7 @@ EDITS = 5
 GROWN, EMPTY = 3, 4
 ODDITIES = ("hidden file", "link", "empty directory")
 """Kinds of unusual bystanders."""
+LINK = ODDITIES.index("link")
 SPARE = 2 * MAX_COPIES + 12
 """Words for new names, besides those for renaming."""
 MAX_LINES, MAX_BYTES, MAX_MANY = 4000, 1 << 21, 300
@@ -207,22 +208,14 @@ def bare(g: Grammar, plan: Plan) -> bool:
 
 
 def usual(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
-    """The plan without what no recording speaks of: nothing left of what they have, bystanders of a kind that they have not."""
+    """The plan without what no recording speaks of: nothing left of what they have, links where none of them has one."""
+    linked = any(e.type == "symlink" for x in gs for e in x.base.values())
     return replace(
         plan,
         edits=tuple((i, how) for i, how in plan.edits if how != EMPTY),
         drops=plan.drops if len(plan.drops) < len(g.files) else (),
-        odd=tuple((d, kind) for d, kind in plan.odd if any(_has(x.base, kind) for x in gs)),
+        odd=tuple((d, kind) for d, kind in plan.odd if linked or kind != LINK),
     )
-
-
-def _has(base: Snapshot, kind: int) -> bool:
-    if ODDITIES[kind] == "hidden file":
-        return any(p.rpartition("/")[2].startswith(".") and e.type == "file" for p, e in base.items())
-    if ODDITIES[kind] == "link":
-        return any(e.type == "symlink" for e in base.values())
-    parents = {p.rpartition("/")[0] for p in base}
-    return any(e.type == "dir" and p not in parents and p != ROOT for p, e in base.items())
 
 
 def _below(where: str, name: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sandbox.interface import ReplayRecord, Surroundings
+from sandbox.interface import ReplayRecord, Snapshot, Surroundings
 from verifiers.context import OUTSIDE_ARGUMENT, Case, Context, Generated, Wrong
 from verifiers.expectation.answers import failure
-from verifiers.expectation.equivalence import durable_effects
+from verifiers.expectation.equivalence import differences, durable_effects
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.constants import constants
@@ -73,7 +73,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.passed.append(Generated(case, record, "differential", world.varied))
             continue
         plain = usual(gs, g, plan)
-        if plain != plan and not _removes_what_stays(case, record):
+        if plain != plan and not _harms_what_stays(case, record):
             found = _wrong_on(context, g, plain, case.label)
             if found is None:
                 out.information.append(f"{case.label}: not judged, the recordings have nothing like it ({wrong.message})")
@@ -103,7 +103,7 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
             wrong, case = _second_look(context, world, case, record)
         if (
             wrong is not None
-            and (plan == usual(gs, g, plan) or _removes_what_stays(case, record))
+            and (plan == usual(gs, g, plan) or _harms_what_stays(case, record))
             and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan))
         ):
             return _shrunk(context, g, plan, case, wrong)
@@ -129,10 +129,13 @@ def _untouched(case: Case, record: ReplayRecord) -> bool:
     return not durable_effects(case.base, record.post)
 
 
-def _removes_what_stays(case: Case, record: ReplayRecord) -> bool:
-    """Whether a run removed something that the commands leave as it was: that is wrong on any start."""
-    kept = {p for p, e in case.base.items() if case.expectation.tree.get(p) == e}
-    return any(p not in record.post for p in kept)
+def _harms_what_stays(case: Case, record: ReplayRecord) -> bool:
+    """Whether a run removed or changed something that the commands leave as it was: that is wrong on any start. Of an empty file
+    only removal counts, since what a header or a line does to it no recording says."""
+    kept = {p: e for p, e in case.base.items() if case.expectation.tree.get(p) == e}
+    after = {p: record.post[p] for p in kept if p in record.post}
+    found = differences(Snapshot(kept), Snapshot(after))
+    return any(d.kind != "content" or kept[d.path].content for d in found)
 
 
 def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
