@@ -109,8 +109,8 @@ class DockerSession:
             return
         self._closed = True
         self._threads.shutdown(wait=True, cancel_futures=True)
-        for worker in self._workers:
-            worker.close()
+        with ThreadPoolExecutor(len(self._workers)) as closing:  # the engine takes its time for each
+            list(closing.map(Worker.close, self._workers))
         self._span.set_attribute("assay.runs", self._runs)
         self._span.set_attribute("assay.containers_replaced", len(self.replaced))
         audited, disagreements = self.audit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import shlex
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -192,6 +193,8 @@ class Context:
     evidence_args: Mapping[str, Args] = field(default_factory=dict)
     first: dict[str, ReplayRecord] = field(default_factory=dict)
     """label of a recorded case -> the first (observed) run on its base."""
+    primed: float = 0.0
+    """When the last of those runs ended, by ``time.monotonic``."""
     ran: list[tuple[str, ReplayRecord]] = field(default_factory=list)
     """Every run of the skill with what it was for."""
     write_calls: dict[str, tuple[Call, ...]] = field(default_factory=dict)
@@ -245,6 +248,7 @@ class Context:
             batch, waiting = (waiting[:1], waiting[1:]) if not self.first else (waiting, [])
             records = self.run("recorded trace", (self.request(c.base, c.args, observe=observe) for c in batch))
             self.first.update(zip((c.label for c in batch), records, strict=True))
+            self.primed = time.monotonic()
             if any(r.ended == "timeout" for r in records):
                 return
         paths = {p for c in self.cases if (p := answer_path(getattr(self.first[c.label].outcome, "value", None))) is not None}

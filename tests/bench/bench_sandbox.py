@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
-from designs import floor, fresh_by_archive, fresh_container, image_for_others, other_tool, warm_exec
+from designs import NOTHING, SKILL, floor, fresh_by_archive, fresh_container, image_for_others, other_tool, warm_exec
 from floor import EMPTY, content
 
 from sandbox import open_sandbox
@@ -79,7 +79,7 @@ def in_a_fresh_container(sandbox: DockerSandbox, request: RunRequest) -> None:
 
 @dataclass(frozen=True)
 class Design:
-    """One way to do a run. ``run`` takes the number and the size of the files."""
+    """One way to run the empty skill, if its name says nothing else. ``run`` takes the number and the size of the files."""
 
     name: str
     run: Callable[[int, int], object]
@@ -87,7 +87,8 @@ class Design:
 
 def our_designs(engine: Engine, image: str, sandbox: DockerSandbox, session: Session, stack: ExitStack) -> list[Design]:
     """The host floor first, then ours, then the usual ways to use a container."""
-    execs = stack.enter_context(warm_exec(engine, image))
+    execs = stack.enter_context(warm_exec(engine, image, SKILL))
+    prints = stack.enter_context(warm_exec(engine, image, NOTHING))
     fresh = stack.enter_context(fresh_container(engine, image))
     archive = stack.enter_context(fresh_by_archive(engine, image))
     return [
@@ -98,6 +99,7 @@ def our_designs(engine: Engine, image: str, sandbox: DockerSandbox, session: Ses
         Design("fresh container, mounted", lambda *size: fresh(workspace(*size))),
         Design("fresh container, by archive", lambda *size: archive(workspace(*size))),
         Design("fresh container, hardened", lambda *size: in_a_fresh_container(sandbox, empty(*size))),
+        Design("warm docker exec of print()", lambda *size: prints(workspace(*size))),
     ]
 
 
@@ -114,7 +116,7 @@ def other_designs(engine: Engine, image: str, python: str, stack: ExitStack) -> 
         if isinstance(tool, str):
             say(f"{name} is not measured: {tool}")
         else:
-            found.append(Design(f"{name}, warm", tool))
+            found.append(Design(f"{name}, warm, of print()", tool))
     return found
 
 

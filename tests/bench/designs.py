@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
+
+from floor import EMPTY
 
 from sandbox.codec import tree_of
 from sandbox.engine import Engine, run_script
@@ -80,25 +83,47 @@ def around(place: str, base: Snapshot, run: Callable[[], object]) -> None:
     tree.wipe(place)
 
 
-PROGRAM = ["python3", "-c", "print('{}')"]
+NOTHING = ["python3", "-c", "print('{}')"]
+SKILL = ["python3", "/skill/call.py"]
+CALL = "import json, skill\n\nprint(json.dumps(skill.nothing()))\n"
+
+
+def skill_files() -> dict[str, bytes]:
+    """The same empty skill as a program of its own: the skill, its ``skill_api``, and three lines that call it."""
+    api = (HERE.parents[1] / "sandbox" / "guest" / "skill_api.py").read_bytes()
+    return {"call.py": CALL.encode(), "skill.py": EMPTY.encode(), "skill_api.py": api}
 
 
 @contextmanager
-def warm_exec(engine: Engine, image: str) -> Iterator[Callable[[Snapshot], None]]:
-    with host_directory() as place:
-        options = {"network_mode": "none", "volumes": {place: {"bind": "/ws", "mode": "rw"}}, "working_dir": "/ws"}
+def mounted() -> Iterator[tuple[str, dict[str, Any]]]:
+    """A host directory for the workspace, and what to tell the engine: that one as /ws, the skill's files read-only as /skill."""
+    with host_directory() as place, host_directory() as skill:
+        for name, data in skill_files().items():
+            (Path(skill) / name).write_bytes(data)
+        volumes = {place: {"bind": "/ws", "mode": "rw"}, skill: {"bind": "/skill", "mode": "ro"}}
+        yield place, {"network_mode": "none", "volumes": volumes, "working_dir": "/ws"}
+
+
+@contextmanager
+def warm_exec(engine: Engine, image: str, program: list[str]) -> Iterator[Callable[[Snapshot], None]]:
+    with mounted() as (place, options):
         container = engine.client.containers.run(image, ["sleep", "3600"], detach=True, auto_remove=True, **options)
         try:
-            yield lambda base: around(place, base, lambda: container.exec_run(PROGRAM))
+            yield lambda base: around(place, base, lambda: worked(*container.exec_run(program)))
         finally:
             engine.remove(str(container.id))
 
 
+def worked(code: int | None, said: bytes) -> None:
+    """Raises RuntimeError where the program did not run: a failure is fast, and would be measured as speed."""
+    if code:
+        raise RuntimeError(f"exit {code}: {said[-300:]!r}")
+
+
 @contextmanager
 def fresh_container(engine: Engine, image: str) -> Iterator[Callable[[Snapshot], None]]:
-    with host_directory() as place:
-        options = {"network_mode": "none", "volumes": {place: {"bind": "/ws", "mode": "rw"}}, "working_dir": "/ws"}
-        yield lambda base: around(place, base, lambda: engine.client.containers.run(image, PROGRAM, remove=True, **options))
+    with mounted() as (place, options):
+        yield lambda base: around(place, base, lambda: engine.client.containers.run(image, SKILL, remove=True, **options))
 
 
 @contextmanager
@@ -106,11 +131,11 @@ def fresh_by_archive(engine: Engine, image: str) -> Iterator[Callable[[Snapshot]
     """A fresh container with nothing mounted from the host, as ours: the workspace goes in and comes back through the engine."""
 
     def run(base: Snapshot) -> None:
-        container = engine.client.containers.create(image, PROGRAM, network_mode="none", working_dir="/ws")
+        container = engine.client.containers.create(image, SKILL, network_mode="none", working_dir="/ws")
         try:
             container.put_archive("/", packed(base))
             container.start()
-            container.wait()
+            worked(container.wait()["StatusCode"], b"")
             with tarfile.open(fileobj=io.BytesIO(b"".join(container.get_archive("/ws")[0]))) as found:
                 for member in found:
                     if member.isfile() and (handle := found.extractfile(member)) is not None:
@@ -122,13 +147,17 @@ def fresh_by_archive(engine: Engine, image: str) -> Iterator[Callable[[Snapshot]
 
 
 def packed(base: Snapshot) -> bytes:
-    """The workspace as a tar that unpacks to /ws."""
+    """The workspace as a tar that unpacks to /ws, with the skill's files below /skill."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
         for path, entry in base.items():
             info = tarfile.TarInfo(f"ws/{path}")
             info.size, info.mode = len(entry.content), entry.mode
             tar.addfile(info, io.BytesIO(entry.content))
+        for name, data in skill_files().items():
+            info = tarfile.TarInfo(f"skill/{name}")
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
     return out.getvalue()
 
 

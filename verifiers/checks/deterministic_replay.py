@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -20,8 +21,8 @@ FACTORS: Mapping[str, tuple[Surroundings, str]] = {
     "HOME": (Surroundings(home="other"), "home"),
     "umask": (Surroundings(umask=0o077), "umask"),
     "working directory": (Surroundings(workdir="other"), "cwd"),
-    "wall clock": (Surroundings(delay_s=1.1), "clock"),
     "number of CPUs": (Surroundings(cpus=1), "cpus"),
+    "wall clock": (Surroundings(delay_s=1.1), "clock"),
 }
 """Factor -> surroundings that differ from the normal ones in it alone, and what the probe calls it."""
 
@@ -30,7 +31,8 @@ SAME_VALUE = ("directory order", "directory order (shuffled)", "hash seed")
 
 
 SLOW = ("wall clock",)
-"""Tried on one trace; that the commands do not depend on it is known from their own repetitions."""
+"""Tried on one trace, last, and no longer after the normal run than it takes for time stamps to differ; that the commands do not
+depend on it is known from their own repetitions."""
 
 
 class DeterministicReplay:
@@ -58,7 +60,8 @@ class DeterministicReplay:
         context.prime()
         trials = [(factor, case) for factor in FACTORS for case in self._cases(context, factor)]
         traces = self._traces(context, trials)
-        skills = context.run("other surroundings", (context.request(c.base, c.args, FACTORS[f][0]) for f, c in trials))
+        skills = self._skills(context, [t for t in trials if t[0] not in SLOW])
+        skills += self._skills(context, [t for t in trials if t[0] in SLOW])
         findings: list[Finding] = []
         seen: set[str] = set()
         judged = 0
@@ -77,6 +80,12 @@ class DeterministicReplay:
         verdict = Verdict.FAIL if findings else Verdict.PASS if judged else Verdict.INCONCLUSIVE
         why = "" if judged else "no factor could be changed here"
         return CheckResult(self.id, verdict, (*findings, *notes), why, runs=len(traces) + len(skills), measured=measured)
+
+    def _skills(self, context: Context, trials: Sequence[tuple[str, Case]]) -> list[ReplayRecord]:
+        since = time.monotonic() - context.primed
+        under = [replace(s, delay_s=max(0.0, s.delay_s - since)) for s in (FACTORS[f][0] for f, _ in trials)]
+        requests = (context.request(c.base, c.args, s) for (_, c), s in zip(trials, under, strict=True))
+        return context.run("other surroundings", requests)
 
     def _cases(self, context: Context, factor: str) -> tuple[Case, ...]:
         return context.cases[: 1 if factor in SLOW else context.counts.factor_traces]

@@ -17,7 +17,7 @@ ELAPSED_S = 1.1
 """Between two replays whose time stamps must not look equal (SEMANTICS §3)."""
 
 REPETITIONS = (Surroundings(), Surroundings(order="reversed"), Surroundings(order="shuffled:7"))
-"""The trace's own repetitions: again, other directory orders, and (the later ones) more than a second later."""
+"""The trace's own repetitions: again, other directory orders, and (the last one) more than a second later."""
 
 
 NOTHING_LOST: Mapping[str, str] = {}
@@ -86,7 +86,7 @@ def replay(evidence: Sequence[Evidence], session: Session, lost: Mapping[str, st
     for surroundings in REPETITIONS:
         rounds.append(session.map(shell_request(e.base, e.commands, _rooted(surroundings, e)) for e in fit if e.base is not None))
         # What is remembered was run with the pause already.
-        if len(rounds) == 1 and session.runs > before:
+        if len(rounds) == len(REPETITIONS) - 1 and session.runs > before:
             time.sleep(max(0.0, ELAPSED_S - (time.monotonic() - began)))
     usable = []
     for i, e in enumerate(fit):

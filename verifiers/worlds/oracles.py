@@ -151,22 +151,33 @@ def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
     return context.judge.wrong(record, case.expectation) is None
 
 
-def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]) -> list[tuple[Grammar, Plan, World, Case]]:
+CleanCase = tuple[Grammar, Plan, World, Case]
+"""A world on which the commands run cleanly, and what they do there."""
+
+
+def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]) -> list[CleanCase]:
     """The worlds on which the commands themselves run cleanly, with what they do there."""
     records = context.traces.map(shell_request(w.base, w.commands) for _, _, w in worlds)
     out = []
     for i, ((g, plan, world), record) in enumerate(zip(worlds, records, strict=True)):
         case = _case(context, g, world, [record], f"generated case {i} (trace {g.task_id}, seed {context.seed})", bare(g, plan))
-        if case is not None and (not plan.odd or _takes_no_notice(context, g, plan, case)):
+        if case is not None:
             out.append((g, plan, world, case))
-    return out
+    return _unnoticing(context, out) if any(plan.odd for _, plan, _, _ in out) else out
 
 
-def _takes_no_notice(context: Context, g: Grammar, plan: Plan, case: Case) -> bool:
-    """Whether the commands do the same with and without the unusual bystanders: what they do to those no recording shows."""
-    world = realise(g, replace(plan, odd=()))
-    plain = _clean_cases(context, [(g, replace(plan, odd=()), world)]) if world is not None else []
-    return bool(plain) and unnoticed(plain[0][3].expectation, case.expectation)
+def _unnoticing(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
+    """Those on which the commands take no notice of the unusual bystanders: what they do to such no recording shows."""
+    without = {i: replace(plan, odd=()) for i, (_, plan, _, _) in enumerate(cases) if plan.odd}
+    worlds = {i: w for i, plan in without.items() if (w := realise(cases[i][0], plan)) is not None}
+    records = context.traces.map(shell_request(w.base, w.commands) for w in worlds.values())
+    same = set(range(len(cases))) - set(without)
+    for (i, world), record in zip(worlds.items(), records, strict=True):
+        g, plan, _, case = cases[i]
+        plain = _case(context, g, world, [record], case.label, bare(g, plan))
+        if plain is not None and unnoticed(plain.expectation, case.expectation):
+            same.add(i)
+    return [c for i, c in enumerate(cases) if i in same]
 
 
 def _case(
