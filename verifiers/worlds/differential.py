@@ -56,6 +56,8 @@ class Plan:
     """(directory, kind of oddity): judged only where the commands take no notice of it."""
     spoken: tuple[tuple[int, int], ...] = ()
     """(word of a content, word of the skill's own text): the one becomes the other."""
+    numeric: tuple[int, ...] = ()
+    """Words of arguments among ``rename_bound`` that become digits with a leading zero: text all the same."""
     salt: int = 0
 
 
@@ -101,8 +103,11 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
 
 
 def systematic(g: Grammar) -> list[Plan]:
-    """Plans that chance should not miss: files longer than the skill's numbers, more files than those, and its own words."""
-    out = [Plan(edits=((i, GROWN),)) for i in range(len(g.contents))][:3]
+    """Plans that chance should not miss: files longer than the skill's numbers, more files than those, its own words, and texts
+    that look like numbers."""
+    texts = tuple(i for i, (token, _) in enumerate(g.bound) if not token.isdecimal())
+    out = [Plan(rename_bound=texts, numeric=texts)] if texts else []
+    out += [Plan(edits=((i, GROWN),)) for i in range(len(g.contents))][:3]
     out += [Plan(many=(i,)) for i in range(len(g.files))][:2]
     room, words = len(g.free_words), len(g.constants.words)
     chunks = [range(n, min(words, n + room)) for n in range(0, words, room)] if room else []
@@ -134,11 +139,8 @@ def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[s
     for i, (token, _) in enumerate(g.bound):
         word = next(fresh)
         if i in plan.rename_bound:
-            new = new_digits(token, rng) if token.isdecimal() else word
-            out |= {
-                t: new if token.isdecimal() else like(t, word) for t in (token, token.upper(), token.capitalize(), token.lower())
-            }
-            out[token] = new if token.isdecimal() else like(token, word)
+            digits = new_digits(token, rng) if token.isdecimal() else f"0{rng.randint(11, 99)}{i}" if i in plan.numeric else ""
+            out |= {t: digits or like(t, word) for t in (token.upper(), token.capitalize(), token.lower(), token)}
     for i, token in enumerate(g.free):
         word = next(fresh)
         if i in plan.rename_free:

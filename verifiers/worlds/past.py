@@ -84,7 +84,7 @@ class Past:
 def fits(g: Grammar, plan: Plan) -> bool:
     """Whether every index of a plan means something in this grammar."""
     counts = {
-        "rename_bound": len(g.bound), "rename_free": len(g.free), "rename_words": len(g.free_words),
+        "rename_bound": len(g.bound), "rename_free": len(g.free), "rename_words": len(g.free_words), "numeric": len(g.bound),
         "drops": len(g.files), "bystanders": len(g.directories), "many": len(g.files),
     }  # fmt: skip
     if any(len(v) > MAX_COPIES for v in (plan.copies, plan.bystanders, plan.edits, plan.odd)) or len(plan.many) > 1:
