@@ -30,6 +30,7 @@ from synth.embedded.tree import (
     literal_word,
 )
 from synth.embedded.words import read_words
+from verifiers.binding.words import heredoc_lines
 
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 
@@ -233,7 +234,8 @@ class _Reader:
 
     def heredoc(self, node: Node) -> Redirect:
         start = next(self.text(c) for c in node.children if c.type == "heredoc_start")
-        body = next((self.text(c) for c in node.children if c.type == "heredoc_body"), "")
+        lines = next((heredoc_lines(c, self._source) for c in node.children if c.type == "heredoc_body"), b"")
+        body = lines.decode("utf-8", "surrogatepass")
         if self.text(node).startswith("<<-"):
             body = "".join(line.lstrip("\t") for line in body.splitlines(keepends=True))
         if start[:1] in "'\"\\":

@@ -158,6 +158,7 @@ WRITES = [
     ["echo {w} >> {f} && sort -o {f} {f}"],
     ["cat <<EOF > conf\nname={w}\nEOF"],
     ["cat <<'EOF' >> {f}\n# {w}\nEOF"],
+    ["cat <<'EOF' >> {f}\n\n\n  {w}:\n\n\tx\nEOF"],
     ["cat <<EOF | sort > conf\n{w}\na\nEOF"],
     ["ls *.{e} | sed 's/\\.{e}$//' > names"],
     ["sed -n '/{w}/p' {f} > found"],

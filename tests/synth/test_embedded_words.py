@@ -125,6 +125,9 @@ def test_redirections_and_here_documents() -> None:
     assert (second.fd, second.op) == (2, ">>")
     doc = only("cat <<'EOF'\n$x y\nEOF").redirects[0]
     assert doc.target.literal == "$x y\n"
+    assert only("cat >> M <<'EOF'\n\n \n  x:\n\ty\n\nEOF").redirects[-1].target.literal == "\n \n  x:\n\ty\n\n"
+    assert only("cat <<EOF\n\nEOF").redirects[0].target.literal == "\n"
+    assert only("cat <<-EOF\n\n\t x\n\tEOF").redirects[0].target.literal == "\n x\n"
     assert only('cat <<< "hi"').redirects[0].target.literal == "hi\n"
 
 

@@ -166,6 +166,13 @@ def _text(node: Node, data: bytes) -> str:
     return data[node.start_byte : node.end_byte].decode("utf-8", "surrogateescape")
 
 
+def heredoc_lines(body: Node, data: bytes) -> bytes:
+    """A here-document's lines as written: its ``heredoc_body`` leaves out white space that the first of them begin with."""
+    before = body.prev_sibling
+    skipped = data[before.end_byte : body.start_byte].partition(b"\n")[2] if before is not None else b""
+    return skipped + data[body.start_byte : body.end_byte]
+
+
 def _walk(node: Node, data: bytes, program: str, slot: str, step: int, statements: set[str]) -> Iterator[Word]:
     if node.type in _STATEMENT_TYPES:
         text = squeeze(_text(node, data))
@@ -174,7 +181,9 @@ def _walk(node: Node, data: bytes, program: str, slot: str, step: int, statement
     if node.type == "command":
         yield from _command(node, data, step, statements)
     elif node.type in _WORD_TYPES:
-        yield Word(unquote(_text(node, data)), program, slot, step)
+        here = node.type == "heredoc_body"
+        text = heredoc_lines(node, data).decode("utf-8", "surrogateescape") if here else unquote(_text(node, data))
+        yield Word(text, program, slot, step)
         yield from _nested(node, data, step, statements)
     else:
         place = _PLACES.get(node.type, slot)
