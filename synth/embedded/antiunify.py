@@ -10,7 +10,7 @@ from typing import Any
 
 from synth.embedded.meanings import Role, roles
 from synth.embedded.pythoncode import NAMES, with_arguments
-from synth.embedded.tree import Glob, Hole, Lit, Many, Part, Seq, Simple, Word, literal_word
+from synth.embedded.tree import Glob, Hole, Lit, Many, Part, Redirect, Seq, Simple, Word, literal_word
 
 Program = tuple[Seq, ...]
 """One sequence a working step."""
@@ -79,6 +79,8 @@ class _Unifier:
                 raise Mismatch
             return tuple(self.node(column, role) for column in zip(*rows, strict=True))
         if dataclasses.is_dataclass(first) and not isinstance(first, type):
+            if isinstance(first, Redirect) and first.op == "<<":  # a here-document or here-string: a text, not a name
+                role, self.at = "text", dataclasses.replace(self.at, role="text")
             fields = {f.name: self.node(tuple(getattr(x, f.name) for x in xs), role) for f in dataclasses.fields(first)}
             return dataclasses.replace(first, **fields)
         raise Mismatch
@@ -156,9 +158,11 @@ class _Unifier:
         return _tidy([Lit(head), *inner, Lit(tail)])
 
     def split(self, middles: list[str], role: Role | str) -> list[Part]:
-        """Splits the middles of scripts at a delimiter that all of them hold equally often."""
+        """Splits the middles of scripts at a delimiter that all of them hold equally often, those of texts at their lines."""
         if role == "key":
             return self.at_mark(middles, role, ",")
+        if role == "text":
+            return self.at_mark(middles, role, "\n")
         if role == "format":
             return self.at_mark(middles, role, "%0") or self.at_mark(middles, role, "%")
         if role != "script":

@@ -149,3 +149,12 @@ def test_tokens_keep_all_letters(text: str) -> None:
     """Nothing but quotes and runs of white space is lost."""
     kept = "".join(tokens(text))
     assert [c for c in kept if c.isalnum()] == [c for c in text if c.isalnum()]
+
+
+def test_here_documents_are_unified_line_by_line() -> None:
+    """Each line has values of its own, and one that the command names already is the same parameter."""
+    values = (("clean", "rm -f x"), ("lint", "ruff"))
+    lines = [f"grep -q '^{t}:' M || cat >> M <<'EOF'\n\n{t}:\n\t{c} now\nEOF" for t, c in values]
+    template = unify(programs(*lines))
+    assert sorted(template.values) == [("clean", "lint"), ("rm -f x", "ruff")]
+    assert all(rebuilt(template, k) == program for k, program in enumerate(programs(*lines)))

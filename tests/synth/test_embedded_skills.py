@@ -159,6 +159,7 @@ WRITES = [
     ["cat <<EOF > conf\nname={w}\nEOF"],
     ["cat <<'EOF' >> {f}\n# {w}\nEOF"],
     ["cat <<'EOF' >> {f}\n\n\n  {w}:\n\n\tx\nEOF"],
+    ["grep -q '^{w}:' {f} || cat >> {f} <<'EOF'\n\n{w}:\n\techo {e}\nEOF"],
     ["cat <<EOF | sort > conf\n{w}\na\nEOF"],
     ["ls *.{e} | sed 's/\\.{e}$//' > names"],
     ["sed -n '/{w}/p' {f} > found"],
