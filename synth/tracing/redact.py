@@ -2,9 +2,9 @@
 
 What is taken out: tokens of known formats (cloud, forge, model and chat keys, JWTs, private key blocks), values behind words
 such as ``password=`` or ``--token``, credentials in URLs, and long words that look random (upper case, lower case and digits
-mixed, high entropy). What stays: ordinary words, paths, numbers, UUIDs, and plain hexadecimal digests, which commands need
-(``md5sum``, git). A replacement is as long as what it replaces and the same everywhere in a trace, so that a redacted trace
-still replays.
+mixed, high entropy). What stays: ordinary words, paths, numbers, UUIDs, plain hexadecimal digests, which commands need
+(``md5sum``, git), and running text in base64. A replacement is as long as what it replaces and the same everywhere in a trace,
+so that a redacted trace still replays.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ _NAMED = re.compile(rf"(?i){_WORD}[\"']?\s*[=:]\s*{_VALUE}")
 _OPTION = re.compile(rf"(?i)(?:--[\w-]*{_WORD}|\bbearer)\s+{_VALUE}")
 _URL = re.compile(r"\b[a-z][a-z0-9+.\-]*://[^\s/:@]*:(?P<value>[^\s/@]+)@")
 _LONG = re.compile(r"[A-Za-z0-9+_\-=]{20,}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F\-]+")
 _ENTROPY_BITS = 3.6
 """Per character: random base62 of 20 characters is above 3.8."""
@@ -57,7 +58,8 @@ def secrets_in(text: str) -> list[str]:
     found = {m[0] for m in _KNOWN.finditer(text)}
     for pattern in (_NAMED, _OPTION, _URL):
         found.update(m["value"] for m in pattern.finditer(text) if not _harmless(m["value"]))
-    found.update(m[0] for m in _LONG.finditer(text) if looks_random(m[0]))
+    random = (m[0] for m in _LONG.finditer(_BASE64.sub(lambda m: " " if is_encoded_text(m[0]) else m[0], text)))
+    found.update(word for word in random if looks_random(word))
     return sorted((f for f in found if f), key=lambda f: (-len(f), f))
 
 
@@ -75,6 +77,16 @@ def looks_random(word: str) -> bool:
         return False
     switches = sum(a.isdecimal() != b.isdecimal() for a, b in pairwise(word))
     return entropy(word) >= _ENTROPY_BITS and switches >= 3
+
+
+def is_encoded_text(run: str) -> bool:
+    """Whether base64 holds text of several words without a secret: a key's random bytes do not, nor do ``user:password``."""
+    try:
+        text = base64.b64decode(run, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+    plain = all(c.isprintable() or c.isspace() for c in text)
+    return plain and len(text.split()) > 1 and not secrets_in(text)
 
 
 def entropy(word: str) -> float:

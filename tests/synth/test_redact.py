@@ -53,11 +53,21 @@ def test_a_secret_is_taken_out(text: str, secret: str) -> None:
         "/usr/share/dictionaries/internationalization/words",
         "find . -name '*.py' -print0 | xargs -0 sed -i 's/foo/bar/g'",
         "password=***",
+        "base64 -d <<< " + base64.b64encode(b"The quick brown fox, 27 of them.\nAnd 3 dogs?\n").decode(),
     ],
 )
 def test_what_commands_need_stays(text: str) -> None:
     """Digests, identifiers, paths, class names and placeholders are no secrets."""
     assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "content", [f"export KEY={AWS} now\n", "deploy:Hunter22Horse9Battery", "send it with token=abcdef12 please"]
+)
+def test_a_secret_in_base64_is_taken_out(content: str) -> None:
+    """Encoding hides nothing, and only running text without a secret is let through."""
+    encoded = base64.b64encode(content.encode()).decode()
+    assert encoded not in redact(f"echo {encoded} | base64 -d")
 
 
 def test_a_redacted_trace_is_consistent_and_keeps_its_lengths() -> None:
