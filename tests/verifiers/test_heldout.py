@@ -28,6 +28,7 @@ pytestmark = pytest.mark.engine
         ("log_rotate", "good", "recovers from an interruption in a branch of its own"),
         ("git_commit", "good", "leaves it to git to keep its locks"),
         ("split_by_key", "good", "writes beside and renames, under any umask"),
+        ("symlink_farm", "good", "links nothing where there is nothing to link"),
         ("top_clients", "bad", "reads only so many lines"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.interface import Entry, Snapshot
+from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.differential import Plan, plans, realise
 from verifiers.worlds.draw import draw, shrink
@@ -88,7 +88,8 @@ def expectation(base: dict[str, bytes], post: dict[str, bytes]) -> Expectation:
     def tree(files: dict[str, bytes]) -> Snapshot:
         return Snapshot({p: Entry("file", 0o644, c) for p, c in files.items()})
 
-    return Expectation(tree(base), tree(post), frozenset(), "", True, (0,), (True,))
+    whole = tree(post).replace({ROOT: Entry("dir", 0o755)})
+    return Expectation(tree(base), whole, frozenset(), "", True, (0,), (True,))
 
 
 def rename_grammar():  # type: ignore[no-untyped-def]  # a fixture's shape

@@ -78,7 +78,7 @@ def removed_by_the_task(gs: Sequence[Grammar]) -> frozenset[str]:
         for g in gs
         for p, v in g.args.items()
         if isinstance(v, str) and v.strip("/") in g.base and v.strip("/") not in g.expectation.tree
-        if all(path in g.base and g.base[path] == entry for path, entry in g.expectation.tree.items())
+        if all(g.base.get(path) == entry for path, entry in g.expectation.tree.items() if path != ROOT)
     )
 
 

@@ -20,6 +20,7 @@ from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs
 from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.renaming import expected_under, image, renamable, rename_args, renamings
 from verifiers.worlds.template import as_text, templates
+from verifiers.worlds.tokens import all_text
 
 CHECK_ID = "generalises"
 SYSTEMATIC = 3
@@ -192,7 +193,17 @@ def _case(
         return None
     if g.expectation.answer.strip() and not x.answer.strip() and not bare:
         return None
+    if _pattern_for_a_name(g, world, x):
+        return None
     return Case(label, world.args, x, g.task_id)
+
+
+def _pattern_for_a_name(g: Grammar, world: World, x: Expectation) -> bool:
+    """Whether a pattern matched nothing and the shell took it for a name: an accident of the commands, not their meaning."""
+    known = "\n".join((*world.base, *g.expectation.tree, *map(as_text, world.args.values())))
+    made = "\n".join(p for p in x.tree if p not in world.base)
+    printed = x.answer if "*" not in all_text(world.base) + g.expectation.answer else ""
+    return any(mark in made and mark not in known for mark in "*?[") or ("*" in printed and "*" not in known)
 
 
 def _second_look(context: Context, world: World, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
