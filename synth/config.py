@@ -31,9 +31,9 @@ class _Section(BaseModel):
 class Evolution(_Section):
     """The seed's ``evolution:`` block, and ``trigger`` and ``min_success_rate``."""
 
-    enabled: bool = True
-    trace_dir: str = "{PRJ_DATA}/evolution/traces"
-    learned_skills_dir: str = "{ASSETS}/skills/learned_skills"
+    enabled: bool = Field(default=True, description="Whether an agent's collector records and crystallizes by itself")
+    trace_dir: str = Field(default="{PRJ_DATA}/evolution/traces", description="Where traces are kept")
+    learned_skills_dir: str = Field(default="{ASSETS}/skills/learned_skills", description="Where skills are registered")
     min_frequency: int = Field(default=3, ge=1, description="Successful traces from which a task counts as repeated")
     min_complexity: int = Field(default=5, ge=1, description="Commands a trace from which a task counts as complex")
     max_traces_stored: int = Field(default=1000, ge=1, description="Older traces are pruned")
@@ -62,17 +62,15 @@ class Verify(_Section):
 
 
 class Generator(_Section):
-    name: Literal["embedded", "anthropic"] = "embedded"
-    template: Literal["skill", "command", "tool"] = "skill"
+    name: Literal["embedded", "anthropic"] = Field(default="embedded", description="embedded (no key) or anthropic")
+    template: Literal["skill", "command", "tool"] = Field(default="skill", description="Where a skill's import comes from")
     candidates: int = Field(default=3, ge=1, description="Candidates asked of a model for one pattern")
     repair_rounds: int = Field(default=3, ge=0, description="Rounds in which a model sees counterexamples")
-    hold_out: int | None = Field(
-        default=None, ge=0, description="Traces kept from the generator; without a number, as evidence allows"
-    )
+    hold_out: int | None = Field(default=None, ge=0, description="Cases kept from the generator; without a number, 1")
 
 
 class Llm(_Section):
-    model: str | None = Field(default=None, description="Model name; without one, the generator's default")
+    model: str | None = Field(default=None, description="Model name; without one, ANTHROPIC_MODEL or the generator's own choice")
     max_tokens: int = Field(default=200_000, ge=0, description="Tokens a pattern, input and output together")
     max_usd: float = Field(default=1.0, ge=0, description="Money a pattern")
 

@@ -238,7 +238,7 @@ class Check(Protocol):
     good: ClassVar[tuple[Example, ...]]
     bad: ClassVar[tuple[Example, ...]]
     version: ClassVar[int]
-    """Part of every cache key: raise it when the check's meaning changes."""
+    """Shown in the manual: raise it when the check's meaning changes. (The cache's keys hold a digest of the judge's code.)"""
 
     def run(self, context: Context) -> CheckResult: ...
 

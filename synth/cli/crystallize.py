@@ -55,7 +55,10 @@ class Request:
 @click.option("--min-frequency", type=click.IntRange(1), metavar="N", help="Successful traces that make a task a pattern.")
 @click.option("--min-complexity", type=click.IntRange(1), metavar="N", help="Commands that make a task complex.")
 @click.option("--trigger", type=click.Choice(["any", "all"]), help="Whether frequent or complex is enough, or both are needed.")
-@click.option("--max-candidates", type=click.IntRange(1), default=8, show_default=True, metavar="N", help="Per pattern.")
+@click.option(
+    "--max-candidates", type=click.IntRange(1), default=8, show_default=True, metavar="N",
+    help="Of the embedded generator, per pattern.",
+)  # fmt: skip
 @click.option("--budget", type=BUDGETS, help="How many cases, crash points and mutants to try. Default: standard.")
 @click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs.")
 @click.option("--every", is_flag=False, flag_value=-1.0, type=float, metavar="[SECONDS]", help="Again and again, as configured.")
@@ -67,7 +70,8 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
     """Finds repeated tasks in TRACES (files or directories; default: the configured store), makes a skill for each, verifies it
     in the sandbox and registers what passes. Nothing is registered on any failure.
 
-    Exit code 0: something is registered. 1: every candidate was refused. 3: nothing could be settled. 4: no pattern was found.
+    Exit code 0: something is registered. 1: one was refused, and nothing is registered. 3: nothing could be settled.
+    4: no pattern was found.
     """
     settings = _configured(rest)
     request = Request(

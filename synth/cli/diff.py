@@ -30,7 +30,10 @@ FILE = click.Path(path_type=Path)
 @click.option("--registry", type=FILE, metavar="DIR", help="Where names are registered.")
 @sandbox_options
 def command(old: Path, new: Path, evidence: Path | None, bindings: Path | None, registry: Path | None, **rest: Any) -> int:
-    """Runs OLD and NEW on the same recorded starts, twice each. Exit code 0: they did the same. 1: they did not."""
+    """Runs OLD and NEW on the same recorded starts, twice each.
+
+    Exit code 0: they did the same. 1: they did not. 3: it cannot be said.
+    """
     from synth.behaviour import compare
     from verifiers.evidence import load_evidence
     from verifiers.subject import load_subject

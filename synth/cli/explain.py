@@ -11,7 +11,7 @@ from synth.cli import console
 @click.argument("check", required=False)
 @click.option("--manual", is_flag=True, help="Every check, as one Markdown page.")
 def command(check: str | None, manual: bool) -> int:
-    """Explains CHECK (or one of its rules) with a skill that it catches; without CHECK, lists them all."""
+    """Explains CHECK (or a rule of `conventions`) with a skill that it catches; without CHECK, lists them all."""
     from verifiers.catalog import CATALOG
     from verifiers.manual import explain, render_manual
 

@@ -50,7 +50,7 @@ def command(paths: tuple[Path, ...], policy_file: Path | None, since: str | None
     began = time.monotonic()
     judging = Judging.of(rest, config())
     more = {"public_key": rest.get("public_key"), "scheduler": rest.get("scheduler")}
-    result = gate(paths, judging, _policy(policy_file), since=since, registry=registry, **more)
+    result = gate(paths, judging, policy_of(policy_file), since=since, registry=registry, **more)
     show(result, outputs, time.monotonic() - began)
     return result.exit_code
 
@@ -102,15 +102,17 @@ def _fleet(scheduler: str) -> Fleet:
     return Fleet(scheduler)
 
 
-def _policy(path: Path | None) -> Policy:
+def policy_of(path: Path | None) -> Policy:
+    """The policy of a file, and what the configuration says where it says nothing."""
     from verifiers.gating.policy import Policy, load_policy
 
-    return load_policy(path) if path is not None else Policy(min_usable=config().verify.min_usable)
+    configured = Policy(min_usable=config().verify.min_usable)
+    return load_policy(path, defaults=configured) if path is not None else configured
 
 
 def _targets(paths: Sequence[Path], since: str | None, judging: Judging) -> tuple[list[Target], Facts]:
     """The skills to judge, and what git says of them."""
-    from verifiers.gating.discover import changed_since, find, only_changed
+    from verifiers.gating.discover import changed_since, evidence_changed, find, only_changed
     from verifiers.gating.gate import Facts
 
     found = find(paths)
@@ -119,9 +121,7 @@ def _targets(paths: Sequence[Path], since: str | None, judging: Judging) -> tupl
         return found, Facts(allow_partial=partial)
     changed = changed_since(since, paths[0] if paths[0].is_dir() else paths[0].parent)
     chosen = only_changed(found, changed)
-    touched = frozenset(
-        t.path for t in chosen if any(f is not None and f.resolve() in changed for f in (t.evidence, t.bindings))
-    )
+    touched = frozenset(t.path for t in chosen if evidence_changed(t, changed))
     console.say(f"{len(chosen)} of {len(found)} skills changed since {since}")
     left_out = len(found) - len(chosen)
     return chosen, Facts(changed=touched, revision_known=True, allow_partial=partial, unchanged=left_out)

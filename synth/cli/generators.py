@@ -18,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OPTIONS = (
     click.option("--generator", type=click.Choice(["embedded", "anthropic"]), help="embedded (default) needs no key."),
-    click.option("--model", metavar="NAME", help="Model of the anthropic generator. Default: ANTHROPIC_MODEL."),
+    click.option("--model", metavar="NAME", help="Of the anthropic generator. Default: ANTHROPIC_MODEL, else claude-sonnet-5-5."),
     click.option("--llm-candidates", type=click.IntRange(1, 16), metavar="K", help="First proposals per pattern."),
     click.option("--llm-rounds", type=click.IntRange(0, 20), metavar="N", help="Repairs per proposal."),
     click.option("--llm-max-tokens", type=click.IntRange(1), metavar="N", help="Budget per skill, in tokens."),

@@ -16,6 +16,7 @@ from synth.cli.exits import FAIL, NOTHING, PASS, exit_code
 from synth.cli.home import actor, config, open_registry, registry_option
 from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
+from synth.judged_by import engine_facts, tools
 
 if TYPE_CHECKING:
     from synth.interface import RegistryEntry
@@ -212,10 +213,15 @@ def seeds(registry: Path | None, **rest: Any) -> int:
 @registry_option
 @output_options(PLAIN_JSON)
 def audit(registry: Path | None, **rest: Any) -> int:
-    """Lists what someone should look at: stale, duplicate, broken, drifted, unmeasured. Exit code 1: there is something."""
+    """Lists what someone should look at: stale, duplicate, broken, drifted, unmeasured, orphan.
+
+    Stale: last verified long ago, or with other tools or another image than today's (the image only where an engine answers).
+    Exit code 1: there is something.
+    """
     outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
     with open_registry(registry, must_exist=True) as opened:
-        found = opened.audit()
+        facts = engine_facts(None, None)
+        found = opened.audit(tools=tools(), inventory=facts[0].split()[-1] if facts is not None else None)
     document = {"schema": "assay-audit/1", "findings": [dataclasses.asdict(a) for a in found]}
     rows = [(a.kind, a.name, a.version[:12], a.message, a.advice) for a in found]
     emit_document(
@@ -234,7 +240,10 @@ command.add_command(export.command, "export")
 @sandbox_options
 @output_options(PLAIN_JSON)
 def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
-    """Verifies registered skills again: those that no longer pass are demoted. Exit code 1: something drifted."""
+    """Verifies registered skills again: those that fail now are demoted.
+
+    Exit code 0: all pass. 1: one fails. 3: one is inconclusive. 4: there is none.
+    """
     from synth.cli.verifying import Verifier
     from synth.interface import Draft
     from verifiers.gating.discover import find
@@ -248,7 +257,7 @@ def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
         def again(entry: RegistryEntry, draft: Draft) -> Report:
             del draft  # the files of the version are what is verified
             talk.step(entry.name)
-            return verifier.report(find([Path(entry.path)])[0], opened.unseen(entry.name, entry.version))
+            return verifier.report(find([Path(entry.path)])[0], opened.origin(entry.name, entry.version))
 
         found.extend(opened.verify(again, names or None, actor=actor()))
     count_demotions(sum(r.drifted for r in found))

@@ -50,11 +50,10 @@ class Offered:
 
     def gate(self, paths: Sequence[Path]) -> dict[str, Any]:
         """``assay-gate/1`` of directories."""
-        from synth.cli.gate import gate
+        from synth.cli.gate import gate, policy_of
         from verifiers.gating.gate import gate_to_json
-        from verifiers.gating.policy import Policy
 
-        return dict(gate_to_json(gate(paths, self.judging, Policy())))
+        return dict(gate_to_json(gate(paths, self.judging, policy_of(None))))
 
     def run(self, entry: RegistryEntry, args: Mapping[str, Any], workspace: Path, apply: bool) -> dict[str, Any]:
         """``assay-run/1`` of a registered skill."""

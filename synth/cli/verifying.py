@@ -15,6 +15,7 @@ from synth.judged_by import engine_facts, judge_code, tools
 
 if TYPE_CHECKING:
     from sandbox.interface import Sandbox
+    from synth.registry.core import Origin
     from synth.verification import Job
     from verifiers.expectation.sessions import Memory
     from verifiers.gating.cache import Key, VerdictCache
@@ -43,17 +44,17 @@ class Verifier:
     def __exit__(self, *exc: object) -> None:
         self._stack.close()
 
-    def report(self, target: Target, unseen: frozenset[str] = frozenset()) -> Report:
+    def report(self, target: Target, origin: Origin | None = None) -> Report:
         """The report on a target, from the cache where nothing changed.
 
         Args:
-            unseen: task_ids that the skill was made without (not part of the cache's key: only for runs without a cache).
+            origin: How a registered skill was made (not part of the cache's key: only for runs without a cache).
 
         Raises:
             AssayError: a file of it cannot be read as what it should be.
         """
         known = self.known(target)
-        return known if known is not None else self.fresh(target, unseen)
+        return known if known is not None else self.fresh(target, origin)
 
     def known(self, target: Target) -> Report | None:
         """What the cache has."""
@@ -62,7 +63,7 @@ class Verifier:
         self.cache_hits += known is not None
         return known
 
-    def fresh(self, target: Target, unseen: frozenset[str] = frozenset()) -> Report:
+    def fresh(self, target: Target, origin: Origin | None = None) -> Report:
         """A new report, which the cache then has too.
 
         Raises:
@@ -70,7 +71,7 @@ class Verifier:
         """
         # The key of before: the verification itself may add to what the next one tries first.
         key = self._key(target)
-        report = self._verify(target, unseen)
+        report = self._verify(target, origin)
         self._put(key, report)
         return report
 
@@ -83,7 +84,7 @@ class Verifier:
         if key is not None and self.cache is not None and not _cut_short(report):
             self.cache.put(key, report)
 
-    def job(self, target: Target, unseen: frozenset[str] = frozenset()) -> Job:
+    def job(self, target: Target, origin: Origin | None = None) -> Job:
         """A target as it can be verified elsewhere.
 
         Raises:
@@ -94,15 +95,17 @@ class Verifier:
         from synth.verification import read_job
 
         j = self.judging
-        options = replace(j.options(), unseen=unseen)
+        options = j.options()
+        if origin is not None:
+            options = replace(options, unseen=origin.unseen, leave_one_out_failures=origin.failures)
         return read_job(target, options, image=j.image, runtime=j.runtime, workers=j.workers, packages=j.packages)
 
-    def _verify(self, target: Target, unseen: frozenset[str]) -> Report:
+    def _verify(self, target: Target, origin: Origin | None) -> Report:
         from dataclasses import replace
 
         from synth.verification import NoSandbox, run_job
 
-        job = self.job(target, unseen)
+        job = self.job(target, origin)
         options = replace(job.options, progress=self.progress, memory=self._memory)
         return run_job(job, lambda: self.open() or NoSandbox(self._no_box), options)
 

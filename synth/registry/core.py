@@ -6,7 +6,7 @@ import builtins
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,16 @@ from synth.registry.versions import LINKS, STAGING, VERSIONS, Versions
 
 def now_utc() -> datetime:
     return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How a version's code came about, as far as its score depends on it."""
+
+    unseen: frozenset[str]
+    """task_ids of traces that the code was made without."""
+    failures: int
+    """Leave-one-out refits that were wrong."""
 
 
 class RegistryReader:
@@ -156,14 +166,15 @@ class RegistryReader:
         document: dict[str, Any] = json.loads(rows[0]["document"])
         return document
 
-    def unseen(self, name: str, version: str | None = None) -> frozenset[str]:
-        """Traces that the version's code was made without: they still are, whenever the same code is verified again.
+    def origin(self, name: str, version: str | None = None) -> Origin:
+        """How the version's code came about: that stays so, whenever the same code is verified again.
 
         Raises:
             UnknownSkill: there is none.
         """
         inputs = self.report(name, version).get("score_inputs") or {}
-        return frozenset(str(t["task_id"]) for t in inputs.get("traces", ()) if t.get("unseen") is True)
+        unseen = frozenset(str(t["task_id"]) for t in inputs.get("traces", ()) if t.get("unseen") is True)
+        return Origin(unseen, int(inputs.get("failures") or 0))
 
     def source(self, entry: RegistryEntry) -> str:
         """The code of an entry, as it lies in its directory (not checked)."""

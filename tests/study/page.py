@@ -27,7 +27,8 @@ def keep(folder: Path, part: Part, seconds: float) -> None:
 
 def section(part: Part, seconds: float) -> str:
     """The text below a part's title."""
-    words = [Path(sys.argv[0]).name if Path(sys.argv[0]).name != "__main__.py" else "", *sys.argv[1:]]
+    program = Path(sys.argv[0]).name  # of a directory that is run, the directory or its __main__.py
+    words = ["" if program in (Path(__file__).parent.name, "__main__.py") else program, *sys.argv[1:]]
     command = shlex.join(["python", f"tests/study/{words[0]}".rstrip("/"), *words[1:]])
     made = f"`{command}`, {datetime.now(UTC).date().isoformat()}, {seconds / 60:.0f} minutes on {os.cpu_count()} cores"
     load = f"load average {os.getloadavg()[2]:.1f}"

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.registry import ApprovalRequired, NotAccepted, Registry, Revoked, UnknownSkill, WrongState
+from synth.registry.core import Origin
 from verifiers.interface import CheckResult, Verdict
 
 
@@ -106,7 +107,7 @@ def test_easier_evidence_renews_no_score(registry: Registry) -> None:
 def test_what_was_unseen_stays_unseen(registry: Registry) -> None:
     """The stored score says which traces the code was made without; verifying it again must count them alike."""
     register(registry)
-    assert registry.unseen("batch_rename") == {"rename-00", "rename-01", "rename-02"}
+    assert registry.origin("batch_rename") == Origin(frozenset({"rename-00", "rename-01", "rename-02"}), 0)
 
 
 def test_every_change_is_told_to_the_hooks(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from verifiers.gating.discover import changed_since, find, only_changed, shown, with_evidence
+from verifiers.gating.discover import changed_since, evidence_changed, find, only_changed, shown, with_evidence
 from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, SkillFileError
 
 SKILL = "from skill_api import skill_command\n\n\n@skill_command\nasync def f() -> dict[str, object]:\n    return {}\n"
@@ -50,7 +50,7 @@ def test_a_tree(here: Path) -> None:
     put(here, "t/x/skill.py", "t/x/other.py", "t/y/deep/rename.py", "t/skill_api.py", "t/.hidden/z.py", "t/venv/q.py")
     (here / "t/plain.py").write_text("# @skill_command is only named here\nx = '@skill_command'\n")
     (here / "t/omni.py").write_text('from a import b\n@api.decorators.skill_command(name="x")\ndef f(): ...\n')
-    assert [t.path for t in find(["t"])] == ["t/omni.py", "t/x/skill.py", "t/y/deep/rename.py"]
+    assert [t.path for t in find(["t"])] == ["t/omni.py", "t/x/other.py", "t/x/skill.py", "t/y/deep/rename.py"]
 
 
 def test_each_skill_once(here: Path) -> None:
@@ -137,6 +137,22 @@ def test_deleted_evidence_counts_as_a_change(repository: Path) -> None:
     """A skill whose evidence went away is looked at again."""
     (repository / "s/a/evidence.jsonl").unlink()
     assert [t.name for t in only_changed(find(["s"]), changed_since("HEAD"))] == ["a"]
+
+
+def test_deleted_bindings_are_changed_evidence(repository: Path) -> None:
+    """Taking bindings or evidence away changes what a skill is judged on as much as editing them."""
+    (target,) = find(["s/a"])
+    assert not evidence_changed(target, changed_since("HEAD"))
+    (repository / "s/a/evidence.jsonl").unlink()
+    (target,) = find(["s/a"])
+    assert evidence_changed(target, changed_since("HEAD"))
+
+
+def test_before_the_first_commit_everything_is_new(here: Path) -> None:
+    """A pre-commit hook runs before there is a HEAD."""
+    git(here, "init", "-q")
+    put(here, "s/one.py")
+    assert changed_since("HEAD") == {here / "s/one.py"}
 
 
 def test_since_works_below_the_top(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,15 @@ def test_a_waiver_covers_nothing_else() -> None:
     assert gate(left, policy=Policy(waivers=(waiver("idempotent-replay"),))).verdict is Verdict.INCONCLUSIVE
 
 
+@pytest.mark.parametrize("facts", [Facts(), Facts(revision_known=True, unchanged=2)])
+def test_an_expired_waiver_of_a_skill_that_was_not_judged_fails(facts: Facts) -> None:
+    """--since must not hide that the time is up."""
+    result = gate(PASSING, policy=Policy(waivers=(waiver("crash-convergent", days=-1, skill="elsewhere"),)), facts=facts)
+    assert (result.exit_code, [f.path for f in result.failures]) == (1, ["elsewhere"])
+    assert "expired on 2026-11-20" in result.failures[0].why
+    assert not any("elsewhere" in n for n in result.notes)
+
+
 def test_an_expired_waiver_fails() -> None:
     """Even a skill that passes: the policy must be cleaned up."""
     result = gate(PASSING, policy=Policy(waivers=(waiver("ruff-clean", days=-1, skill="rename_extension"),)))

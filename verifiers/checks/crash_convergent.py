@@ -44,7 +44,8 @@ class CrashConvergent:
         " and must claim success; every path of the clean result must equal it. Extra paths made by the killed run are "
         "residue: reported, a factor in the score, and a failure only if a further run processes them. A kill between "
         "truncating a file and its last write is the strict level (torn write): it lowers the score. Locks that a killed git "
-        "left are removed first, as git itself asks for."
+        "left are removed first, as git itself asks for. Above the budget's number of points a trace (32 by default) a "
+        "seeded sample of them is tried."
     )
     stage = "dynamic"
     version = 4

@@ -37,7 +37,8 @@ class FaultHonest:
         "One call at a time fails with a full disk, an I/O error or a refused permission: tree-changing calls, writes, "
         "chmod, and opening for reading a regular file that the clean run read. A run that then claims success with a "
         "tree or an answer other than the clean run's is lying. Listing directories, stat and probes of absent files are "
-        "not judged: the standard library itself swallows those."
+        "not judged: the standard library itself swallows those. Above the budget's number of calls (32 by default) a "
+        "seeded sample of them is tried."
     )
     stage = "dynamic"
     version = 1

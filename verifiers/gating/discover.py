@@ -14,11 +14,9 @@ from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, Skil
 SKILL, EVIDENCE, BINDINGS = "skill.py", "evidence.jsonl", "bindings.json"
 REGISTRY, ACTIVE = "registry.db", "skills"
 """A registry's database, and its directory of links to the active versions."""
-_NOT_SKILLS = frozenset({"skill_api.py", "conftest.py", "__init__.py"})
+_NOT_SKILLS = frozenset({"skill_api.py"})
 _SKIPPED = frozenset({"__pycache__", "node_modules", "venv", "site-packages", "build", "dist"})
-_DECORATOR = re.compile(rb"^\s*@(?:[\w.]+\.)?skill_command\b", re.MULTILINE)
-_HEAD_BYTES = 1 << 20
-"""How much of a Python file is searched for the decorator."""
+_DECORATOR = re.compile(rb"^\s*@(?:[\w.]+\.)?skill_command\b|\bskill_command\s+as\s+\w", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +81,8 @@ def with_evidence(target: Target, registry: Callable[[str], Path | None] | None 
 def changed_since(revision: str, directory: Path | None = None) -> frozenset[Path]:
     """Absolute paths of files that differ from a git revision, new and deleted ones included.
 
+    In a repository without a commit every file differs from ``HEAD``.
+
     Raises:
         ConfigError: not a git work tree, no git, or no such revision.
     """
@@ -90,7 +90,10 @@ def changed_since(revision: str, directory: Path | None = None) -> frozenset[Pat
     if revision.startswith("-"):
         raise ConfigError(f"{revision!r} is not a git revision", "Give a commit, branch or tag to --since.")
     top = Path(_git(here, "rev-parse", "--show-toplevel").rstrip("\n"))
-    _git(here, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    if revision == "HEAD" and not _git(here, "rev-list", "--all", "--max-count=1"):
+        revision = _git(here, "hash-object", "-t", "tree", os.devnull).strip()  # the empty tree
+    else:
+        _git(here, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     changed = _git(top, "diff", "--name-only", "-z", "--no-renames", revision, "--")
     new = _git(top, "ls-files", "--others", "--exclude-standard", "-z")
     return frozenset((top / name).resolve() for name in (changed + new).split("\0") if name)
@@ -106,6 +109,13 @@ def only_changed(targets: Sequence[Target], changed: frozenset[Path]) -> list[Ta
         if own & changed or (target.skill.name == SKILL and home in parents):
             out.append(target)
     return out
+
+
+def evidence_changed(target: Target, changed: frozenset[Path]) -> bool:
+    """Whether evidence or bindings of a target are among the changed files: those it has, and those it had or could have had."""
+    home = target.skill.resolve().parent
+    has = {f.resolve() for f in (target.evidence, target.bindings) if f is not None}
+    return bool((has | {home / n for n in _beside(target.skill)}) & changed)
 
 
 def _skills(path: Path) -> Iterator[Path]:
@@ -134,9 +144,9 @@ def _in_tree(top: Path) -> Iterator[Path]:
         yield from (here / f / SKILL for f in folders if (here / f).is_symlink() and (here / f / SKILL).is_file())
         if SKILL in files:
             yield here / SKILL
-            continue
         for name in sorted(files):
-            if name.endswith(".py") and name not in _NOT_SKILLS and _is_skill(here / name):
+            # Beside a draft's skill.py too: whoever loads the directory may load every file of it.
+            if name.endswith(".py") and name not in (SKILL, *_NOT_SKILLS) and _is_skill(here / name):
                 yield here / name
 
 
@@ -147,8 +157,7 @@ def _unreadable(error: OSError) -> None:
 
 def _is_skill(file: Path) -> bool:
     try:
-        with file.open("rb") as f:
-            return _DECORATOR.search(f.read(_HEAD_BYTES)) is not None
+        return _DECORATOR.search(file.read_bytes()) is not None
     except OSError as e:
         raise SkillFileError(f"cannot be read ({e.strerror or e})", where=file) from e
 

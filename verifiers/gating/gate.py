@@ -108,7 +108,7 @@ def judge(
     """Returns the gate's verdict: the worst of all skills' verdicts under the policy; INCONCLUSIVE for no skill at all."""
     rules, known = policy or Policy(), facts or Facts()
     rows = tuple(_row(report, rules, today, known) for report in reports)
-    broken = tuple(failures)
+    broken = (*failures, *_expired(rows, rules, today))
     verdicts = [row.verdict for row in rows] + [f.verdict for f in broken]
     notes = _notes(rows, rules, today, known.unchanged)
     verdict = merge(verdicts or [Verdict.PASS] * known.unchanged)
@@ -148,6 +148,14 @@ def gate_to_json(result: GateResult) -> dict[str, JsonValue]:
 
 
 # ---------------------------------------------------------------- one skill
+
+
+def _expired(rows: Sequence[Row], policy: Policy, today: date) -> Iterator[Failure]:
+    """Expired waivers of skills that were not judged: a promise that was not kept, whatever changed."""
+    names = {n for row in rows for n in (row.report.name, row.report.path)}
+    for w in policy.waivers:
+        if w.skill not in names and w.expired(today):
+            yield Failure(w.skill, Verdict.FAIL, f"the waiver for {w.check} expired on {w.expires.isoformat()} ({w.reason})")
 
 
 def _row(report: Report, policy: Policy, today: date, facts: Facts) -> Row:
@@ -254,7 +262,7 @@ def _notes(rows: Sequence[Row], policy: Policy, today: date, unchanged: int) -> 
     used = {w for row in rows for w in row.waived}
     names = {n for row in rows for n in (row.report.name, row.report.path)}
     for waiver in policy.waivers:
-        if waiver.skill not in names and not unchanged:
+        if waiver.skill not in names and not unchanged and not waiver.expired(today):
             yield f"the waiver for {waiver.skill} / {waiver.check} names no skill that was verified"
         elif waiver.skill in names and waiver not in used and not waiver.expired(today):
             yield f"the waiver for {waiver.skill} / {waiver.check} is no longer needed"

@@ -8,7 +8,7 @@ import os
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
@@ -76,8 +76,11 @@ class Policy:
         return hashlib.sha256(self.seed_salt.encode()).hexdigest()[:16] if self.seed_salt else ""
 
 
-def load_policy(path: str | Path, environ: Mapping[str, str] | None = None) -> Policy:
-    """Returns the policy of a YAML file.
+DEFAULTS = Policy()
+
+
+def load_policy(path: str | Path, environ: Mapping[str, str] | None = None, defaults: Policy = DEFAULTS) -> Policy:
+    """Returns the policy of a YAML file, with ``defaults`` for what it does not say.
 
     Raises:
         ConfigError: the file cannot be read, is not YAML, or has an unknown key or a wrong value; says where.
@@ -95,14 +98,16 @@ def load_policy(path: str | Path, environ: Mapping[str, str] | None = None) -> P
         mark = getattr(e, "problem_mark", None)
         where = f"{file}:{mark.line + 1}" if mark is not None else str(file)
         raise ConfigError(f"is not YAML: {getattr(e, 'problem', None) or e}", where=where) from e
-    return policy_from_data(data, str(file), environ)
+    return policy_from_data(data, str(file), environ, defaults)
 
 
-def policy_from_data(data: object, where: str = "policy", environ: Mapping[str, str] | None = None) -> Policy:
+def policy_from_data(
+    data: object, where: str = "policy", environ: Mapping[str, str] | None = None, defaults: Policy = DEFAULTS
+) -> Policy:
     """Returns the policy that parsed YAML describes. Raises ConfigError naming the key."""
     env = os.environ if environ is None else environ
     if data is None:
-        return Policy()
+        return defaults
     rows = _mapping(data, where)
     readers: Mapping[str, Callable[[object, str], Any]] = {
         "required": _checks,
@@ -117,7 +122,7 @@ def policy_from_data(data: object, where: str = "policy", environ: Mapping[str, 
         "torn_writes": _choice("report", "fail"),
     }
     _known(rows, tuple(readers), where)
-    return Policy(**{key: readers[key](value, f"{where}: {key}") for key, value in rows.items()})
+    return replace(defaults, **{key: readers[key](value, f"{where}: {key}") for key, value in rows.items()})
 
 
 # ---------------------------------------------------------------- values
