@@ -1,6 +1,6 @@
 """The gate measures itself: every study, one after the other (``nox -s study``).
 
-    python tests/study [--quick] [--only gate,mutants,stability,calibration,time,detection,reconstruct] [--write DIR]
+    python tests/study [--quick] [--only gate,heldout,mutants,stability,calibration,time,detection,reconstruct] [--write DIR]
 
 Prints the tables as they are made. ``--write docs`` keeps them in ``docs/study.md`` with the reliability plot beside it. Exits 1
 when a part measured nothing or missed a bar; every missed bar is named at the end.
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import calibration
 import gate_study
@@ -36,7 +37,7 @@ def script(name: str, title: str, quick: bool) -> Iterator[Part]:
     yield Part(title, f"```\n{last}\n```", (f"{name} is not content",) if done.returncode else ())
 
 
-def with_bench(part: Callable[..., Iterator[Part]], quick: bool, **more: Path | None) -> Iterator[Part]:
+def with_bench(part: Callable[..., Iterator[Part]], quick: bool, **more: Any) -> Iterator[Part]:
     with open_bench(workers=1) as bench:
         yield from part(bench, quick, **more)
 
@@ -47,7 +48,8 @@ def chosen(only: Sequence[str], quick: bool, where: Path | None) -> Iterator[tup
     every: dict[str, Callable[[], Iterator[Part]]] = {
         "detection": partial(script, "detection_study.py", "Are traces of one task found together?", quick),
         "time": partial(time_study.parts, quick),
-        "gate": partial(with_bench, gate_study.parts, quick),
+        "gate": partial(with_bench, gate_study.parts, quick, folder="gate"),
+        "heldout": partial(with_bench, gate_study.parts, quick, folder="heldout"),
         "mutants": partial(with_bench, mutant_study.parts, quick),
         "stability": partial(with_bench, stability_study.parts, quick),
         "calibration": partial(with_bench, calibration.parts, quick, picture=picture),
