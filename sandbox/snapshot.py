@@ -148,8 +148,11 @@ def _mode(text: object, at: str) -> int:
 
 
 def _content(raw: Mapping[str, object], at: str) -> bytes:
+    text = raw.get("content_b64", "")
+    if not isinstance(text, str):
+        raise ValueError(f"{at}: content_b64 is not text")
     try:
-        return base64.b64decode(str(raw.get("content_b64", "")), validate=True)
+        return base64.b64decode(text, validate=True)
     except ValueError:
         raise ValueError(f"{at}: content_b64 is not base64") from None
 

@@ -66,14 +66,18 @@ def keygen(private: Path, public: Path) -> str:
     """
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    if private.resolve() == public.resolve():
+        raise KeyFileError("is named for both keys", "Name two files", private)
     for path in (private, public):
         if os.path.lexists(path):
             raise KeyFileError("exists already", "Name another file: keys are not overwritten", path)
-    try:
-        write_atomic(private, pem, 0o600)
-        write_atomic(public, _public_pem(key.public_key()), 0o644)
-    except OSError as e:
-        raise KeyFileError(f"cannot be written ({e.strerror})", "Name a directory that exists and can be written", private) from e
+    for path, data, mode in ((private, pem, 0o600), (public, _public_pem(key.public_key()), 0o644)):
+        try:
+            write_atomic(path, data, mode)
+        except OSError as e:
+            private.unlink(missing_ok=True)  # one key without the other would only be in the way
+            advice = "Name a directory that exists and can be written"
+            raise KeyFileError(f"cannot be written ({e.strerror})", advice, path) from e
     return key_id(key.public_key())
 
 
@@ -279,7 +283,7 @@ def _authenticated(envelope: object, key: Ed25519PublicKey) -> bytes:
 def _statement_of(payload: bytes) -> dict[str, Any]:
     try:
         document = json.loads(payload)
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise AttestationError("the signed payload is not JSON", "Attest the skill again") from e
     if (
         not isinstance(document, dict)
@@ -374,6 +378,14 @@ def signed_reports(reports: Iterable[Report], directories: Mapping[str, Path], p
     return {(r.path, r.sha256) for r in reports if r.path in directories and _is_signed(r, directories[r.path], key)}
 
 
+def _configuration(statement: Mapping[str, Any]) -> dict[str, object]:
+    """Name -> SHA-256 of what a statement is about; what is not of that form is left out."""
+    predicate = statement.get("predicate")
+    listed = predicate.get("configuration") if isinstance(predicate, dict) else None
+    rows = [c for c in listed if isinstance(c, dict)] if isinstance(listed, list) else []
+    return {str(c.get("name")): c["digest"].get("sha256") for c in rows if isinstance(c.get("digest"), dict)}
+
+
 def _is_signed(report: Report, directory: Path, key: Ed25519PublicKey) -> bool:
     wanted = {"skill.py": report.sha256, "evidence": report.evidence.sha256, "bindings": bindings_sha256(report.bindings)}
     try:
@@ -385,7 +397,7 @@ def _is_signed(report: Report, directory: Path, key: Ed25519PublicKey) -> bool:
             attested = verify(envelope, key, directory)
         except (AttestationError, OSError):
             continue
-        items = {c["name"]: c["digest"]["sha256"] for c in attested.statement["predicate"]["configuration"]}
+        items = _configuration(attested.statement)
         if attested.result == "PASSED" and all(items.get(name) == digest for name, digest in wanted.items()):
             return True
     return False

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from verifiers.gating.strict_yaml import UniqueLoader
 from verifiers.interface import Budget, ConfigError, Profile, Report
 
 if TYPE_CHECKING:
@@ -133,15 +134,22 @@ class Config:
         ``{PRJ_DATA}`` and ``{ASSETS}`` come from the environment, else they are ``.assay`` and ``assets``.
 
         Raises:
-            ConfigError: another placeholder.
+            ConfigError: another placeholder, or no path at all.
         """
-        places = {"PRJ_DATA": os.environ.get("PRJ_DATA", ".assay"), "ASSETS": os.environ.get("ASSETS", "assets")}
+        places = {"PRJ_DATA": os.environ.get("PRJ_DATA") or ".assay", "ASSETS": os.environ.get("ASSETS") or "assets"}
         text = template
         for name, value in places.items():
             text = text.replace("{" + name + "}", value)
         if "{" in text:
             raise ConfigError(f"path {template!r} has an unknown placeholder", "Known: {PRJ_DATA} and {ASSETS}", self.source)
-        return self.root / Path(text).expanduser()
+        try:
+            os.fsencode(text)
+            found = self.root / Path(text).expanduser()
+        except (UnicodeEncodeError, RuntimeError) as e:
+            raise ConfigError(f"path {text!r} cannot be used: {e}", "Name another directory", self.source) from e
+        if "\0" in text:
+            raise ConfigError(f"path {text!r} has a NUL character", "Name another directory", self.source)
+        return found
 
     @property
     def trace_dir(self) -> Path:
@@ -225,27 +233,14 @@ def _read(path: Path) -> object | None:
         if path.suffix == ".toml":
             tool = tomllib.loads(text).get("tool", {})
             return tool.get("assay") if isinstance(tool, dict) else None
-        document: object = yaml.load(text, Loader=_UniqueLoader)
+        document: object = yaml.load(text, Loader=UniqueLoader)
         return document
     except OSError as e:
         raise ConfigError(f"cannot be read: {e.strerror}", "Name an assay.yaml or pyproject.toml", path) from e
     except UnicodeDecodeError as e:
         raise ConfigError(f"is not UTF-8 text (byte {e.start})", "", path) from e
-    except (tomllib.TOMLDecodeError, yaml.YAMLError) as e:
+    except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as e:
         raise ConfigError(f"cannot be parsed: {' '.join(str(e).split())}", "", path) from e
-
-
-class _UniqueLoader(yaml.SafeLoader):
-    """A SafeLoader that refuses duplicate keys, of which YAML's own loaders silently keep the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[object] = set()
-        for key_node, _ in node.value:
-            key = key_node.value
-            if key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} appears twice", key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
 
 
 def _parse(path: Path, data: object) -> Config:

@@ -120,9 +120,11 @@ class Metrics:
             data = json.loads(self.path.read_text("utf-8"))
         except FileNotFoundError:
             return {}
-        except (ValueError, OSError) as e:
+        except (ValueError, OSError, RecursionError) as e:
             raise MetricsError(f"cannot be read: {e}", "Remove the file to start counting anew", self.path) from e
-        if not isinstance(data, dict) or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in data.values()):
+        if not isinstance(data, dict) or not all(
+            isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < 1e300 for v in data.values()
+        ):
             raise MetricsError("is not an object of numbers", "Remove the file to start counting anew", self.path)
         return data
 

@@ -55,7 +55,7 @@ def is_ours(directory: Path, mark: str) -> bool:
     """Whether a directory holds exactly what ``write_owned`` wrote last."""
     try:
         note = json.loads((directory / mark).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(note, dict) and note.get("digest") == content_digest(directory, mark)
 

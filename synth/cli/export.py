@@ -10,6 +10,7 @@ import click
 
 from synth.cli import console
 from synth.cli.home import actor, open_registry, registry_option
+from synth.owned import Conflict
 
 if TYPE_CHECKING:
     from synth.export import Skill
@@ -32,11 +33,16 @@ def command(names: tuple[str, ...], kind: str, output: Path | None, release: boo
         raise click.UsageError(f"--to {kind} needs -o DIR")
     if release and kind != "wayland":
         raise click.UsageError("--release is for --to wayland")
+    edited = 0
     with open_registry(registry, must_exist=True) as opened:
         for name in names or tuple(e.name for e in opened.list()):
-            for line in _export(opened, name, kind, output, release):
-                console.out(line)
-    return 0
+            try:
+                for line in _export(opened, name, kind, output, release):
+                    console.out(line)
+            except Conflict as e:
+                console.error(f"{name}: {e.diagnostics()}")
+                edited += 1
+    return Conflict.exit_code if edited else 0
 
 
 def _export(registry: Registry, name: str, kind: str, output: Path | None, release: bool) -> list[str]:

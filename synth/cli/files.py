@@ -21,6 +21,7 @@ def write_atomically(path: Path, text: str) -> None:
         ConfigError: it cannot be written.
     """
     with _told(path):
+        path = path.resolve()  # a link stays a link
         path.parent.mkdir(parents=True, exist_ok=True)
         if _is_special(path):
             path.write_text(_ended(text), encoding="utf-8", errors="backslashreplace")

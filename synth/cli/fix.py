@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from synth.cli import console
 from synth.cli.exits import FAIL, PASS
 from synth.cli.home import config
 from synth.cli.targets import target_of
+from verifiers.interface import ConfigError
 
 if TYPE_CHECKING:
     from verifiers.interface import Profile
@@ -30,11 +32,18 @@ def command(skills: tuple[Path, ...], profile: Profile | None, only_show: bool) 
 
 
 def _fix(file: Path, profile: Profile, only_show: bool) -> int:
-    """Fixes one file and says what was done; how many errors are left."""
+    """Fixes one file and says what was done; how many errors are left.
+
+    Raises:
+        ConfigError: it is a registered version, whose bytes are what was verified; or it cannot be written.
+    """
     from synth.files import write_atomic
     from verifiers.source.fix import fix_source
     from verifiers.subject import load_subject
 
+    real = file.resolve()  # through links: what is linked is fixed
+    if real.parent.parent.name == "versions" and (real.parents[2] / "registry.db").exists():
+        raise ConfigError("is a registered version, which never changes", "Fix a draft of it, and register that", file)
     before = load_subject(file, profile).source
     done = fix_source(before, profile, path=str(file))
     for title in done.applied:
@@ -44,8 +53,14 @@ def _fix(file: Path, profile: Profile, only_show: bool) -> int:
     if done.source != before and only_show:
         console.out(_diff(before, done.source, str(file)))
     elif done.source != before:
-        write_atomic(file, done.source.encode("utf-8", "surrogateescape"))
+        write_atomic(real, _like(real.read_bytes(), done.source.encode("utf-8", "surrogateescape")))
     return sum(f.severity == "error" for f in done.remaining)
+
+
+def _like(old: bytes, new: bytes) -> bytes:
+    """New text with the line ends, and the byte order mark, of the old one."""
+    new = new.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") if b"\r\n" in old else new
+    return codecs.BOM_UTF8 + new if old.startswith(codecs.BOM_UTF8) and not new.startswith(codecs.BOM_UTF8) else new
 
 
 def _diff(before: str, after: str, name: str) -> str:

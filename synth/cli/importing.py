@@ -55,10 +55,16 @@ def _say(report: ImportReport) -> None:
 def _store(traces: Sequence[ExecutionTrace], file: Path | None) -> Path:
     from synth.tracing.collector import TraceCollector
     from synth.tracing.traces import dump_trace
+    from verifiers.formats.text import plural
+    from verifiers.interface import ConfigError
 
     if file is None:
         settings = config()
-        collector = TraceCollector(settings.trace_dir, settings.evolution.max_traces_stored)
+        most = settings.evolution.max_traces_stored
+        collector = TraceCollector(settings.trace_dir, most)
+        if len(collector.files()) + len(traces) > most:
+            what = f"has no room for {plural(len(traces), 'trace')}: it keeps {most}, and the oldest would go"
+            raise ConfigError(what, "Raise evolution.max_traces_stored, or import into a file with -o", collector.trace_dir)
         for trace in traces:
             collector.store(trace)
         return collector.trace_dir

@@ -5,6 +5,7 @@ Exit codes: 0 pass · 1 fail · 2 usage or configuration · 3 inconclusive · 4 
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -77,7 +78,16 @@ def assay() -> None:
 
 def main() -> None:
     """Runs the command of ``sys.argv`` and exits with its code."""
+    _usable_streams()
     sys.exit(run(sys.argv[1:]))
+
+
+def _usable_streams() -> None:
+    """Output that was closed goes nowhere, and what the terminal's encoding lacks is written as an escape."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123  lives as long as the program
+        getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 def run(argv: Sequence[str]) -> int:
@@ -152,6 +162,14 @@ def _failed(error: Exception) -> int:
     if isinstance(error, SandboxError):
         console.error(error.diagnostics())
         return 3
+    if isinstance(error, OSError) and error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more may be written at exit
+        console.error(f"the output cannot be written: {error.strerror}")
+        return 2
+    if isinstance(error, OSError) and error.filename is not None:
+        where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(error.filename)
+        console.error(f"{where}: {error.strerror or error}. Check the path, its permissions and the room there is")
+        return 2
     note = _crash_note(error)
     console.error(
         f"internal error: {type(error).__name__}: {error}. The details are in {note}" if note else f"internal error: {error!r}"

@@ -33,6 +33,7 @@ def command(
     from synth.tracing.collector import TraceCollector
     from synth.tracing.record import record
     from synth.tracing.traces import dump_trace
+    from verifiers.evidence import identifier
 
     last = (command_line[0] if len(command_line) == 1 else shlex.join(command_line),) if command_line else ()
     commands = (*steps, *last)
@@ -41,13 +42,19 @@ def command(
     if not task.strip():
         raise click.UsageError("--task is empty: say in words what the command is for")
     settings = config()
+    if task_id is not None:
+        identifier({"task_id": task_id}, "--task-id")
+    store = TraceCollector(settings.trace_dir, settings.evolution.max_traces_stored)
+    # What has run cannot be recorded again: that it can be kept is asked before.
     if file is not None:
-        check_appendable(file)  # what has run cannot be recorded again
+        check_appendable(file)
+    else:
+        store.check()
     trace = record(task, commands, workspace, task_id=task_id, echo=True)
     if file is not None:
         append_lines(file, [dump_trace(trace)])
         kept = file
     else:
-        kept = TraceCollector(settings.trace_dir, settings.evolution.max_traces_stored).store(trace)
+        kept = store.store(trace)
     console.say(f"recorded {trace.task_id} in {kept}")
     return PASS if trace.success else FAIL

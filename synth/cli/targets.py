@@ -43,6 +43,8 @@ def target_of(
         place = known
     elif named and not skill.exists():
         raise _unknown(skill.name, registry)
+    elif (skill / "skill.py").is_file():
+        place = skill / "skill.py"
     elif skill.is_dir() and not (skill / "skill.py").exists() and (skill / OMNI).is_file():
         place = skill / OMNI
     found = find([place])

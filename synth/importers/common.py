@@ -142,7 +142,7 @@ def known_version(version: object, majors: Iterable[int], tool: str, where: Path
     if version is None:
         return
     major = str(version).lstrip("v").split(".")[0]
-    if not major.isdecimal() or int(major) not in set(majors):
+    if not major.isdecimal() or len(major) > 9 or int(major) not in set(majors):
         raise UnknownFormat(
             f"{tool} version {version!r} is not known", f"Known major versions: {', '.join(map(str, majors))}", where
         )

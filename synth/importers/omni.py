@@ -85,7 +85,12 @@ def _hippocampus(where: str, record: Mapping[str, Any]) -> ImportReport:
         builder.step(step["command"], as_text(step.get("output", "")))
     duration = record.get("total_duration_ms", 0)
     success = record.get("success") is True and all(s.get("success") is not False for s in steps)
-    return _built(builder, success, float(duration) if isinstance(duration, int | float) else 0.0, where)
+    return _built(builder, success, _milliseconds(duration), where)
+
+
+def _milliseconds(value: object) -> float:
+    """A duration; 0 for what cannot be one."""
+    return float(value) if isinstance(value, int | float) and 0 <= value < 1e300 else 0.0
 
 
 def _tracer(where: str, record: Mapping[str, Any], path: Path) -> ImportReport:
@@ -110,7 +115,7 @@ def _tracer(where: str, record: Mapping[str, Any], path: Path) -> ImportReport:
         ok = ok and step.get("status") not in ("error", "failed", "failure")
     if not builder.commands:
         return ImportReport("omni", dropped=(*dropped, Dropped(where, "trace", "no step ran a command")))
-    duration = sum(s["duration_ms"] for s in steps if isinstance(s.get("duration_ms"), int | float))
+    duration = sum(_milliseconds(s.get("duration_ms")) for s in steps)
     done = _built(builder, ok, duration, where)
     return ImportReport("omni", done.traces, (), (*dropped, *done.dropped))
 

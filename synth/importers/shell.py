@@ -21,7 +21,7 @@ _PROMPT = re.compile(
 )
 _MORE = re.compile(r"> ?(?P<command>.*)")
 _NOISE = re.compile(r"Script (?:started|done)\b.*")
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r(?=\n)|\x07")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\r(?=\n)|\x07")
 
 
 @dataclass(slots=True)

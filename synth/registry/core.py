@@ -17,7 +17,7 @@ from synth.registry.database import Database
 from synth.registry.entries import COLUMNS, Event, entry_of, event_of
 from synth.registry.errors import RegistryError, RegistryUnusable, UnknownSkill, WrongState
 from synth.registry.hooks import Hook, run_hooks, warn
-from synth.registry.receipt import plain
+from synth.registry.receipt import document_sha256, plain
 from synth.registry.versions import LINKS, STAGING, VERSIONS, Versions
 
 
@@ -153,6 +153,7 @@ class RegistryReader:
 
         Raises:
             UnknownSkill: there is none.
+            RegistryUnusable: the document is damaged or was changed.
         """
         entry = self.show(name, version)
         rows = self.database.read(
@@ -163,7 +164,13 @@ class RegistryReader:
         )
         if not rows:
             raise WrongState("the report of this version is gone", "Verify it again with 'assay registry verify'", name)
-        document: dict[str, Any] = json.loads(rows[0]["document"])
+        try:
+            document: dict[str, Any] = json.loads(rows[0]["document"])
+            intact = document_sha256(document) == entry.report_sha256
+        except (ValueError, TypeError, RecursionError):
+            intact = False
+        if not intact:
+            raise RegistryUnusable("the stored report is not the one that was made", "Verify it again, or restore a backup", name)
         return document
 
     def origin(self, name: str, version: str | None = None) -> Origin:
@@ -178,11 +185,18 @@ class RegistryReader:
 
     def source(self, entry: RegistryEntry) -> str:
         """The code of an entry, as it lies in its directory (not checked)."""
-        return (Path(entry.path) / SKILL).read_bytes().decode("utf-8", "surrogateescape")
+        return self._text_of(entry, SKILL)
 
     def skill_md(self, entry: RegistryEntry) -> str:
         """The SKILL.md of an entry, as it lies in its directory (not checked)."""
-        return (Path(entry.path) / DOCUMENT).read_bytes().decode("utf-8", "surrogateescape")
+        return self._text_of(entry, DOCUMENT)
+
+    def _text_of(self, entry: RegistryEntry, name: str) -> str:
+        try:
+            return (Path(entry.path) / name).read_bytes().decode("utf-8", "surrogateescape")
+        except OSError as e:
+            what = f"{name} of {entry.name} cannot be read ({e.strerror})"
+            raise RegistryUnusable(what, "Register it again from its draft, or restore a backup", entry.path) from e
 
     def close(self) -> None:
         self.database.close()

@@ -154,6 +154,7 @@ class Database:
         try:
             found = int(connection.execute("PRAGMA user_version").fetchone()[0])
             if found == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+                self._must_be_new()
                 for statement in _SCHEMA.split(";\n"):
                     if statement.strip():
                         connection.execute(statement)
@@ -166,6 +167,13 @@ class Database:
                 connection.execute("ROLLBACK")
             raise
         return found
+
+    def _must_be_new(self) -> None:
+        """Raises RegistryUnusable where an empty database lies beside versions: it was lost, and the revocations in it."""
+        versions = self.path.parent / "versions"
+        if versions.is_dir() and any(versions.iterdir()):
+            advice = "Restore registry.db from a backup; to begin anew, move the whole directory away"
+            raise RegistryUnusable("the registry has versions, and its database is empty or gone", advice, self.path)
 
     def _unusable(self, error: sqlite3.Error) -> RegistryUnusable:
         advice = "Free some space, or check that the directory exists, is writable and is on a local disk"
@@ -183,7 +191,7 @@ class Database:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield self._connection
                 self._connection.execute("COMMIT")
-            except sqlite3.OperationalError as e:
+            except sqlite3.DatabaseError as e:
                 self._rollback()
                 raise self._unusable(e) from e
             except BaseException:

@@ -10,6 +10,22 @@ from datetime import datetime
 from typing import Any
 
 from synth.interface import RegistryEntry
+from synth.registry.errors import RegistryUnusable
+
+
+def damaged(error: Exception) -> RegistryUnusable:
+    """What to raise for a row that cannot be one that we wrote."""
+    return RegistryUnusable(f"a row of the registry's database is damaged ({error})", "Restore registry.db from a backup")
+
+
+def _object(text: object) -> dict[str, Any]:
+    try:
+        value = json.loads(text)  # type: ignore[arg-type]  # a cell may hold anything
+    except (ValueError, TypeError, RecursionError) as e:
+        raise damaged(e) from e
+    if not isinstance(value, dict):
+        raise damaged(ValueError("no JSON object"))
+    return value
 
 
 class JsonObject(Mapping[str, Any]):
@@ -23,8 +39,7 @@ class JsonObject(Mapping[str, Any]):
 
     def _parsed(self) -> dict[str, Any]:
         if self._value is None:
-            value = json.loads(self._text)
-            self._value = value if isinstance(value, dict) else {}
+            self._value = _object(self._text)
         return self._value
 
     def __getitem__(self, key: str) -> Any:
@@ -67,15 +82,22 @@ def entry_of(row: sqlite3.Row, versions: str) -> RegistryEntry:
 
     Its metadata are those given at registration and ``measured`` (false: the score was cleared), ``verified_at``,
     ``code_sha256``, ``evidence_sha256``, ``needs_approval``, ``approved_by``, ``drifted`` and ``ordinal``.
+
+    Raises:
+        RegistryUnusable: the row is damaged.
     """
+    try:
+        registered_at, score, estimate = datetime.fromisoformat(row[7]), float(row[3]), float(row[4])
+    except (ValueError, TypeError) as e:
+        raise damaged(e) from e
     return RegistryEntry(
         name=row[0],
         version=row[1],
         status=row[2],
-        score=row[3],
-        estimate=row[4],
+        score=score,
+        estimate=estimate,
         description=row[6],
-        registered_at=datetime.fromisoformat(row[7]),
+        registered_at=registered_at,
         report_sha256=row[9],
         path=f"{versions}/{row[1]}",
         metadata=_RowMetadata(row),
@@ -92,7 +114,7 @@ class _RowMetadata(JsonObject):
     def _parsed(self) -> dict[str, Any]:
         if self._value is None:
             row = self._row
-            given = json.loads(row[16])
+            given = _object(row[16])
             own = {
                 "measured": bool(row[5]),
                 "verified_at": row[8],
@@ -108,6 +130,10 @@ class _RowMetadata(JsonObject):
 
 
 def event_of(row: sqlite3.Row) -> Event:
+    try:
+        at = datetime.fromisoformat(row["at"])
+    except (ValueError, TypeError) as e:
+        raise damaged(e) from e
     return Event(
-        datetime.fromisoformat(row["at"]), row["name"], row["version"], row["kind"], row["actor"], JsonObject(row["detail"])
+        at, row["name"], row["version"], row["kind"], row["actor"], JsonObject(row["detail"])
     )

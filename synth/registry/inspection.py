@@ -83,7 +83,7 @@ def audit(
             )
     found += _duplicates(active)
     found += [
-        Ailing("orphan", "", version, "a directory that no entry names", "Nothing uses it: remove it")
+        Ailing("orphan", "", version, "a directory that no entry names", "Remove it, unless the database is not the right one")
         for version in registry.versions.unnamed()
     ]  # fmt: skip
     return sorted(found, key=lambda a: (a.name, a.kind, a.version))

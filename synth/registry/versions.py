@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ from synth.registry.errors import RegistryUnusable
 VERSIONS = "versions"
 STAGING = "staging"
 LINKS = "skills"
+_INTENT = re.compile(r"[0-9a-f]{64}\.intent")
 
 
 def version_of(draft: Draft) -> str:
@@ -40,7 +42,12 @@ class Versions:
     @contextmanager
     def writer(self) -> Iterator[None]:
         """Waits until no other process writes; what a killed writer left is cleaned up first."""
-        with (self.root / "lock").open("a") as f:
+        try:
+            lock = (self.root / "lock").open("a")
+        except OSError as e:
+            what = f"the registry cannot be written ({e.strerror})"
+            raise RegistryUnusable(what, "Check the rights, and that it is on a disk that can be written", self.root) from e
+        with lock as f:
             fcntl.flock(f, fcntl.LOCK_EX)
             self._clean()
             yield
@@ -59,13 +66,12 @@ class Versions:
 
     def _clean(self) -> None:
         for left in sorted((self.root / STAGING).iterdir()):
-            if left.suffix == ".intent":
-                self._remove_unnamed(left.stem)
-                left.unlink()
-            elif left.is_symlink():
-                left.unlink()
-            else:
+            if left.is_dir() and not left.is_symlink():
                 shutil.rmtree(left)
+                continue
+            if _INTENT.fullmatch(left.name):  # of any other name it says nothing that we wrote
+                self._remove_unnamed(left.stem)
+            left.unlink()
         self.publish()
 
     def _remove_unnamed(self, version: str) -> None:

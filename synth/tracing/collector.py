@@ -83,6 +83,17 @@ class TraceCollector:
         await asyncio.to_thread(self.store, trace)
         return trace.task_id
 
+    def check(self) -> None:
+        """Returns if traces can be stored: to be asked before the work that is to be recorded.
+
+        Raises:
+            TraceStoreError: they cannot.
+        """
+        there = next(p for p in (self.trace_dir, *self.trace_dir.absolute().parents) if os.path.lexists(p))
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            what = "is not a directory" if not there.is_dir() else "cannot be written"
+            raise TraceStoreError(f"{what}, and traces would be kept there", "Check its permissions", there)
+
     def store(self, trace: ExecutionTrace) -> Path:
         """Stores a trace and returns its file.
 

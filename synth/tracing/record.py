@@ -176,7 +176,7 @@ def _inside(root: Path, ended: str) -> Path:
 def _drain(process: subprocess.Popen[bytes], limits: RecordLimits, echo: bool) -> tuple[bytearray, bytearray, bool]:
     """Reads both streams to their end, keeping one byte more than the limit; kills the command's session after its time."""
     kept = (bytearray(), bytearray())
-    shown = (sys.stdout.buffer, sys.stderr.buffer) if echo else (None, None)
+    shown = tuple(getattr(s, "buffer", None) if echo else None for s in (sys.stdout, sys.stderr))
     assert process.stdout is not None
     assert process.stderr is not None
     streams: tuple[IO[bytes], IO[bytes]] = (process.stdout, process.stderr)
@@ -214,9 +214,12 @@ def _copy(stream: IO[bytes], keep: bytearray, limit: int, show: IO[bytes] | None
     with stream:
         while chunk := os.read(stream.fileno(), 1 << 16):
             keep += chunk[: max(0, limit - len(keep))]
-            if show is not None:
-                show.write(chunk)
-                show.flush()
+            try:
+                if show is not None:
+                    show.write(chunk)
+                    show.flush()
+            except (OSError, ValueError):
+                show = None  # whoever watched went away: what is recorded must not depend on it
 
 
 # ---------------------------------------------------------------- snapshots

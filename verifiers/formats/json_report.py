@@ -150,7 +150,7 @@ def report_from_json(data: object, where: str = "report") -> Report:
         raise ReportFormatError(f"not an {SCHEMA} report (found {found!r})", "Write it with `assay verify --format json`.", where)
     try:
         return _report(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as e:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
         what = f"key {e} is missing" if isinstance(e, KeyError) else str(e)
         raise ReportFormatError(f"damaged report: {what}", "Run `assay verify` again.", where) from e
 
@@ -194,7 +194,10 @@ def _report(data: Mapping[str, Any]) -> Report:
 def _read_score(data: Mapping[str, Any]) -> Score | None:
     if data["score"] is None:
         return None
-    return Score(float(data["score"]), float(data["estimate"]), _dict(data["score_inputs"]))
+    value, estimate = float(data["score"]), float(data["estimate"])
+    if not (0.0 <= value <= 1.0 and 0.0 <= estimate <= 1.0):
+        raise ValueError(f"score {value} or estimate {estimate} is not between 0 and 1")
+    return Score(value, estimate, _dict(data["score_inputs"]))
 
 
 def _read_check(row: Mapping[str, Any]) -> CheckResult:

@@ -121,7 +121,7 @@ def _fingerprints(page: Page, report: Report, check: CheckResult, finding: Findi
     path = finding.path or report.path
     line = page.line(path, finding.line)
     around = " ".join(line.split()) if line is not None else re.sub(r"\d+", "#", finding.message)
-    base = hashlib.sha256("\0".join((path, check.id, finding.rule, around)).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    base = hashlib.sha256(_bytes("\0".join((path, check.id, finding.rule, around)))).hexdigest()[:16]
     seen[base] += 1
     return {"primaryLocationLineHash": f"{base}:{seen[base]}"}
 
@@ -145,4 +145,12 @@ def _notification(text: str, path: str, level: str) -> dict[str, JsonValue]:
 
 
 def _uri(path: str) -> str:
-    return quote(path.encode("utf-8", "surrogateescape"), safe="/._-~")
+    return quote(_bytes(path), safe="/._-~")
+
+
+def _bytes(text: str) -> bytes:
+    """Text with the bytes of a file name that is not UTF-8; other lone surrogates, which no system gives, as escapes."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace")

@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from verifiers import checks
+from verifiers.gating.strict_yaml import UniqueLoader
 from verifiers.interface import ConfigError
 
 CAPABILITIES = ("chmods", "creates", "deletes", "follows-outside-paths", "links", "overwrites", "read-only", "renames")
@@ -93,8 +94,8 @@ def load_policy(path: str | Path, environ: Mapping[str, str] | None = None, defa
     except UnicodeDecodeError as e:
         raise ConfigError("is not UTF-8 text", where=file) from e
     try:
-        data = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as e:
+        data = yaml.load(text, Loader=UniqueLoader)
+    except (yaml.YAMLError, RecursionError, ValueError, TypeError, AttributeError) as e:
         mark = getattr(e, "problem_mark", None)
         where = f"{file}:{mark.line + 1}" if mark is not None else str(file)
         raise ConfigError(f"is not YAML: {getattr(e, 'problem', None) or e}", where=where) from e

@@ -23,7 +23,7 @@ def gate_from_json(data: object, where: str = "") -> GateResult:
     try:
         reports = [report_from_json(row, where) for row in _list(data["reports"])]
         return _result(data, reports)
-    except (KeyError, TypeError, ValueError, AttributeError) as e:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
         if isinstance(e, ReportFormatError):
             raise
         what = f"key {e} is missing" if isinstance(e, KeyError) else str(e)
