@@ -18,19 +18,22 @@ from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
 from verifiers.expectation.answers import same_answer
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation
+from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import TOKEN, all_text, fresh_words, like, new_digits, rename_tree, substitute, tokens
 
 MAX_COPIES = 3
-EDITS = 5
+EDITS = 6
 """Ways to edit a file, see ``edited``."""
-GROWN, EMPTY = 3, 4
+GROWN, EMPTY, NEAR = 3, 4, 5
 ODDITIES = ("hidden file", "link", "empty directory")
 """Kinds of unusual bystanders."""
 LINK = ODDITIES.index("link")
-SPARE = 2 * MAX_COPIES + 12
+DEPTH = 6
+MOST_NEAR, MOST_VOICED = 8, 10
+SPARE = 2 * MAX_COPIES + 12 + DEPTH
 """Words for new names, besides those for renaming."""
 MAX_LINES, MAX_BYTES, MAX_MANY = 4000, 1 << 21, 300
 """To what a file, or the number of files, grows at most."""
@@ -58,6 +61,14 @@ class Plan:
     """(word of a content, word of the skill's own text): the one becomes the other."""
     numeric: tuple[int, ...] = ()
     """Words of arguments among ``rename_bound`` that become digits with a leading zero: text all the same."""
+    dashed: tuple[int, ...] = ()
+    """Those that get a dash in front, as an option has."""
+    decoys: tuple[int, ...] = ()
+    """(file of ``contents``): copies under names that are nearly what an argument says."""
+    deep: tuple[int, ...] = ()
+    """(directory): a copy of all that is in it, in it, six directories further down."""
+    voiced: tuple[tuple[int, int], ...] = ()
+    """(word of an argument, word of the skill's own text): the one becomes the other."""
     salt: int = 0
 
 
@@ -98,15 +109,21 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
         many=some(len(g.files), 1),
         odd=pairs(len(g.directories), len(ODDITIES), 1),
         spoken=pairs(len(g.free_words), len(g.constants.words), 2),
+        decoys=some(len(g.contents), 1),
         salt=st.integers(0, 3),
     )
 
 
 def systematic(g: Grammar) -> list[Plan]:
-    """Plans that chance should not miss: files longer than the skill's numbers, more files than those, its own words, and texts
-    that look like numbers."""
+    """Plans that chance should not miss: files longer than the skill's numbers, more files than those, its own words, texts that
+    look like numbers or options, what is nearly what an argument says, and a deep tree."""
     texts = tuple(i for i, (token, _) in enumerate(g.bound) if not token.isdecimal())
-    out = [Plan(rename_bound=texts, numeric=texts)] if texts else []
+    out = [Plan(rename_bound=texts, numeric=texts), Plan(rename_bound=texts, dashed=texts)] if texts else []
+    out += [Plan(edits=((i, NEAR),), decoys=(i,)) for i in range(len(g.contents))][:2]
+    named = {as_text(v).strip("/") for v in g.args.values()}
+    out += [Plan(deep=(i,)) for i, d in enumerate(g.directories) if d in named][:1] or [Plan(deep=(0,))]
+    count = len(g.constants.words)
+    out += [Plan(voiced=tuple((i, (n + k) % count) for k, i in enumerate(texts))) for n in range(count) if texts][:MOST_VOICED]
     out += [Plan(edits=((i, GROWN),)) for i in range(len(g.contents))][:3]
     out += [Plan(many=(i,)) for i in range(len(g.files))][:2]
     room, words = len(g.free_words), len(g.constants.words)
@@ -126,7 +143,8 @@ def realise(g: Grammar, plan: Plan) -> World | None:
     if base is None:
         return None
     paths = {p: substitute(p, renames, inside=g.inside) for p in g.base if p != ROOT}
-    base = _vary(g, plan, base, paths, words[-SPARE:], rng)
+    said = sorted({t for v in args.values() if isinstance(v, str) for t in tokens(v) if t.isalpha() and len(t) > 1})
+    base = _vary(g, plan, base, paths, words[-SPARE:], rng, said)
     varied = frozenset(p for p, v in args.items() if as_text(v) != as_text(g.args[p]))
     if varied - g.template.parameters or _collides(g, base, renames):
         return None
@@ -140,7 +158,8 @@ def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[s
         word = next(fresh)
         if i in plan.rename_bound:
             digits = new_digits(token, rng) if token.isdecimal() else f"0{rng.randint(11, 99)}{i}" if i in plan.numeric else ""
-            out |= {t: digits or like(t, word) for t in (token.upper(), token.capitalize(), token.lower(), token)}
+            dash = "-" if i in plan.dashed and not digits else ""
+            out |= {t: digits or dash + like(t, word) for t in (token.upper(), token.capitalize(), token.lower(), token)}
     for i, token in enumerate(g.free):
         word = next(fresh)
         if i in plan.rename_free:
@@ -149,6 +168,8 @@ def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[s
         word = next(fresh)
         if i in plan.rename_words:
             out[token] = like(token, word)
+    for i, j in plan.voiced:
+        out[g.bound[i][0]] = g.constants.words[j]
     for i, j in plan.spoken:
         out[g.free_words[i]] = g.constants.words[j]
     return out
@@ -161,13 +182,29 @@ def _new_value(value: JsonValue, renames: Mapping[str, str]) -> JsonValue:
     return int(text) if isinstance(value, int) else text
 
 
-def _vary(g: Grammar, plan: Plan, base: Snapshot, paths: Mapping[str, str], words: list[str], rng: Random) -> Snapshot:
+def _vary(
+    g: Grammar, plan: Plan, base: Snapshot, paths: Mapping[str, str], words: list[str], rng: Random, said: Sequence[str]
+) -> Snapshot:
+    """The base with everything but the renaming done. ``said``: the words of the new arguments."""
     changes: dict[str, Entry | None] = {}
     fresh = iter(words)
     for i, how in plan.edits:
         path = paths[g.contents[i]]
-        content = edited(base[path].content, how, rng, g, named=g.contents[i] not in g.files)
+        content = base[path].content
+        if how == NEAR:
+            content = near_lines(content, said, named=g.contents[i] not in g.files)
+        else:
+            content = edited(content, how, rng, g, named=g.contents[i] not in g.files)
         changes[path] = Entry("file", base[path].mode, content)
+    for i in plan.decoys:
+        source = paths[g.contents[i]]
+        where, _, name = source.rpartition("/")
+        changes |= {_below(where, n): base[source] for n in near(name, said) if _below(where, n) not in base}
+    for i in plan.deep:
+        top = paths.get(g.directories[i], "")
+        names = [next(fresh) for _ in range(DEPTH)]
+        nest = [_below(top, "/".join(names[:n])) for n in range(1, DEPTH + 1)]
+        changes |= {p: Entry("dir", 0o755) for p in nest} | {f"{nest[-1]}/{p}": e for p, e in _subtree(base, top).items()}
     for i, d in plan.copies:
         source = paths[g.files[i]]
         name = _renamed_stem(source.rpartition("/")[2], next(fresh), g)
@@ -218,6 +255,36 @@ def usual(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
         drops=plan.drops if len(plan.drops) < len(g.files) else (),
         odd=tuple((d, kind) for d, kind in plan.odd if linked or kind != LINK),
     )
+
+
+def _subtree(base: Snapshot, top: str) -> dict[str, Entry]:
+    """What lies below a directory, by path within it, if it is not too much and no repository."""
+    start = f"{top}/" if top else ""
+    inside = {p.removeprefix(start): e for p, e in base.items() if p != ROOT and p.startswith(start)}
+    return inside if len(inside) <= MAX_MANY and not repository_roots(base) else {}
+
+
+def near(text: str, said: Sequence[str]) -> list[str]:
+    """Texts that are nearly what arguments say: a word of theirs in the other case, with a letter more, or without the mark
+    before it."""
+    out: list[str] = []
+    for word in said:
+        for m in re.finditer(rf"(?<![^\W\d_]){re.escape(word)}(?![^\W\d_])", text):
+            head, tail = text[: m.start()], text[m.end() :]
+            out += [head + (word.swapcase()) + tail, f"{head}{word}x{tail}", f"{head}x{word}{tail}"]
+            out += [head[:-1] + word + tail] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ " else []
+            break
+    return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
+
+
+def near_lines(content: bytes, said: Sequence[str], *, named: bool) -> bytes:
+    """Text with more lines, which say nearly what arguments say. Of a file that an argument names the first line stays."""
+    if b"\0" in content or content.count(b"\n") < 2 or not content.endswith(b"\n"):
+        return content
+    lines = content.decode("utf-8", "surrogateescape").splitlines(keepends=True)
+    head, lines = (lines[:1], lines[1:]) if named else ([], lines)
+    out = [text for line in lines for text in (line, *near(line, said))]
+    return "".join((*head, *out)).encode("utf-8", "surrogateescape") if len(out) <= MAX_LINES else content
 
 
 def _below(where: str, name: str) -> str:

@@ -142,7 +142,7 @@ def _harms_what_stays(case: Case, record: ReplayRecord) -> bool:
 def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
     """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie."""
     words = tuple(i for i in plan.rename_bound if not g.bound[i][0].isdecimal())
-    relaxed = replace(plan, rename_bound=words, numeric=(), rename_words=(), edits=())
+    relaxed = replace(plan, rename_bound=words, numeric=(), dashed=(), voiced=(), decoys=(), rename_words=(), edits=())
     world = realise(g, relaxed) if relaxed != plan else None
     found = _clean_cases(context, [(g, relaxed, world)]) if world is not None else []
     if not found:
