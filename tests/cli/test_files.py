@@ -42,6 +42,15 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """What is linked is written, where it lies."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real/file")
+    write_atomically(tmp_path / "link", "text")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "file").read_text() == "text\n"
+
+
 def test_pipes_are_written_to(tmp_path: Path) -> None:
     """Process substitution and ``/dev/stdout``: what is no regular file is written to, never replaced."""
     pipe = tmp_path / "pipe"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,28 @@ def test_records_into_the_configured_store(work: Path, monkeypatch: pytest.Monke
     assert run(["record", "--task", "count", "--task-id", "count-1", "--", "wc -l a.txt"]) == 0
     (trace,) = load_traces(work.parent / "data" / "evolution" / "traces")
     assert trace.task_id == "count-1"
+
+
+def test_what_cannot_be_kept_is_not_run(work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A store that cannot be written, or an id that cannot be one: said before the command runs, which cannot be undone."""
+    assert run(["record", "--task", "t", "--task-id", " ", "-o", "o.jsonl", "--", "touch ran"]) == 2
+    monkeypatch.setenv("PRJ_DATA", "/dev/null")
+    assert run(["record", "--task", "t", "--", "touch ran"]) == 2
+    assert not (work / "ran").exists()
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_watcher_that_goes_away_changes_nothing_of_the_recording(work: Path) -> None:
+    """``assay record … | head -1``: the command runs on, and its own exit code is kept."""
+    words = [sys.executable, "-m", "synth.cli", "record", "--task", "t", "-o", "o.jsonl", "--", "seq 100000"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        said = process.communicate()[1]
+    (trace,) = load_traces(work / "o.jsonl")
+    assert (trace.success, trace.exit_codes) == (True, (0,))
+    assert trace.outputs[0].endswith("\n100000\n")
+    assert b"Traceback" not in said
 
 
 def test_without_a_command_it_is_a_usage_error(work: Path) -> None:

@@ -146,3 +146,28 @@ def test_the_reproduce_line_works_as_it_stands(
     assert str(elsewhere / "evidence.jsonl") in words
     assert run(words[1:]) == 1
     assert finding["message"].splitlines()[0] in capsys.readouterr().out
+
+
+def test_a_registered_version_is_never_fixed_in_place(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its bytes are what was verified."""
+    with Registry(registry) as opened:
+        file = Path(opened.show("batch_rename").path) / "skill.py"
+    before = file.read_bytes()
+    assert run(["fix", str(file)]) == 2
+    assert "never changes" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+def test_one_edited_export_does_not_stop_the_others(registry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a person edited stays, is said, and the rest is written."""
+    other = replace(draft(), name="zoo", source=draft().source.replace("changed = 0", "changed = 0 + 0 + 0"))
+    with Registry(registry) as opened:
+        opened.register(other, report(other))
+    command = ["export", "--to", "agentskills", "-o", str(tmp_path / "e"), "--registry", str(registry)]
+    assert run(command) == 0
+    first, second = sorted((tmp_path / "e").iterdir())
+    (first / "SKILL.md").write_text("by hand")
+    shutil.rmtree(second)
+    assert run(command) == 2
+    assert "edited" in capsys.readouterr().err
+    assert ((first / "SKILL.md").read_text(), second.is_dir()) == ("by hand", True)

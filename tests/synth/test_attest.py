@@ -227,6 +227,15 @@ def test_keys_are_made_once_and_kept_private(tmp_path: Path) -> None:
     assert private.read_bytes() == before
 
 
+def test_a_key_pair_is_whole_or_not_there(tmp_path: Path) -> None:
+    """One name for both keys would keep only the public one; a public key without a place leaves no private one."""
+    with pytest.raises(KeyFileError, match="both keys"):
+        keygen(tmp_path / "a", tmp_path / "." / "a")
+    with pytest.raises(KeyFileError, match="cannot be written"):
+        keygen(tmp_path / "a", tmp_path / "nowhere" / "b")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_no_key_is_refused(tmp_path: Path) -> None:
     """Missing files, other text, the other half of the pair, another kind of key."""
     from cryptography.hazmat.primitives import serialization

@@ -286,6 +286,14 @@ def test_any_text_is_a_session_or_refused(tmp_path_factory: pytest.TempPathFacto
     assert all(len(t.commands) == len(t.outputs) for t in report.traces)
 
 
+def test_titles_of_terminals_hide_no_command(tmp_path: Path) -> None:
+    """An OSC sequence ends with BEL or with ESC and a backslash, on its own line; what is cut off hides nothing either."""
+    path = tmp_path / "s.txt"
+    path.write_text("# task: t\n$ cat a\n\x1b]0;title\x1b\\one\n$ rm -rf b\n\x1b]cut off\n$ printf x\a\nthree\n$ ls\nfour\n")
+    (trace,) = import_path(path, "shell").traces
+    assert trace.commands == ("cat a", "rm -rf b", "printf x", "ls")
+
+
 def test_each_fixture_is_recognised() -> None:
     """The format is told from the content."""
     kinds = {p.name: detect_kind(p) for p in sorted(FILES.rglob("*")) if p.is_file() and p.suffix != ".history"}

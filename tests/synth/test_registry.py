@@ -300,3 +300,51 @@ def test_a_gate_over_a_registry_sees_what_is_active(registry: Registry) -> None:
     assert found[0].evidence is not None
     assert found[0].bindings is not None
     assert load_subject(found[0].skill).description == "Better."
+
+
+# ------------------------------------------------------------ strange things in its directory
+
+
+@pytest.mark.parametrize("name", ["...intent", "..intent", "x.intent", "note.txt"])
+def test_a_stray_file_in_staging_removes_nothing(registry: Registry, name: str) -> None:
+    """Only what we name as we do is an intent; any other file goes, and nothing else."""
+    entry = register(registry)
+    (registry.root / "staging" / name).write_text("")
+    with Registry(registry.root) as again:
+        assert [e.version for e in again.list()] == [entry.version]
+        assert again.draft(entry.name) == draft()
+    assert not (registry.root / "staging" / name).exists()
+
+
+def test_a_lost_database_is_not_taken_for_a_new_one(registry: Registry) -> None:
+    """Versions without a database: somebody must restore it; nothing is listed as empty, nothing is advised to be removed."""
+    register(registry)
+    registry.close()
+    for file in registry.root.glob("registry.db*"):
+        file.unlink()
+    (registry.root / "registry.db").touch()
+    with pytest.raises(RegistryUnusable, match="empty or gone"):
+        Registry(registry.root)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["document = replace(document, 'PASS', 'FAIL')", "document = '{'", "document = '[' || document"],
+)
+def test_a_changed_report_is_not_shown(registry: Registry, change: str) -> None:
+    """The stored report is bound to its digest."""
+    entry = register(registry)
+    with registry.database.write() as db:
+        db.execute(f"UPDATE report SET {change}")
+    with pytest.raises(RegistryUnusable, match="stored report"):
+        registry.report(entry.name)
+
+
+@pytest.mark.parametrize("change", ["metadata = ''", "metadata = '[]'", "registered_at = 'x'"])
+def test_a_damaged_row_is_said_to_be_one(registry: Registry, change: str) -> None:
+    """One sentence, and no row is invented."""
+    register(registry)
+    with registry.database.write() as db:
+        db.execute(f"UPDATE version SET {change}")
+    with pytest.raises(RegistryUnusable, match="damaged"):
+        [dict(e.metadata) for e in registry.list()]

@@ -155,3 +155,15 @@ def test_known_checks_are_the_catalogs() -> None:
     from verifiers.catalog import CATALOG
 
     assert sorted(known_checks()) == sorted(check.id for check in CATALOG)
+
+
+def test_a_rule_that_appears_twice_is_refused(tmp_path: Path) -> None:
+    """YAML would keep the last: a rule less."""
+    with pytest.raises(ConfigError, match="appears twice"):
+        load_policy(write(tmp_path, "minimum_score: 0.9\nminimum_score: 0.0\n"))
+
+
+def test_what_a_policy_does_not_say_is_as_configured(tmp_path: Path) -> None:
+    """The configuration's number of usable traces holds until the policy names one."""
+    assert load_policy(write(tmp_path, "minimum_score: 0.5\n"), defaults=Policy(min_usable=7)).min_usable == 7
+    assert load_policy(write(tmp_path, "min_usable: 2\n"), defaults=Policy(min_usable=7)).min_usable == 2

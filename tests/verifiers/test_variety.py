@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from random import Random
 
 import pytest
@@ -16,8 +16,9 @@ from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
 from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
-from verifiers.worlds.differential import EMPTY, ODDITIES, Plan, bare, beyond, edited, plans, realise, unnoticed, usual
+from verifiers.worlds.differential import DEPTH, ODDITIES, Plan, bare, plans, realise, systematic, unnoticed, usual
 from verifiers.worlds.draw import draw
+from verifiers.worlds.edits import EMPTY, beyond, edited, near, near_lines
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.oracles import _harms_what_stays
 from verifiers.worlds.template import templates
@@ -82,10 +83,54 @@ def test_editing_keeps_lines_whole(content: bytes, how: int, seed: int, named: b
 def test_a_file_grows_beyond_the_skills_numbers() -> None:
     """Forty lines are not enough for a skill that reads forty."""
     g = table_grammar()
-    grown = edited(TABLE, 3, Random(1), g, named=True)
+    grown = edited(TABLE, 3, Random(1), g.constants.numbers, named=True)
     assert grown.count(b"\n") > 40
     assert grown.startswith(b"id,state\n")
     assert len(set(grown.splitlines())) > 40
+
+
+def test_near_misses_are_near_and_no_hits() -> None:
+    """Another case, a letter more on either side, the mark before it gone; never the word itself as it stands."""
+    assert near("a.txt", ["txt"]) == ["a.TXT", "a.txtx", "a.xtxt", "atxt"]
+    assert near("bob,41", ["bob"]) == ["BOB,41", "bobx,41", "xbob,41"]
+    assert near("bobby", ["bob"]) == []
+    lines = near_lines(b"id,state\nk,bob\nx,eve\n", ["bob"], named=True).splitlines()
+    assert (lines[0], lines[1], lines[-1]) == (b"id,state", b"k,bob", b"x,eve")
+    assert b"k,BOB" in lines
+
+
+@given(st.binary(max_size=60), st.lists(st.text("abxAB.", min_size=1, max_size=3), max_size=3), st.booleans())
+def test_near_lines_keep_every_line(content: bytes, said: list[str], named: bool) -> None:
+    """Lines come in addition, in the order there was."""
+    out = iter(near_lines(content, said, named=named).split(b"\n"))
+    assert all(any(line == found for found in out) for line in content.split(b"\n"))
+
+
+def test_a_plan_makes_options_decoys_depth_and_the_skills_words() -> None:
+    """Values that start with a dash, files that are named nearly so, a copy of a directory deep in it, words of the skill."""
+    post = tree(a_md=b"1")
+    x = Expectation(tree(a_txt=b"1"), post, frozenset(), "", True, (0,), (True,))
+    traces = [(("mv a.txt a.md",), {"old": "txt", "new": "md"}), (("mv a.log a.cfg",), {"old": "log", "new": "cfg"})]
+    g = grammar("t", {"old": "txt", "new": "md"}, templates(traces)[0], x, constants(SKILL))
+    every = tuple(range(len(g.bound)))
+    dashed = realise(g, Plan(rename_bound=every, dashed=every))
+    assert dashed is not None
+    assert all(str(v).startswith("-") for v in dashed.args.values())
+    assert {p.rpartition(".")[2] for p in dashed.base} == {dashed.args["old"]}
+    decoys = realise(g, Plan(decoys=(0,)))
+    assert decoys is not None
+    assert {"a.txt", "a.TXT", "atxt"} <= set(decoys.base)
+    deep = realise(g, Plan(deep=(0,)))
+    assert deep is not None
+    assert max(p.count("/") for p in deep.base) == DEPTH
+    voiced = realise(g, Plan(voiced=((every[0], 0),)))
+    assert voiced is not None
+    assert g.constants.words[0] in {str(v) for v in voiced.args.values()}
+    assert {"dashed", "decoys", "deep", "voiced", "numeric"} <= {n for p in systematic(g) for n in vars_of(p)}
+
+
+def vars_of(plan: Plan) -> set[str]:
+    return {f.name for f in fields(plan) if getattr(plan, f.name)}
 
 
 @given(st.lists(st.integers(2, 10_000)), st.integers(1, 50))

@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from sandbox.interface import JsonValue
-from verifiers.worlds.differential import EDITS, MAX_COPIES, ODDITIES, Plan
+from verifiers.worlds.differential import MAX_COPIES, ODDITIES, Plan
+from verifiers.worlds.edits import EDITS
 from verifiers.worlds.grammar import Grammar
 
 SCHEMA = "assay-counterexamples/1"
