@@ -14,13 +14,14 @@ class Generalises:
     title = "Does it hold beyond the recorded cases?"
     why = (
         "Hypothesis draws workspaces and arguments from the grammar of the evidence, and three oracles judge them, each "
-        "only where it is sound. Differential: on clean starts (recorded bases renamed, with more or fewer items and "
-        "bystanders) the trace's own commands say what is right. Renaming: giving hostile characters to names that "
+        "only where it is sound. Differential: on clean starts (recorded bases renamed, with more or fewer items, "
+        "bystanders, near misses of what the arguments say, deep trees, values that look like numbers or options, words of "
+        "the skill's own text) the trace's own commands say what is right. Renaming: giving hostile characters to names that "
         "nothing mentions must rename the result and change nothing else. Implicit: no argument runs as code or hangs, "
         "and no success is claimed for a named input that is missing. A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 4
+    version = 5
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 
