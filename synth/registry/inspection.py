@@ -11,7 +11,7 @@ from typing import Literal
 
 from synth.draft import draft_files
 from synth.interface import Draft, RegistryEntry
-from synth.registry.errors import RegistryUnusable
+from synth.registry.errors import RegistryUnusable, WrongState
 from synth.registry.lifecycle import Lifecycle
 from synth.registry.receipt import plain
 from verifiers.interface import AssayError, Report, Verdict
@@ -113,9 +113,13 @@ _LINK = re.compile(r"\]\(([^)\s#]+)")
 def _broken(registry: Lifecycle, entry: RegistryEntry) -> Iterator[Ailing]:
     try:
         registry.check_intact(entry)
-    except RegistryUnusable as e:
+        score = registry.report(entry.name, entry.version).get("score")
+    except (RegistryUnusable, WrongState) as e:
         yield _of(entry, "broken", e.what, e.advice)
         return
+    if entry.metadata["measured"] and entry.score != score:
+        what = f"its score is {entry.score:g}, and its report says {score}"
+        yield _of(entry, "broken", what, f"Run 'assay registry verify {entry.name}'")
     known = set(draft_files(registry.draft(entry.name, entry.version)))
     for target in dict.fromkeys(_LINK.findall(registry.skill_md(entry))):
         if "://" not in target and not target.startswith("mailto:") and target.removeprefix("./") not in known:

@@ -141,3 +141,11 @@ def test_differences_name_files_traces_and_score(registry: Registry) -> None:
     assert set(found.files) == {"SKILL.md", "skill.py", "evidence.jsonl", "bindings.json"}
     back = registry.diff("batch_rename", old=found.new.version, new=found.old.version)
     assert back.score == -found.score
+
+
+@pytest.mark.parametrize("change", ["version SET score = 0.99", "report SET document = replace(document, 'ruff', 'r')"])
+def test_a_score_that_nothing_measured_is_broken(registry: Registry, change: str) -> None:
+    """What was written into the database beside the report, or into the report, is found."""
+    with registry.database.write() as db:
+        db.execute(f"UPDATE {change}")
+    assert kinds(registry) == [("batch_rename", "broken")]
