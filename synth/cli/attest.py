@@ -27,6 +27,8 @@ def keygen(private: Path, public: Path | None) -> int:
     """Makes a key pair: PRIVATE (keep it secret) and PUBLIC (default: PRIVATE.pub)."""
     from synth.attest import keygen as make
 
+    if not private.name:
+        raise click.BadParameter("is no file", param_hint="PRIVATE")
     other = public or private.with_name(f"{private.name}.pub")
     console.out(f"{private} and {other}: key {make(private, other)}")
     return 0
