@@ -16,9 +16,21 @@ from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
 from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
-from verifiers.worlds.differential import DEPTH, ODDITIES, Plan, bare, plans, realise, systematic, unnoticed, usual
+from verifiers.worlds.differential import (
+    DEPTH,
+    ODDITIES,
+    Plan,
+    bare,
+    plans,
+    realise,
+    strange,
+    systematic,
+    unnoticed,
+    usual,
+    without_strange,
+)
 from verifiers.worlds.draw import draw
-from verifiers.worlds.edits import EMPTY, beyond, edited, near, near_lines
+from verifiers.worlds.edits import EMPTY, NEAR, beyond, edited, near, near_lines
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.oracles import _harms_what_stays
 from verifiers.worlds.template import templates
@@ -161,6 +173,19 @@ def test_taking_no_notice_is_doing_the_same_beside_it() -> None:
     assert not unnoticed(plain, replace(more, tree=plain.tree))
     assert not unnoticed(plain, replace(more, answer="x"))
     assert not unnoticed(plain, replace(more, tree=more.tree.replace({"b": Entry("file", 0o600, b"1")})))
+
+
+def test_near_misses_count_where_the_commands_pass_them_over() -> None:
+    """Lines and files that are nearly meant: left alone by the commands, or nothing is said."""
+    plain = Expectation(tree(a=b"k,1\nz,2\n"), tree(a=b"k,9\nz,2\n"), frozenset(), "", True, (0,), (True,))
+    near_base = tree(a=b"k,1\nK,1\nz,2\n")
+    assert unnoticed(plain, replace(plain, base=near_base, tree=tree(a=b"k,9\nK,1\nz,2\n")))
+    assert not unnoticed(plain, replace(plain, base=near_base, tree=tree(a=b"k,9\nK,9\nz,2\n")))
+    assert not unnoticed(plain, replace(plain, base=near_base, tree=tree(a=b"k,9\nK,1\nz,2\n"), answer="2"))
+    plan = Plan(decoys=(0,), edits=((0, NEAR), (1, EMPTY)), odd=((0, 1),), salt=2)
+    assert strange(plan)
+    assert without_strange(plan) == Plan(edits=((1, EMPTY),), salt=2)
+    assert not strange(without_strange(plan))
 
 
 def test_gits_locks_of_a_killed_run_go() -> None:

@@ -7,6 +7,7 @@ arguments and the trace's commands for it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -106,7 +107,6 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
         many=some(len(g.files), 1),
         odd=pairs(len(g.directories), len(ODDITIES), 1),
         spoken=pairs(len(g.free_words), len(g.constants.words), 2),
-        decoys=some(len(g.contents), 1),
         salt=st.integers(0, 3),
     )
 
@@ -230,12 +230,37 @@ def _vary(
     return base.replace(changes)
 
 
+def strange(plan: Plan) -> bool:
+    """Whether a plan adds what no recording has: judged only where the commands take no notice of it. Sloppy commands (``grep
+    .xml$``) say nothing of a careful skill."""
+    return plan != without_strange(plan)
+
+
+def without_strange(plan: Plan) -> Plan:
+    """The plan without unusual bystanders and near misses."""
+    return replace(plan, odd=(), decoys=(), edits=tuple((i, how) for i, how in plan.edits if how != NEAR))
+
+
 def unnoticed(plain: Expectation, odd: Expectation) -> bool:
-    """Whether two outcomes differ only in what one base has more than the other, and that is still there as it was."""
+    """Whether two outcomes differ only in what one base has more than the other, paths or lines, and that is still there as it
+    was."""
     more = {p: e for p, e in odd.base.items() if p not in plain.base}
+    if not same_answer(plain.answer, odd.answer) or any(odd.tree.get(p) != e for p, e in more.items()):
+        return False
     tree = Snapshot({p: e for p, e in odd.tree.items() if p not in more})
-    kept = all(odd.tree.get(p) == e for p, e in more.items())
-    return kept and same_answer(plain.answer, odd.answer) and not differences(plain.tree, tree)
+    added = Counter[bytes]()
+    for p, e in plain.base.items():
+        added += lines_of(odd.base.get(p)) - lines_of(e)
+    found = differences(plain.tree, tree)
+    return all(d.kind == "content" and added and _only_more(plain.tree[d.path], tree[d.path], added) for d in found)
+
+
+def lines_of(entry: Entry | None) -> Counter[bytes]:
+    return Counter(entry.content.split(b"\n") if entry is not None else ())
+
+
+def _only_more(plain: Entry, odd: Entry, added: Counter[bytes]) -> bool:
+    return lines_of(odd) == lines_of(plain) + added
 
 
 def bare(g: Grammar, plan: Plan) -> bool:

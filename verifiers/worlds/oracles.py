@@ -12,7 +12,18 @@ from verifiers.expectation.equivalence import differences, durable_effects
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.constants import constants
-from verifiers.worlds.differential import Plan, World, bare, plans, realise, systematic, unnoticed, usual
+from verifiers.worlds.differential import (
+    Plan,
+    World,
+    bare,
+    plans,
+    realise,
+    strange,
+    systematic,
+    unnoticed,
+    usual,
+    without_strange,
+)
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
@@ -164,12 +175,12 @@ def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]
         case = _case(context, g, world, [record], f"generated case {i} (trace {g.task_id}, seed {context.seed})", bare(g, plan))
         if case is not None:
             out.append((g, plan, world, case))
-    return _unnoticing(context, out) if any(plan.odd for _, plan, _, _ in out) else out
+    return _unnoticing(context, out) if any(strange(plan) for _, plan, _, _ in out) else out
 
 
 def _unnoticing(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
-    """Those on which the commands take no notice of the unusual bystanders: what they do to such no recording shows."""
-    without = {i: replace(plan, odd=()) for i, (_, plan, _, _) in enumerate(cases) if plan.odd}
+    """Those on which the commands take no notice of unusual bystanders and near misses: else no recording shows what is right."""
+    without = {i: without_strange(plan) for i, (_, plan, _, _) in enumerate(cases) if strange(plan)}
     worlds = {i: w for i, plan in without.items() if (w := realise(cases[i][0], plan)) is not None}
     records = context.traces.map(shell_request(w.base, w.commands) for w in worlds.values())
     same = set(range(len(cases))) - set(without)
