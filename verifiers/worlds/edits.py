@@ -57,11 +57,10 @@ def near(text: str, said: Sequence[str]) -> list[str]:
     before it."""
     out: list[str] = []
     for word in said:
-        for m in re.finditer(rf"(?<![^\W\d_]){re.escape(word)}(?![^\W\d_])", text):
+        if m := re.search(rf"(?<![^\W\d_]){re.escape(word)}(?![^\W\d_])", text):
             head, tail = text[: m.start()], text[m.end() :]
-            out += [head + (word.swapcase()) + tail, f"{head}{word}x{tail}", f"{head}x{word}{tail}"]
-            out += [head[:-1] + word + tail] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ " else []
-            break
+            out += [f"{head}{word.swapcase()}{tail}", f"{head}{word}x{tail}", f"{head}x{word}{tail}"]
+            out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ " else []
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
 
 
