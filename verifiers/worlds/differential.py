@@ -111,15 +111,16 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
     )
 
 
-def systematic(g: Grammar) -> list[Plan]:
+def systematic(g: Grammar, *, first: bool = True) -> list[Plan]:
     """Plans that chance should not miss: files longer than the skill's numbers, more files than those, its own words, texts that
-    look like numbers or options, what is nearly what an argument says, and a deep tree."""
+    look like numbers or options, what is nearly what an argument says, and a deep tree. Its words as arguments for one trace
+    only: the ``first``."""
     texts = tuple(i for i, (token, _) in enumerate(g.bound) if not token.isdecimal())
     out = [Plan(rename_bound=texts, numeric=texts), Plan(rename_bound=texts, dashed=texts)] if texts else []
     out += [Plan(edits=((i, NEAR),), decoys=(i,)) for i in range(len(g.contents))][:2]
     named = {as_text(v).strip("/") for v in g.args.values()}
     out += [Plan(deep=(i,)) for i, d in enumerate(g.directories) if d in named][:1] or [Plan(deep=(0,))]
-    count = len(g.constants.words)
+    count = len(g.constants.words) if first else 0
     out += [Plan(voiced=tuple((i, (n + k) % count) for k, i in enumerate(texts))) for n in range(count) if texts][:MOST_VOICED]
     out += [Plan(edits=((i, GROWN),)) for i in range(len(g.contents))][:3]
     out += [Plan(many=(i,)) for i in range(len(g.files))][:2]
