@@ -50,6 +50,8 @@ class TooMuch(Exception):
 def creation_order(paths: Iterable[str], order: str) -> list[str]:
     """Paths in the order in which they are created: ``sorted``, ``reversed`` or ``shuffled:<seed>``, parents first."""
     wanted = sorted(paths)
+    if order == "sorted":
+        return wanted  # a parent's path is the beginning of its children's
     if order == "reversed":
         wanted.reverse()
     elif order.startswith("shuffled:"):
@@ -98,9 +100,9 @@ def materialise(root: str, entries: Iterable[WireEntry], blob: Callable[[str], b
 def _write_file(where: str, mode: int, content: bytes) -> None:
     fd = os.open(where, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(fd, view) :]
+        written = os.write(fd, content) if content else 0
+        while written < len(content):
+            written += os.write(fd, memoryview(content)[written:])
         if mode & 0o7000:
             os.fchmod(fd, mode)  # a write clears setuid and setgid
         os.utime(fd, ns=(FIXED_TIME_NS, FIXED_TIME_NS))
@@ -117,7 +119,7 @@ def attributes(where: int | str) -> list[str]:
         found = os.listxattr(where)
     except OSError as error:
         return [] if error.errno in (errno.ENOTSUP, errno.ENOSYS) else ["more than can be listed"]
-    return [name for name in found if name.startswith(("user.", "system.posix_acl_"))]
+    return [name for name in found if name.startswith(("user.", "system.posix_acl_"))] if found else []
 
 
 class Scan:
@@ -145,7 +147,8 @@ class Scan:
             self._finding(f"{len(self._attributed)} extended attributes or access lists, which no snapshot holds ({first})")
 
     def _look_at(self, fd: int, path: str) -> None:
-        self._attributed += [f"{name} of {path}" for name in attributes(fd)]
+        if found := attributes(fd):
+            self._attributed += [f"{name} of {path}" for name in found]
 
     def _directory(self, fd: int, prefix: str, depth: int) -> None:
         with os.scandir(fd) as found:
