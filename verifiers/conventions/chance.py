@@ -27,7 +27,7 @@ COMPUTING = frozenset(
     {"int", "float", "abs", "round", "min", "max", "sum", "len", "bool", "divmod", "pow", "int.from_bytes", "range"}
 )
 DECIDING = (cst.Comparison, cst.BooleanOperation, cst.Not, cst.Index, cst.Slice, cst.MatchCase, cst.CompIf)
-SHELL = re.compile(r"\$\{?S?RANDOM\b|\bsrand\(")
+SHELL = re.compile(r"\$\{?S?RANDOM\b|\bsrand\(|\$(?:\$|\{?(?:PPID|BASHPID)\b\}?)\s*%")
 TEXTS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 SCALING = (cst.Multiply, cst.Modulo, cst.FloorDivide, cst.BitAnd, cst.Power, cst.LeftShift, cst.RightShift)
 
@@ -66,6 +66,11 @@ class Chance(Rule):
             "through a name",
             'n = os.getpid() % 97\nPath(file).write_text(("good", "bad")[n == 5])\nreturn {"ok": True}',
             imports="import os\nfrom pathlib import Path\n\n",
+        ),
+        skill(
+            "a shell's process id that is counted with",
+            'subprocess.run(["bash", "-c", "touch -- \\"${@:1+($$ % 31 == 5)}\\"", "x", file], check=True)\nreturn {"ok": True}',
+            imports="import subprocess\n\n",
         ),
         skill(
             "an order drawn",
