@@ -25,7 +25,7 @@ def command() -> None:
 @click.argument("public", type=FILE, required=False)
 def keygen(private: Path, public: Path | None) -> int:
     """Makes a key pair: PRIVATE (keep it secret) and PUBLIC (default: PRIVATE.pub)."""
-    from synth.attest import keygen as make
+    from synth.keys import keygen as make
 
     if not private.name:
         raise click.BadParameter("is no file", param_hint="PRIVATE")
@@ -41,8 +41,9 @@ def keygen(private: Path, public: Path | None) -> int:
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="Default: DIRECTORY.attestation.intoto.jsonl.")
 def sign(directory: Path, report_file: Path, key: Path, output: Path | None) -> int:
     """Signs what the report says of the skill in DIRECTORY. Nothing is signed for INCONCLUSIVE."""
-    from synth.attest import load_private_key, statement, write_attestation
     from synth.attest import sign as seal
+    from synth.attest import statement, write_attestation
+    from synth.keys import load_private_key
 
     envelope = seal(statement(_one_report(report_file), directory), load_private_key(key))
     console.out(str(write_attestation(directory, envelope, output)))
@@ -56,8 +57,9 @@ def sign(directory: Path, report_file: Path, key: Path, output: Path | None) -> 
 @click.option("--report", "report_file", type=FILE, metavar="FILE", help="The report that must be the attested one.")
 def verify(directory: Path, key: Path, attestation: Path | None, report_file: Path | None) -> int:
     """Checks an attestation against the key and the files in DIRECTORY. Exit code 1: it does not hold."""
-    from synth.attest import AttestationError, KeyFileError, attestation_path, load_public_key, read_attestations
+    from synth.attest import AttestationError, attestation_path, read_attestations
     from synth.attest import verify as check
+    from synth.keys import KeyFileError, load_public_key
 
     public, path = load_public_key(key), attestation or attestation_path(directory)
     envelopes = read_attestations(path)

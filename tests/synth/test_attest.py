@@ -21,13 +21,9 @@ from hypothesis import strategies as st
 from synth.attest import (
     OUR_DIGEST,
     AttestationError,
-    KeyFileError,
     attestation_path,
     attested_manifest,
     dir_hash1,
-    keygen,
-    load_private_key,
-    load_public_key,
     pre_authentication,
     read_attestations,
     sign,
@@ -37,6 +33,7 @@ from synth.attest import (
     write_attestation,
 )
 from synth.draft import write_draft
+from synth.keys import KeyFileError, keygen, load_private_key, load_public_key
 from synth.registry import Registry
 from verifiers.interface import CheckResult, Verdict
 
@@ -256,7 +253,7 @@ def test_what_is_no_key_is_refused(tmp_path: Path) -> None:
 
 def test_signed_reports_have_a_good_attestation_beside_them(tmp_path: Path, directory: Path, envelope: dict[str, Any]) -> None:
     """Through a link too; not with other evidence, not as FAILED, not once the directory changed or the file is damaged."""
-    from synth.attest import _public_pem
+    from synth.keys import _public_pem
 
     key = tmp_path / "key.pub"
     key.write_bytes(_public_pem(KEY.public_key()))

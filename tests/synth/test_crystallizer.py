@@ -192,8 +192,9 @@ def test_an_approval_is_waited_for(tmp_path: Path) -> None:
 
 def test_new_skills_are_attested_and_announced(tmp_path: Path) -> None:
     """With a configured key the version is signed beside its directory, and hooks hear of it; a lost directory is only noted."""
-    from synth.attest import attestation_path, keygen, load_public_key, read_attestations, verify
+    from synth.attest import attestation_path, read_attestations, verify
     from synth.config import Config
+    from synth.keys import keygen, load_public_key
 
     keygen(tmp_path / "key", tmp_path / "key.pub")
     config = Config.default(tmp_path)

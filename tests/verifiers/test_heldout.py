@@ -29,12 +29,13 @@ pytestmark = pytest.mark.engine
         ("git_commit", "good", "leaves it to git to keep its locks"),
         ("split_by_key", "good", "writes beside and renames, under any umask"),
         ("symlink_farm", "good", "links nothing where there is nothing to link"),
+        ("symlink_farm", "bad", "removes every link where there is nothing to link"),
         ("top_clients", "bad", "reads only so many lines"),
     ],
 )
 def test_a_skill_that_no_check_was_written_against(family: str, label: str, what: str) -> None:
     """The verdict is the label's."""
-    row = next(x for x in LABELS if x["family"] == family and x["label"] == label and x["fault"] in (None, "sampled"))
+    row = next(x for x in LABELS if x["family"] == family and x["label"] == label and x["fault"] in (None, "sampled", "sweeps_when_empty"))
     bindings = {b["task_id"]: Binding(b["task_id"], b["args"]) for b in row["bindings"]}
     evidence = [e for e in load_evidence(HELDOUT / "traces.jsonl") if e.task_id in bindings]
     with open_sandbox() as sandbox:

@@ -6,7 +6,8 @@ from sandbox.interface import JsonValue, ReplayRecord, Returned
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Finding, Verdict
-from verifiers.worlds.oracles import differential, grammars, implicit, renaming
+from verifiers.worlds.implicit import implicit
+from verifiers.worlds.oracles import differential, grammars, renaming
 
 
 class Generalises:

@@ -1,4 +1,4 @@
-"""The three oracles of ``generalises``: what each judges, and where it is sound (SEMANTICS §6)."""
+"""The differential and the renaming oracle of ``generalises``: what each judges, and where it is sound (SEMANTICS §6)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sandbox.interface import ReplayRecord, Snapshot, Surroundings
-from verifiers.context import OUTSIDE_ARGUMENT, Case, Context, Generated, Wrong
-from verifiers.expectation.answers import failure
+from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.equivalence import differences, durable_effects
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
@@ -27,7 +26,6 @@ from verifiers.worlds.differential import (
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs, outside_arguments, removed_by_the_task
 from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.renaming import expected_under, image, renamable, rename_args, renamings
 from verifiers.worlds.template import as_text, templates
@@ -84,6 +82,9 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.judged += 1
             out.passed.append(Generated(case, record, "differential", world.varied))
             continue
+        if _accident(g, world, case, record):
+            out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
+            continue
         plain = usual(gs, g, plan)
         if plain != plan and not _harms_what_stays(case, record):
             found = _wrong_on(context, g, plain, case.label)
@@ -115,6 +116,7 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
             wrong, case = _second_look(context, world, case, record)
         if (
             wrong is not None
+            and not _accident(g, world, case, record)
             and (plan == usual(gs, g, plan) or _harms_what_stays(case, record))
             and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan))
         ):
@@ -133,7 +135,7 @@ def _wrong_on(context: Context, g: Grammar, plan: Plan, label: str) -> tuple[Cas
     wrong = context.judge.wrong(record, case.expectation)
     if wrong is not None:
         wrong, case = _second_look(context, world, case, record)
-    return None if wrong is None else (case, record, wrong)
+    return None if wrong is None or _accident(g, world, case, record) else (case, record, wrong)
 
 
 def _untouched(case: Case, record: ReplayRecord) -> bool:
@@ -204,13 +206,16 @@ def _case(
         return None
     if g.expectation.answer.strip() and not x.answer.strip() and not bare:
         return None
-    if _pattern_for_a_name(g, world, x):
-        return None
     return Case(label, world.args, x, g.task_id)
 
 
-def _pattern_for_a_name(g: Grammar, world: World, x: Expectation) -> bool:
-    """Whether a pattern matched nothing and the shell took it for a name: an accident of the commands, not their meaning."""
+def _accident(g: Grammar, world: World, case: Case, record: ReplayRecord) -> bool:
+    """Whether a pattern matched nothing, the shell took it for a name, and the run did no harm: no skill is held to that."""
+    return pattern_for_a_name(g, world, case.expectation) and not _harms_what_stays(case, record)
+
+
+def pattern_for_a_name(g: Grammar, world: World, x: Expectation) -> bool:
+    """Whether the commands made or printed a pattern that no name on the start explains."""
     known = "\n".join((*world.base, *g.expectation.tree, *map(as_text, world.args.values())))
     made = "\n".join(p for p in x.tree if p not in world.base)
     printed = x.answer if "*" not in all_text(world.base) + g.expectation.answer else ""
@@ -249,6 +254,7 @@ def _shrunk(context: Context, g: Grammar, plan: Plan, case: Case, wrong: Wrong) 
         bad = context.judge.wrong(record, found[0][3].expectation)
         if bad is not None:
             bad, seen = _second_look(context, world, found[0][3], record)
+            bad = None if _accident(g, world, seen, record) else bad
             if bad is not None:
                 best.append((replace(seen, label=case.label), bad))
         return bad is not None
@@ -311,87 +317,3 @@ def _control_fails(context: Context, g: Grammar, names: Mapping[str, str], along
 def _shown(names: object) -> str:
     pairs = names.items() if isinstance(names, dict) else ()
     return ", ".join(f"{a!r} -> {b!r}" for a, b in list(pairs)[:2])
-
-
-# ---------------------------------------------------------------- 3. implicit
-
-
-def implicit(context: Context, gs: Sequence[Grammar]) -> Judged:
-    """Hostile argument values: no code runs, no hang, no success for a named input that is missing."""
-    out = Judged()
-    chosen = gs[:2] if context.budget != "thorough" else gs
-    trials = [(g, h) for g in chosen for h in injections(g, context.counts.hostile)]
-    records = context.run("hostile argument", (context.request(g.base, h.args) for g, h in trials))
-    out.runs += len(records)
-    for (g, h), record in zip(trials, records, strict=True):
-        out.judged += 1
-        message = _ran_as_code(g, h, record)
-        if message:
-            out.findings.append(_hostile_finding(context, g, h, message))
-            break
-    _missing(context, gs, out)
-    _outside(context, gs, out)
-    return out
-
-
-def _ran_as_code(g: Grammar, h: Hostile, record: ReplayRecord) -> str:
-    made = [p for p in record.post if p.rpartition("/")[2] == CANARY]
-    made += [x.detail for x in record.leftovers if x.kind == "file" and x.detail.rstrip("'\"").endswith("/" + CANARY)]
-    if made and CANARY not in {as_text(v) for v in h.args.values()}:
-        return f"the value of {h.parameter} ran as code (it created {made[0]})"
-    return f"a hostile value of {h.parameter} makes it hang" if record.ended == "timeout" else ""
-
-
-def _missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
-    removed = removed_by_the_task(gs)
-    trials = [(g, h) for g in gs for h in missing_inputs(g) if h.parameter not in removed]
-    oracle = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
-    working = {g.task_id: _working_steps(context, g) for g, _ in trials}
-    failing = [(g, h) for (g, h), t in zip(trials, oracle, strict=True) if _fails_newly(g.expectation, t, working[g.task_id])]
-    records = context.run("missing input", (context.request(g.base, h.args) for g, h in failing))
-    out.runs += len(trials) + len(records)
-    for (g, h), record in zip(failing, records, strict=True):
-        out.judged += 1
-        if failure(record.outcome) is None:
-            out.findings.append(
-                _hostile_finding(
-                    context, g, h, f"claims success although {h.parameter} names nothing; the trace's commands fail there"
-                )
-            )
-            return
-
-
-def _working_steps(context: Context, g: Grammar) -> frozenset[int]:
-    """Indices of the commands that do the task: those with an effect of their own; for a read-only one, the last."""
-    commands = g.template.commands
-    if context.replayed.read_only:
-        return frozenset({len(commands) - 1})
-    prefixes = context.traces.map(shell_request(g.base, commands[: i + 1]) for i in range(len(commands)))
-    trees = [g.base, *(r.post for r in prefixes)]
-    return frozenset(i for i in range(len(commands)) if durable_effects(trees[i], trees[i + 1]))
-
-
-def _fails_newly(x: Expectation, record: ReplayRecord, working: frozenset[int]) -> bool:
-    now = [s.exit_code != 0 for s in record.steps]
-    return any(i in working and n and not before for i, (n, before) in enumerate(zip(now, x.failed, strict=False)))
-
-
-def _outside(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
-    """Following an argument out of the workspace is a capability, not a failure, unless the policy forbids it."""
-    if context.supervised():
-        return
-    trials = [(g, h) for g in gs[:1] for h in outside_arguments(g)]
-    records = context.run(OUTSIDE_ARGUMENT, (context.request(g.base, h.args, observe=True) for g, h in trials))
-    out.runs += len(records)
-    for (g, h), record in zip(trials, records, strict=True):
-        if record.outside and context.forbid_outside:
-            out.findings.append(
-                _hostile_finding(context, g, h, f"follows {h.parameter} out of the workspace ({record.outside[0]})")
-            )
-
-
-def _hostile_finding(context: Context, g: Grammar, h: Hostile, message: str) -> Finding:
-    case = Case(f"hostile {h.parameter} (trace {g.task_id})", h.args, g.expectation, g.task_id)
-    return context.finding(
-        CHECK_ID, message, case, Wrong("effect", message, "the value taken as text", repr(h.payload)), f"--seed {context.seed}"
-    )
