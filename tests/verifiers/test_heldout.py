@@ -35,7 +35,8 @@ pytestmark = pytest.mark.engine
 )
 def test_a_skill_that_no_check_was_written_against(family: str, label: str, what: str) -> None:
     """The verdict is the label's."""
-    row = next(x for x in LABELS if x["family"] == family and x["label"] == label and x["fault"] in (None, "sampled", "sweeps_when_empty"))
+    told = (None, "sampled", "sweeps_when_empty")
+    row = next(x for x in LABELS if (x["family"], x["label"]) == (family, label) and x["fault"] in told)
     bindings = {b["task_id"]: Binding(b["task_id"], b["args"]) for b in row["bindings"]}
     evidence = [e for e in load_evidence(HELDOUT / "traces.jsonl") if e.task_id in bindings]
     with open_sandbox() as sandbox:
