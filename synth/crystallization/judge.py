@@ -97,16 +97,19 @@ class SandboxJudge:
             return {}
         wanted = {e.task_id for e in new}
         # More traces say more about what each parameter is, as long as they agree with what the maker said.
-        together = self._infer(candidate, [*seen, *new])
+        known = {e.task_id: candidate.bindings[e.task_id] for e in seen if e.task_id in candidate.bindings}
+        together = self._infer(candidate, [*seen, *new], known)
         if any(together.get(e.task_id, {}) != candidate.bindings.get(e.task_id, {}) for e in seen):
             together = self._infer(candidate, new)
         return {task_id: args for task_id, args in together.items() if task_id in wanted}
 
-    def _infer(self, candidate: Candidate, evidence: Sequence[Evidence]) -> dict[str, Args]:
+    def _infer(
+        self, candidate: Candidate, evidence: Sequence[Evidence], known: Mapping[str, Args] | None = None
+    ) -> dict[str, Args]:
         subject = self._subject(candidate)
         traces = RememberingSession(self.sandbox, "traces", self._memory)
         with traces, self.sandbox.session(f"skill {candidate.name}") as skill:
-            found, _ = infer(subject, replay(evidence, traces), skill)
+            found, _ = infer(subject, replay(evidence, traces), skill, known)
         return {task_id: binding.args for task_id, binding in found.items()}
 
     def verify(

@@ -3,20 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 from sandbox.interface import Limits, RunRequest, Session, SkillJob
+from verifiers.binding.aligned import aligned
 from verifiers.binding.inference import Guess, infer_bindings
 from verifiers.context import Judge
 from verifiers.expectation.answers import answer_path
 from verifiers.expectation.oracle import Replayed, Usable
-from verifiers.interface import Binding, Finding, Subject
+from verifiers.interface import Args, Binding, Evidence, Finding, Subject
 
 CONFIRM_LIMITS = Limits(wall_s=5.0)
 
 
-def infer(subject: Subject, replayed: Replayed, skill: Session) -> tuple[Mapping[str, Binding], list[Finding]]:
+def infer(
+    subject: Subject, replayed: Replayed, skill: Session, known: Mapping[str, Args] | None = None
+) -> tuple[Mapping[str, Binding], list[Finding]]:
     """Bindings for the usable traces, and what is to be said about them.
+
+    Args:
+        known: Arguments that some of the traces are known to have; the others are read the same way where they can be.
 
     Returns:
         The best supported guess that reproduces every trace, else the best supported one at all (it then fails by its
@@ -28,7 +35,8 @@ def infer(subject: Subject, replayed: Replayed, skill: Session) -> tuple[Mapping
         return {}, []
     if not any(p.required for p in subject.parameters):
         return {u.task_id: Binding(u.task_id, {}, inferred=True) for u in usable}, []
-    guesses = list(infer_bindings(subject, [u.evidence for u in usable]))
+    traces = [u.evidence for u in usable]
+    guesses = [*_as_known(known or {}, traces), *infer_bindings(subject, traces)]
     if not guesses:
         text = "no values for the required parameters could be inferred from the evidence: give them in bindings.json"
         return {}, [Finding(text, subject.path)]
@@ -41,6 +49,13 @@ def infer(subject: Subject, replayed: Replayed, skill: Session) -> tuple[Mapping
     if chosen is None:
         return {}, [Finding("no well supported values could be inferred: give them in bindings.json", subject.path)]
     return chosen.bindings, [Finding(f"bindings inferred: {chosen.why}", subject.path, severity="info")]
+
+
+def _as_known(known: Mapping[str, Args], traces: Sequence[Evidence]) -> Iterator[Guess]:
+    args = aligned({t: known[t] for t in known if any(e.task_id == t for e in traces)}, traces) if known else None
+    if args:
+        bindings = {task_id: Binding(task_id, own, inferred=task_id not in known) for task_id, own in args.items()}
+        yield Guess(bindings, True, "where the bound traces have them", math.inf)
 
 
 def _fitting(
