@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from sandbox.interface import JsonValue
 from verifiers.interface import Example
 
-HEAD = """from pathlib import Path
+HEAD = """import subprocess
+from pathlib import Path
 
 from skill_api import Query, skill_command
 
