@@ -16,7 +16,7 @@ from verifiers.worlds.essence import essential
 
 
 class Shell:
-    """Knows ``ls``, ``touch NAME`` and ``cd DIR``."""
+    """Knows ``ls``, ``touch NAME``, ``mkdir -p`` as ``mkdir NAME`` and ``cd DIR``."""
 
     def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
         return [self._run(r) for r in requests]
@@ -30,6 +30,8 @@ class Shell:
             steps.append(ExecResult(0, None, out, b"", cwd=cwd))
             if name == "touch":
                 tree[word if cwd == "." else f"{cwd}/{word}"] = Entry("file", 0o644)
+            if name == "mkdir":
+                tree.setdefault(word, Entry("dir", 0o755))
             cwd = word if name == "cd" else cwd
         return ReplayRecord(None, tuple(steps), Snapshot(tree), "exited")
 
@@ -60,6 +62,7 @@ def reduced(commands: tuple[str, ...], *, read_only: bool = False, claims: bool 
         (("touch a",), ("touch a",)),
         (("cd d", "touch a"), ("cd d", "touch a")),
         (("ls", "touch a", "touch b"), ("touch a", "touch b")),
+        (("ls", "mkdir d", "touch a"), ("mkdir d", "touch a")),
     ],
 )
 def test_looking_is_left_out(commands: tuple[str, ...], kept: tuple[str, ...]) -> None:

@@ -2,7 +2,8 @@
 
 Agents look before they act, each time another way: side by side the same task then has another shape in every trace, and nothing
 could be read off. Each command is a process of its own, so one that changes neither the tree nor the directory may be left out,
-as long as what is left does the same.
+as long as what is left does the same. One that had nothing left to do (``mkdir -p`` of a directory that is there) does not only
+look around: it does something where there is nothing at all.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import ReplayRecord
+from sandbox.interface import ReplayRecord, Snapshot
 from verifiers.context import Case, Context
 from verifiers.expectation.equivalence import differences, durable_effects
 from verifiers.expectation.oracle import expect, shell_request
+
+EMPTY = Snapshot({})
 
 
 def essential(context: Context, case: Case) -> Case:
@@ -24,10 +27,13 @@ def essential(context: Context, case: Case) -> Case:
     commands = evidence.commands
     prefixes = context.traces.map(shell_request(case.base, commands[: i + 1]) for i in range(len(commands)))
     answers = context.replayed.read_only or context.judge.answer_path is not None
-    kept = [i for i in range(len(commands)) if _matters(case, prefixes, i) or (answers and i == len(commands) - 1)]
+    kept = {i for i in range(len(commands)) if _matters(case, prefixes, i) or (answers and i == len(commands) - 1)}
+    looks = [i for i in range(len(commands)) if i not in kept]
+    alone = context.traces.map(shell_request(EMPTY, commands[i : i + 1]) for i in looks)
+    kept |= {i for i, record in zip(looks, alone, strict=True) if durable_effects(EMPTY, record.post)}
     if not kept or len(kept) == len(commands):
         return case
-    fewer = tuple(commands[i] for i in kept)
+    fewer = tuple(commands[i] for i in sorted(kept))
     x, why = expect(evidence, context.traces.map([shell_request(case.base, fewer)]))
     same = not differences(case.expectation.tree, x.tree) and (not answers or x.answer == case.expectation.answer)
     if why or not same or any(x.failed):
