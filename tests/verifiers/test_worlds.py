@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.expectation.oracle import Expectation
-from verifiers.worlds.differential import Plan, plans, realise
+from verifiers.worlds.differential import realise
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.hostile import missing_inputs, removed_by_the_task
+from verifiers.worlds.plans import Plan, plans
 from verifiers.worlds.renaming import expected_under, renamable, renamings, unsafe_characters
 from verifiers.worlds.shelltext import characters, meaning, splice
 from verifiers.worlds.template import templates
@@ -31,6 +32,31 @@ def test_a_spliced_value_means_itself(value: str, context: str) -> None:
     command = splice(text, [(at, at + 2, value)])
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
     assert done.stdout.decode() == value
+
+
+LINES = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1).filter(lambda s: "END" not in s)
+
+
+@given(LINES, st.sampled_from(["END", "'END'", '"END"', "\\END"]))
+def test_a_value_in_a_here_document_means_itself(value: str, delimiter: str) -> None:
+    """Whatever the delimiter's quoting, and with an apostrophe before it, as running text has."""
+    text = f"cat <<{delimiter}\nit's XX\nEND\necho 'XX'"
+    at = next(i for i, c in enumerate(characters(text)) if c.value == "X")
+    done = subprocess.run(["bash", "-c", splice(text, [(at, at + 2, value)])], capture_output=True, check=True)
+    assert done.stdout.decode() == f"it's {value}\nXX\n"
+    assert [c.context for c in characters(text) if c.value == "X"][2:] == ["single"] * 2
+
+
+def test_a_delimiter_may_be_indented() -> None:
+    """``<<-`` ends at the first line that is the delimiter behind tabs."""
+    found = [c.context for c in characters("cat <<- 'END'\n\tit's X\n\tEND\necho 'X'") if c.value == "X"]
+    assert found == ["verbatim", "single"]
+
+
+@pytest.mark.parametrize("text", ["echo $((1 << 2))\n'XX'", "cat <<< 'a'\n'XX'", "cat << E\n'XX'"])
+def test_what_is_no_here_document_keeps_its_quotes(text: str) -> None:
+    """A shift, a here-string, and one without its end."""
+    assert {c.context for c in characters(text) if c.value == "X"} == {"single"}
 
 
 @pytest.mark.parametrize(("a", "b"), [("cat 'x y'", 'cat "x y"'), ("cat x\\ y", "cat 'x y'"), ("echo a.b", "echo 'a.b'")])

@@ -3,16 +3,19 @@ context."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-Context = Literal["bare", "single", "double"]
+Context = Literal["bare", "single", "double", "verbatim", "expanding"]
+"""How a character is quoted; the last two are the bodies of here-documents with and without a quoted delimiter."""
 
 _ACTIVE_IN_DOUBLE = "$`"
-_QUOTE = {"bare": "", "single": "'", "double": '"'}
+_QUOTE = {"bare": "", "single": "'", "double": '"', "verbatim": "", "expanding": ""}
+_HERE = re.compile(r"<<(?P<tabs>-?)[ \t]*(?P<word>(?:\\.|'[^'\n]*'|\"[^\"\n]*\"|[^\s;&|<>()'\"\\])+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +34,29 @@ class Char:
         """Equal for two characters that mean the same: ordinary ones whatever their quoting, special ones by whether they act."""
         if self.value.isalnum() or self.value in "_./-,:+=@%^" or ord(self.value) > 127:
             return self.value, False
-        acts = not self.escaped and (self.context == "bare" or (self.context == "double" and self.value in _ACTIVE_IN_DOUBLE))
+        expands = self.context in ("double", "expanding") and self.value in _ACTIVE_IN_DOUBLE
+        acts = not self.escaped and (self.context == "bare" or expands)
         return self.value, acts
 
 
 @lru_cache(maxsize=2048)
 def characters(text: str) -> tuple[Char, ...]:
-    """The characters of a command without its quotes. Inside here-documents and ``$( )`` the outer quoting is kept simply."""
+    """The characters of a command without its quotes. Inside ``$( )`` the outer quoting is kept simply."""
     out: list[Char] = []
     context: Context = "bare"
     at = 0
+    bodies: list[re.Match[str]] = []
     while at < len(text):
         c = text[at]
+        if context == "bare" and c == "<" and (here := _HERE.match(text, at)) and text[at - 1 : at] != "<":
+            bodies.append(here)
+        if context == "bare" and c == "\n" and bodies:
+            out.append(Char(c, "bare", at, at + 1))
+            at += 1
+            for here in bodies:
+                at = _body(text, at, here, out)
+            bodies.clear()
+            continue
         if context == "single":
             if c == "'":
                 context = "bare"
@@ -61,10 +75,31 @@ def characters(text: str) -> tuple[Char, ...]:
     return tuple(out)
 
 
+def _body(text: str, start: int, here: re.Match[str], out: list[Char]) -> int:
+    """Adds the characters of a here-document and its delimiter line; returns where it ends. Without its end it is none."""
+    word = re.sub(r"[\\'\"]", "", here["word"])
+    tabs = r"\t*" if here["tabs"] else ""
+    end = re.compile(rf"^{tabs}{re.escape(word)}$", re.MULTILINE)
+    last = end.search(text, start)
+    if last is None:
+        return start
+    context: Context = "verbatim" if word != here["word"] else "expanding"
+    at = start
+    while at < last.end():
+        escaped = context == "expanding" and text[at] == "\\" and text[at + 1 : at + 2] in ("$", "`", "\\")
+        out.append(Char(text[at + escaped], context, at, at + 1 + escaped, escaped))
+        at += 1 + escaped
+    return last.end()
+
+
 def in_context(value: str, context: Context) -> str:
     """A value written so that, spliced into text of that quoting, it means itself."""
     if context == "single":
         return value.replace("'", "'\\''")
+    if context == "verbatim":
+        return value
+    if context == "expanding":
+        return "".join("\\" + c if c in "$`\\" else c for c in value)
     if context == "double":
         return "".join("\\" + c if c in '"$`\\' else c for c in value)
     return shlex.quote(value) if value else "''"
