@@ -17,9 +17,10 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Report, Verdict
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
-from verifiers.worlds.differential import Plan, realise
+from verifiers.worlds.differential import realise
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.past import MAX_BYTES, MOST, SCHEMA, Failing, Past, fits, matching
+from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
 
 SKILL = Path(__file__).parents[2] / "fixtures" / "skills" / "rename_ext"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, replace
 from random import Random
 
@@ -16,23 +17,25 @@ from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
 from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
-from verifiers.worlds.differential import (
+from verifiers.worlds.differential import realise, unnoticed
+from verifiers.worlds.draw import draw
+from verifiers.worlds.edits import EMPTY, NEAR, UNENDED, beyond, edited, near, near_lines
+from verifiers.worlds.grammar import Grammar, grammar
+from verifiers.worlds.oracles import _harms_what_stays
+from verifiers.worlds.plans import (
     DEPTH,
+    ENDING_TWICE,
+    IN_DIRECTORY,
     ODDITIES,
     Plan,
     bare,
+    held,
     plans,
-    realise,
     strange,
     systematic,
-    unnoticed,
     usual,
     without_strange,
 )
-from verifiers.worlds.draw import draw
-from verifiers.worlds.edits import EMPTY, NEAR, beyond, edited, near, near_lines
-from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.oracles import _harms_what_stays
 from verifiers.worlds.template import templates
 
 TABLE = b"id,state\nk1,new\nk2,old\nk3,new\n"
@@ -231,9 +234,75 @@ def test_what_no_recording_has_is_unusual() -> None:
     base = tree(a_csv=TABLE).replace({"odd": Entry("symlink", 0o777, target="gone")})
     knowing = replace(g, expectation=replace(g.expectation, base=base))
     plan = Plan(odd=tuple((0, kind) for kind in range(len(ODDITIES))))
-    assert usual([g], g, plan) == Plan(odd=((0, 0), (0, 2)))
+    assert usual([g], g, plan) == Plan(odd=((0, 0), (0, 2), (0, 3), (0, 5)))
     assert usual([g, knowing], g, plan) == plan
     assert usual([g], g, Plan(edits=((0, EMPTY), (0, 0)), salt=3)) == Plan(edits=((0, 0),), salt=3)
+
+
+def listing(commands: tuple[str, ...], base: Snapshot, after: Snapshot, **args: str) -> Grammar:
+    x = Expectation(base, after, frozenset(), "", True, (0,), (True,))
+    return grammar("t", args, templates([(commands, args)])[0], x)
+
+
+@pytest.mark.parametrize(
+    ("how", "made"),
+    [
+        (0, r"[a-z]+\.[a-z]{3}\.tar\.gz"),
+        (ENDING_TWICE, r"[a-z]+\.tar\.gz\.gz"),
+        (IN_DIRECTORY, r"[a-z]+\.tar\.gz/[a-z]+\.tar\.gz"),
+    ],
+)
+def test_names_of_another_build(how: int, made: str) -> None:
+    """A dot more, the last ending twice, or below a directory that is called like a file."""
+    g = listing(("ls *.tar.gz",), tree(data_tar_gz=b"z", keep=b"k"), tree(data_tar_gz=b"z", keep=b"k"))
+    world = realise(g, Plan(shaped=((g.files.index("data.tar.gz"), how),)))
+    assert world is not None
+    new = [p for p in world.base if p not in g.base and p != ROOT]
+    assert any(re.fullmatch(made, p) for p in new), new
+    assert list(world.stays) == [p for p in new if world.base[p].type == "dir"]
+
+
+def test_a_value_gets_a_dot_within() -> None:
+    """As the ending ``tar.gz`` has; files that are called after it go along."""
+    g = listing(("rm *.txt",), tree(one_txt=b"1"), tree(), ext="txt")
+    world = realise(g, Plan(rename_bound=(0,), dotted=(0,)))
+    assert world is not None
+    assert re.fullmatch(r"[a-z]+\.[a-z]{2}", str(world.args["ext"]))
+    assert f"one.{world.args['ext']}" in world.base
+
+
+def test_an_older_result_may_be_there() -> None:
+    """A file in the place of what the trace makes, with the directories that it needs; never held against a skill."""
+    after = tree(a=b"1").replace({"out": Entry("dir", 0o755), "out/b": Entry("file", 0o644, b"1")})
+    g = listing(("mkdir out; cp a out/b",), tree(a=b"1"), after)
+    assert g.made == ("out", "out/b")
+    plan = Plan(stale=(1,))
+    world = realise(g, plan)
+    assert world is not None
+    assert world.base["out"].type == "dir"
+    assert world.base["out/b"].content == b"an older one\n"
+    assert held([g], g, plan) == Plan()
+
+
+def test_links_and_hidden_files_that_look_like_items() -> None:
+    """Held against a skill only where a recording has such things."""
+    g = table_grammar()
+    plan = Plan(odd=tuple((0, kind) for kind in range(len(ODDITIES))))
+    assert held([g], g, plan) == Plan(odd=((0, 0), (0, 1), (0, 2), (0, 5)))
+    more = g.base.replace({".x": Entry("file", 0o644), "l": Entry("symlink", 0o777, target="a")})
+    knowing = replace(g, expectation=replace(g.expectation, base=more))
+    assert held([g, knowing], g, plan) == plan
+
+
+def test_a_last_line_without_its_end() -> None:
+    """Judged where a recording has one; bytes that are no text do not count as one."""
+    assert edited(b"a\nb\n", UNENDED, Random(1)) == b"a\nb"
+    g = table_grammar()
+    plan = Plan(edits=((0, UNENDED),))
+    assert usual([g], g, plan) == Plan()
+    for content, expected in ((b"x", plan), (b"\0x", Plan())):
+        knowing = replace(g, expectation=replace(g.expectation, base=tree(a=content)))
+        assert usual([g, knowing], g, plan) == expected
 
 
 HARMS = {

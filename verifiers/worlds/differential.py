@@ -1,8 +1,7 @@
 """Clean starts for the differential oracle: images of a recorded base under renaming, with more or fewer items and bystanders.
 
-Hypothesis draws a ``Plan`` (small and shrinkable: the empty plan is the recorded trace itself); ``realise`` turns it into a
-workspace, the
-arguments and the trace's commands for it.
+``realise`` turns a ``Plan`` (the empty one is the recorded trace itself) into a workspace, the arguments and the trace's commands
+for it.
 """
 
 from __future__ import annotations
@@ -12,62 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from hypothesis import strategies as st
-
 from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
 from verifiers.expectation.answers import same_answer
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation
 from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args
-from verifiers.worlds.edits import EDITS, EMPTY, GROWN, NEAR, beyond, edited, near, near_lines
+from verifiers.worlds.edits import NEAR, beyond, edited, near, near_lines
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.plans import DEPTH, ENDING_TWICE, HIDDEN, IN_DIRECTORY, KINDS, MAX_MANY, SPARE, Plan
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import TOKEN, all_text, fresh_words, like, new_digits, rename_tree, substitute, tokens
-
-MAX_COPIES = 3
-ODDITIES = ("hidden file", "link", "empty directory")
-"""Kinds of unusual bystanders."""
-LINK = ODDITIES.index("link")
-DEPTH = 6
-MOST_VOICED = 10
-SPARE = 2 * MAX_COPIES + 12 + DEPTH
-"""Words for new names, besides those for renaming."""
-MAX_MANY = 300
-"""To what the number of files grows at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to vary about one trace. Indices into its grammar's tuples, so that it shrinks towards nothing."""
-
-    rename_bound: tuple[int, ...] = ()
-    rename_free: tuple[int, ...] = ()
-    rename_words: tuple[int, ...] = ()
-    copies: tuple[tuple[int, int], ...] = ()
-    """(file, directory): a copy under a new name."""
-    drops: tuple[int, ...] = ()
-    bystanders: tuple[int, ...] = ()
-    """Directories that get an unrelated file."""
-    edits: tuple[tuple[int, int], ...] = ()
-    """(file of ``contents``, how): its lines dropped, doubled, put in another order, many more of them, or none."""
-    many: tuple[int, ...] = ()
-    """(file): more copies under new names than the skill's numbers and the recordings have."""
-    odd: tuple[tuple[int, int], ...] = ()
-    """(directory, kind of oddity): judged only where the commands take no notice of it."""
-    spoken: tuple[tuple[int, int], ...] = ()
-    """(word of a content, word of the skill's own text): the one becomes the other."""
-    numeric: tuple[int, ...] = ()
-    """Words of arguments among ``rename_bound`` that become digits with a leading zero: text all the same."""
-    dashed: tuple[int, ...] = ()
-    """Those that get a dash in front, as an option has."""
-    decoys: tuple[int, ...] = ()
-    """(file of ``contents``): copies under names that are nearly what an argument says."""
-    deep: tuple[int, ...] = ()
-    """(directory): a copy of all that is in it, in it, six directories further down."""
-    voiced: tuple[tuple[int, int], ...] = ()
-    """(word of an argument, word of the skill's own text): the one becomes the other."""
-    salt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,53 +34,8 @@ class World:
     commands: tuple[str, ...]
     varied: frozenset[str]
     """Parameters whose value differs from the recorded one."""
-
-
-def plans(g: Grammar) -> st.SearchStrategy[Plan]:
-    """Plans for one trace."""
-
-    def some(count: int, most: int) -> st.SearchStrategy[tuple[int, ...]]:
-        if not count:
-            return st.just(())
-        return st.lists(st.integers(0, count - 1), max_size=min(count, most), unique=True).map(lambda v: tuple(sorted(v)))
-
-    def pairs(count: int, other: int, most: int) -> st.SearchStrategy[tuple[tuple[int, int], ...]]:
-        if not count or not other:
-            return st.just(())
-        return st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, other - 1)), max_size=most).map(tuple)
-
-    return st.builds(
-        Plan,
-        rename_bound=some(len(g.bound), 6),
-        rename_free=some(len(g.free), 8),
-        rename_words=some(len(g.free_words), 6),
-        copies=pairs(len(g.files), len(g.directories), MAX_COPIES),
-        drops=st.one_of(*[some(len(g.files), 2)] * 3, st.just(tuple(range(len(g.files))))),
-        bystanders=some(len(g.directories), 2),
-        edits=pairs(len(g.contents), EDITS, 2),
-        many=some(len(g.files), 1),
-        odd=pairs(len(g.directories), len(ODDITIES), 1),
-        spoken=pairs(len(g.free_words), len(g.constants.words), 2),
-        salt=st.integers(0, 3),
-    )
-
-
-def systematic(g: Grammar, *, first: bool = True) -> list[Plan]:
-    """Plans that chance should not miss: files longer than the skill's numbers, more files than those, its own words, texts that
-    look like numbers or options, what is nearly what an argument says, and a deep tree. Its words as arguments for one trace
-    only: the ``first``."""
-    texts = tuple(i for i, (token, _) in enumerate(g.bound) if not token.isdecimal())
-    out = [Plan(rename_bound=texts, numeric=texts), Plan(rename_bound=texts, dashed=texts)] if texts else []
-    out += [Plan(edits=((i, NEAR),), decoys=(i,)) for i in range(len(g.contents))][:2]
-    named = {as_text(v).strip("/") for v in g.args.values()}
-    out += [Plan(deep=(i,)) for i, d in enumerate(g.directories) if d in named][:1] or [Plan(deep=(0,))]
-    count = len(g.constants.words) if first else 0
-    out += [Plan(voiced=tuple((i, (n + k) % count) for k, i in enumerate(texts))) for n in range(count) if texts][:MOST_VOICED]
-    out += [Plan(edits=((i, GROWN),)) for i in range(len(g.contents))][:3]
-    out += [Plan(many=(i,)) for i in range(len(g.files))][:2]
-    room, words = len(g.free_words), len(g.constants.words)
-    chunks = [range(n, min(words, n + room)) for n in range(0, words, room)] if room else []
-    return out + [Plan(spoken=tuple(enumerate(chunk))) for chunk in chunks[:4]]
+    stays: tuple[str, ...] = ()
+    """Paths that the commands have to leave as they are: else the case says nothing."""
 
 
 def realise(g: Grammar, plan: Plan) -> World | None:
@@ -146,7 +55,11 @@ def realise(g: Grammar, plan: Plan) -> World | None:
     varied = frozenset(p for p, v in args.items() if as_text(v) != as_text(g.args[p]))
     if varied - g.template.parameters or _collides(g, base, renames):
         return None
-    return World(g.task_id, base, args, g.template.fill(args), varied)
+    base = _with_older(base, [substitute(g.made[i], renames, inside=g.inside) for i in plan.stale])
+    shapes = [_shaped(g, base, paths[g.files[i]], how, words[-1 - n]) for n, (i, how) in enumerate(plan.shaped)]
+    base = base.replace({p: e for made in shapes for p, e in made.items()})
+    stays = tuple(p for made in shapes for p, e in made.items() if e.type == "dir")
+    return World(g.task_id, base, args, g.template.fill(args), varied, stays)
 
 
 def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[str, str]:
@@ -157,7 +70,8 @@ def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[s
         if i in plan.rename_bound:
             digits = new_digits(token, rng) if token.isdecimal() else f"0{rng.randint(11, 99)}{i}" if i in plan.numeric else ""
             dash = "-" if i in plan.dashed and not digits else ""
-            out |= {t: digits or dash + like(t, word) for t in (token.upper(), token.capitalize(), token.lower(), token)}
+            tail = f".{word[:2].lower()}" if i in plan.dotted and not digits else ""
+            out |= {t: digits or dash + like(t, word) + tail for t in (token.upper(), token.capitalize(), token.lower(), token)}
     for i, token in enumerate(g.free):
         word = next(fresh)
         if i in plan.rename_free:
@@ -226,20 +140,21 @@ def _vary(
             Entry("file", 0o640, b"a bystander\n"),
             Entry("symlink", 0o777, target=f"gone.{next(fresh)}"),
             Entry("dir", 0o750),
-        )[kind]
-        changes[_below(where, f".{name}" if kind == 0 else name)] = odd
+        )[kind % KINDS]
+        beside = [p.rpartition("/")[2] for p in paths.values() if p.rpartition("/")[0] == where and base[p].type == "file"]
+        if kind >= KINDS and beside:
+            like_one = rng.choice(beside)
+            name = _renamed_stem(like_one, name.partition(".")[0], g) or name.partition(".")[0] + like_one[like_one.rfind(".") :]
+            odd = replace(odd, target=rng.choice(beside)) if odd.type == "symlink" else odd
+        changes[_below(where, f".{name}" if kind % KINDS == HIDDEN else name)] = odd
     return base.replace(changes)
 
 
-def strange(plan: Plan) -> bool:
-    """Whether a plan adds what no recording has: judged only where the commands take no notice of it. Sloppy commands (``grep
-    .xml$``) say nothing of a careful skill."""
-    return plan != without_strange(plan)
-
-
-def without_strange(plan: Plan) -> Plan:
-    """The plan without unusual bystanders and near misses."""
-    return replace(plan, odd=(), decoys=(), edits=tuple((i, how) for i, how in plan.edits if how != NEAR))
+def _with_older(base: Snapshot, paths: Sequence[str]) -> Snapshot:
+    """An older file in the place of each path, and the directories that it needs."""
+    above = {"/".join(p.split("/")[:n]) for p in paths for n in range(1, len(p.split("/")))} - set(paths)
+    changes: dict[str, Entry | None] = {p: Entry("dir", 0o755) for p in sorted(above) if p not in base}
+    return base.replace(changes | {p: Entry("file", 0o644, b"an older one\n") for p in paths})
 
 
 def unnoticed(plain: Expectation, odd: Expectation) -> bool:
@@ -264,27 +179,25 @@ def _only_more(plain: Entry, odd: Entry, added: Counter[bytes]) -> bool:
     return lines_of(odd) == lines_of(plain) + added
 
 
-def bare(g: Grammar, plan: Plan) -> bool:
-    """Whether a plan leaves nothing where the recordings have something: what is right there no recording says."""
-    return any(how == EMPTY for _, how in plan.edits) or (len(plan.drops) == len(g.files) > 0)
-
-
-def usual(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
-    """The plan without what no recording speaks of: nothing left of what they have, links where none of them has one."""
-    linked = any(e.type == "symlink" for x in gs for e in x.base.values())
-    return replace(
-        plan,
-        edits=tuple((i, how) for i, how in plan.edits if how != EMPTY),
-        drops=plan.drops if len(plan.drops) < len(g.files) else (),
-        odd=tuple((d, kind) for d, kind in plan.odd if linked or kind != LINK),
-    )
-
-
 def _subtree(base: Snapshot, top: str) -> dict[str, Entry]:
     """What lies below a directory, by path within it, if it is not too much and no repository."""
     start = f"{top}/" if top else ""
     inside = {p.removeprefix(start): e for p, e in base.items() if p != ROOT and p.startswith(start)}
     return inside if len(inside) <= MAX_MANY and not repository_roots(base) else {}
+
+
+def _shaped(g: Grammar, base: Snapshot, source: str, how: int, word: str) -> dict[str, Entry]:
+    """A copy of a file under a name of another build; {} where its name allows none, or the file is not there."""
+    where, _, old = source.rpartition("/")
+    name = _renamed_stem(old, word, g)
+    if not name or source not in base:
+        return {}
+    stem, dot, ending = name.partition(".")
+    if how == IN_DIRECTORY:
+        folder = _below(where, name)
+        return {folder: Entry("dir", 0o755), f"{folder}/{_renamed_stem(old, word[::-1], g)}": base[source]}
+    last = name[name.rfind(".") :] if dot else ""
+    return {_below(where, f"{name}{last}" if how == ENDING_TWICE else f"{stem}.{word[:3]}{dot}{ending}"): base[source]}
 
 
 def _below(where: str, name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from verifiers.worlds.differential import Plan
+from verifiers.worlds.plans import Plan
 
 T = TypeVar("T")
 

@@ -6,22 +6,25 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-EDITS = 6
+EDITS = 7
 """Ways to edit a file, see ``edited``; NEAR is ``near_lines``."""
-GROWN, EMPTY, NEAR = 3, 4, 5
+GROWN, EMPTY, NEAR, UNENDED = 3, 4, 5, 6
 MOST_NEAR = 8
 MAX_LINES, MAX_BYTES = 4000, 1 << 21
 """To what a file grows at most."""
 
 
 def edited(content: bytes, how: int, rng: Random, numbers: Sequence[int] = (), *, named: bool = False) -> bytes:
-    """Text with its own lines dropped (0), doubled (1) or reordered (2), with many lines like them (3), or empty (4).
+    """Text with its own lines dropped (0), doubled (1) or reordered (2), with many lines like them (3), empty (4), or without the
+    end of its last line (6).
 
     Of a file that an argument names the first line stays: it may be a header. Nor is one of its lines doubled, because what two
     equal entries mean no recording says. What is no text of several lines stays as it is.
     """
     if how == EMPTY:
         return b""
+    if how == UNENDED:
+        return content.removesuffix(b"\n")
     if b"\0" in content or content.count(b"\n") < 2:
         return content
     lines = content.splitlines(keepends=True) if b"\r" not in content else content.split(b"\n")

@@ -36,6 +36,8 @@ class Grammar:
     """``""`` for the workspace itself."""
     contents: tuple[str, ...] = ()
     """Regular files whose lines may vary: those of ``files``, then those that are named."""
+    made: tuple[str, ...] = ()
+    """Paths that the trace makes, the shallowest first."""
     constants: Constants = NO_CONSTANTS
     """Of the skill that is judged: sizes to go beyond and words to try."""
 
@@ -78,6 +80,7 @@ def grammar(
         files=files,
         directories=("", *(p for p, e in base.items() if e.type == "dir")),
         contents=(*files, *(p for p in regular if p not in files)),
+        made=tuple(sorted((p for p in expectation.tree if p not in whole and p != ROOT), key=lambda p: (p.count("/"), p))),
         constants=constants,
     )
 

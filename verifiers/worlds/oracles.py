@@ -11,22 +11,12 @@ from verifiers.expectation.equivalence import differences, durable_effects
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.constants import constants
-from verifiers.worlds.differential import (
-    Plan,
-    World,
-    bare,
-    plans,
-    realise,
-    strange,
-    systematic,
-    unnoticed,
-    usual,
-    without_strange,
-)
+from verifiers.worlds.differential import World, realise, unnoticed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.past import Failing, matching
+from verifiers.worlds.plans import Plan, bare, held, plans, strange, systematic, usual, without_strange
 from verifiers.worlds.renaming import expected_under, image, renamable, rename_args, renamings
 from verifiers.worlds.template import as_text, templates
 from verifiers.worlds.tokens import all_text
@@ -85,13 +75,11 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         if _accident(g, world, case, record):
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
             continue
-        plain = usual(gs, g, plan)
-        if plain != plan and not _harms_what_stays(case, record):
-            found = _wrong_on(context, g, plain, case.label)
-            if found is None:
-                out.information.append(f"{case.label}: not judged, the recordings have nothing like it ({wrong.message})")
-                continue
-            plan, (case, record, wrong) = plain, found
+        left = _without_the_unsaid(context, gs, g, plan, (case, record, wrong))
+        if left is None:
+            out.information.append(f"{case.label}: not judged, the recordings have nothing like it ({wrong.message})")
+            continue
+        plan, (case, record, wrong) = left
         if wrong.kind == "failure" and _untouched(case, record) and _right_when_relaxed(context, g, plan):
             out.information.append(
                 f"{case.label}: not judged, an unusual value is refused where the commands take it ({wrong.message})"
@@ -117,6 +105,7 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
         if (
             wrong is not None
             and not _accident(g, world, case, record)
+            and plan == held(gs, g, plan)
             and (plan == usual(gs, g, plan) or _harms_what_stays(case, record))
             and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan))
         ):
@@ -124,7 +113,25 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
     return None
 
 
-def _wrong_on(context: Context, g: Grammar, plan: Plan, label: str) -> tuple[Case, ReplayRecord, Wrong] | None:
+WrongCase = tuple[Case, ReplayRecord, Wrong]
+
+
+def _without_the_unsaid(
+    context: Context, gs: Sequence[Grammar], g: Grammar, plan: Plan, found: WrongCase
+) -> tuple[Plan, WrongCase] | None:
+    """What is still wrong without what no recording speaks of. Harm to what the commands leave alone speaks for itself, except
+    where careful skills differ."""
+    for said in (held, usual):
+        rest = said(gs, g, plan)
+        if rest != plan and (said is held or not _harms_what_stays(found[0], found[1])):
+            again = _wrong_on(context, g, rest, found[0].label)
+            if again is None:
+                return None
+            plan, found = rest, again
+    return plan, found
+
+
+def _wrong_on(context: Context, g: Grammar, plan: Plan, label: str) -> WrongCase | None:
     """The run on a plan's world if the skill is wrong there."""
     world = realise(g, plan)
     found = _clean_cases(context, [(g, plan, world)]) if world is not None else []
@@ -155,7 +162,7 @@ def _harms_what_stays(case: Case, record: ReplayRecord) -> bool:
 def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
     """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie."""
     words = tuple(i for i in plan.rename_bound if not g.bound[i][0].isdecimal())
-    relaxed = replace(plan, rename_bound=words, numeric=(), dashed=(), voiced=(), decoys=(), rename_words=(), edits=())
+    relaxed = replace(plan, rename_bound=words, numeric=(), dashed=(), dotted=(), voiced=(), decoys=(), rename_words=(), edits=())
     world = realise(g, relaxed) if relaxed != plan else None
     found = _clean_cases(context, [(g, relaxed, world)]) if world is not None else []
     if not found:
@@ -205,6 +212,8 @@ def _case(
     if not clean or (bool(x.effects) != bool(g.expectation.effects) and not bare):
         return None
     if g.expectation.answer.strip() and not x.answer.strip() and not bare:
+        return None
+    if any(x.tree.get(p) != world.base.get(p) for p in world.stays):
         return None
     return Case(label, world.args, x, g.task_id)
 

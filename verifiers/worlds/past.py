@@ -15,15 +15,15 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from sandbox.interface import JsonValue
-from verifiers.worlds.differential import MAX_COPIES, ODDITIES, Plan
 from verifiers.worlds.edits import EDITS
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.plans import MAX_COPIES, ODDITIES, SHAPES, Plan
 
 SCHEMA = "assay-counterexamples/1"
 MOST = 16
 """Kept for one skill, the newest first."""
 MAX_BYTES = 1 << 18
-_PAIRS = frozenset({"copies", "edits", "odd", "spoken", "voiced"})
+_PAIRS = frozenset({"copies", "edits", "odd", "shaped", "spoken", "voiced"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +86,19 @@ def fits(g: Grammar, plan: Plan) -> bool:
     """Whether every index of a plan means something in this grammar."""
     counts = {
         "rename_bound": len(g.bound), "rename_free": len(g.free), "rename_words": len(g.free_words),
-        "numeric": len(g.bound), "dashed": len(g.bound),
+        "numeric": len(g.bound), "dashed": len(g.bound), "dotted": len(g.bound),
         "decoys": len(g.contents), "deep": len(g.directories),
         "drops": len(g.files), "bystanders": len(g.directories), "many": len(g.files),
+        "stale": len(g.made),
     }  # fmt: skip
-    few = (plan.copies, plan.bystanders, plan.edits, plan.odd, plan.decoys)
+    few = (plan.copies, plan.bystanders, plan.edits, plan.odd, plan.decoys, plan.stale, plan.shaped)
     if any(len(v) > MAX_COPIES for v in few) or max(len(plan.many), len(plan.deep)) > 1:
         return False  # there are no names for more
     within = all(0 <= i < count for name, count in counts.items() for i in getattr(plan, name))
     ranges = {
         "copies": (len(g.files), len(g.directories)), "edits": (len(g.contents), EDITS),
         "odd": (len(g.directories), len(ODDITIES)), "spoken": (len(g.free_words), len(g.constants.words)),
-        "voiced": (len(g.bound), len(g.constants.words)),
+        "voiced": (len(g.bound), len(g.constants.words)), "shaped": (len(g.files), len(SHAPES)),
     }  # fmt: skip
     return within and all(
         0 <= i < first and 0 <= j < second for name, (first, second) in ranges.items() for i, j in getattr(plan, name)

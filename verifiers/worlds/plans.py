@@ -1,0 +1,159 @@
+"""What to vary about a trace: plans, drawn by hypothesis or systematic, and what of them no recording speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+
+from sandbox.interface import ROOT
+from verifiers.worlds.edits import EDITS, EMPTY, GROWN, NEAR, UNENDED
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.template import as_text
+
+MAX_COPIES = 3
+ODDITIES = ("hidden file", "link", "empty directory", "hidden namesake", "link as namesake", "directory as namesake")
+"""Kinds of unusual bystanders; namesakes are called as a file beside them is, but for one word."""
+KINDS = len(ODDITIES) // 2
+HIDDEN, LINK = ODDITIES.index("hidden file"), ODDITIES.index("link")
+SHAPES = ("dot within", "ending twice", "in a directory of such a name")
+ENDING_TWICE, IN_DIRECTORY = 1, 2
+DEPTH = 6
+MOST_VOICED = 10
+SPARE = 3 * MAX_COPIES + 12 + DEPTH
+"""Words for new names, besides those for renaming."""
+MAX_MANY = 300
+"""To what the number of files grows at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to vary about one trace. Indices into its grammar's tuples, so that it shrinks towards nothing."""
+
+    rename_bound: tuple[int, ...] = ()
+    rename_free: tuple[int, ...] = ()
+    rename_words: tuple[int, ...] = ()
+    copies: tuple[tuple[int, int], ...] = ()
+    """(file, directory): a copy under a new name."""
+    drops: tuple[int, ...] = ()
+    bystanders: tuple[int, ...] = ()
+    """Directories that get an unrelated file."""
+    edits: tuple[tuple[int, int], ...] = ()
+    """(file of ``contents``, how): its lines dropped, doubled, put in another order, many more of them, or none."""
+    many: tuple[int, ...] = ()
+    """(file): more copies under new names than the skill's numbers and the recordings have."""
+    odd: tuple[tuple[int, int], ...] = ()
+    """(directory, kind of oddity): judged only where the commands take no notice of it."""
+    spoken: tuple[tuple[int, int], ...] = ()
+    """(word of a content, word of the skill's own text): the one becomes the other."""
+    numeric: tuple[int, ...] = ()
+    """Words of arguments among ``rename_bound`` that become digits with a leading zero: text all the same."""
+    dashed: tuple[int, ...] = ()
+    """Those that get a dash in front, as an option has."""
+    decoys: tuple[int, ...] = ()
+    """(file of ``contents``): copies under names that are nearly what an argument says."""
+    deep: tuple[int, ...] = ()
+    """(directory): a copy of all that is in it, in it, six directories further down."""
+    voiced: tuple[tuple[int, int], ...] = ()
+    """(word of an argument, word of the skill's own text): the one becomes the other."""
+    dotted: tuple[int, ...] = ()
+    """Those that get a dot in the middle, as ``tar.gz`` has."""
+    shaped: tuple[tuple[int, int], ...] = ()
+    """(file, one of SHAPES): a copy under a name of another build."""
+    stale: tuple[int, ...] = ()
+    """(path that the trace makes): there is an older file in its place."""
+    salt: int = 0
+
+
+def plans(g: Grammar) -> st.SearchStrategy[Plan]:
+    """Plans for one trace."""
+
+    def some(count: int, most: int) -> st.SearchStrategy[tuple[int, ...]]:
+        if not count:
+            return st.just(())
+        return st.lists(st.integers(0, count - 1), max_size=min(count, most), unique=True).map(lambda v: tuple(sorted(v)))
+
+    def pairs(count: int, other: int, most: int) -> st.SearchStrategy[tuple[tuple[int, int], ...]]:
+        if not count or not other:
+            return st.just(())
+        return st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, other - 1)), max_size=most).map(tuple)
+
+    return st.builds(
+        Plan,
+        rename_bound=some(len(g.bound), 6),
+        rename_free=some(len(g.free), 8),
+        rename_words=some(len(g.free_words), 6),
+        copies=pairs(len(g.files), len(g.directories), MAX_COPIES),
+        drops=st.one_of(*[some(len(g.files), 2)] * 3, st.just(tuple(range(len(g.files))))),
+        bystanders=some(len(g.directories), 2),
+        edits=pairs(len(g.contents), EDITS, 2),
+        many=some(len(g.files), 1),
+        odd=pairs(len(g.directories), len(ODDITIES), 1),
+        spoken=pairs(len(g.free_words), len(g.constants.words), 2),
+        salt=st.integers(0, 3),
+    )
+
+
+def systematic(g: Grammar, *, first: bool = True) -> list[Plan]:
+    """Plans that chance should not miss: files longer than the skill's numbers, more files than those, its own words, texts that
+    look like numbers or options, what is nearly what an argument says, and a deep tree. Its words as arguments for one trace
+    only: the ``first``."""
+    texts = tuple(i for i, (token, _) in enumerate(g.bound) if not token.isdecimal())
+    renamed = Plan(rename_bound=texts)
+    out = [replace(renamed, numeric=texts), replace(renamed, dashed=texts), replace(renamed, dotted=texts)] if texts else []
+    out += [Plan(edits=((i, NEAR),), decoys=(i,)) for i in range(len(g.contents))][:2]
+    peopled = [i for i, d in enumerate(g.directories) if any(p.rpartition("/")[0] == d for p in g.files)]
+    out += [Plan(odd=((i, kind),)) for i in peopled[:2] for kind in range(KINDS, 2 * KINDS)]
+    out += [Plan(shaped=((i, how),)) for i in range(len(g.files)) for how in range(len(SHAPES))][: 2 * len(SHAPES)]
+    named = {as_text(v).strip("/") for v in g.args.values()}
+    out += [Plan(deep=(i,)) for i, d in enumerate(g.directories) if d in named][:1] or [Plan(deep=(0,))]
+    count = len(g.constants.words) if first else 0
+    out += [Plan(voiced=tuple((i, (n + k) % count) for k, i in enumerate(texts))) for n in range(count) if texts][:MOST_VOICED]
+    out += [Plan(edits=((i, GROWN),)) for i in range(len(g.contents))][:3]
+    out += [Plan(edits=((i, UNENDED),)) for i in range(len(g.contents)) if g.base[g.contents[i]].content.endswith(b"\n")][:3]
+    out += [Plan(stale=(i,)) for i in range(len(g.made))][:3]
+    out += [Plan(many=(i,)) for i in range(len(g.files))][:2]
+    room, words = len(g.free_words), len(g.constants.words)
+    chunks = [range(n, min(words, n + room)) for n in range(0, words, room)] if room else []
+    return out + [Plan(spoken=tuple(enumerate(chunk))) for chunk in chunks[:4]]
+
+
+def strange(plan: Plan) -> bool:
+    """Whether a plan adds what no recording has: judged only where the commands take no notice of it. Sloppy commands (``grep
+    .xml$``) say nothing of a careful skill."""
+    return plan != without_strange(plan)
+
+
+def without_strange(plan: Plan) -> Plan:
+    """The plan without unusual bystanders and near misses."""
+    return replace(plan, odd=(), decoys=(), edits=tuple((i, how) for i, how in plan.edits if how != NEAR))
+
+
+def bare(g: Grammar, plan: Plan) -> bool:
+    """Whether a plan leaves nothing where the recordings have something: what is right there no recording says."""
+    return any(how == EMPTY for _, how in plan.edits) or (len(plan.drops) == len(g.files) > 0)
+
+
+def held(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
+    """The plan without what says nothing of a skill, not even by the harm it does: results that are there before, and namesakes
+    that are links or hidden where no recording has any. Careful skills treat those in more than one way."""
+    linked = any(e.type == "symlink" for x in gs for e in x.base.values())
+    hidden = any(p.rpartition("/")[2].startswith(".") for x in gs for p in x.base if p != ROOT)
+    unsaid = {kind for kind, seen in ((LINK + KINDS, linked), (HIDDEN + KINDS, hidden)) if not seen}
+    return replace(plan, stale=(), odd=tuple((d, kind) for d, kind in plan.odd if kind not in unsaid))
+
+
+def usual(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
+    """The plan without what no recording speaks of: nothing left of what they have, links or a last line without its end where
+    none of them has one."""
+    linked = any(e.type == "symlink" for x in gs for e in x.base.values())
+    texts = [e.content for x in gs for e in x.base.values() if e.content and b"\0" not in e.content]
+    unended = any(not text.endswith(b"\n") for text in texts)
+    unsaid = {EMPTY} if unended else {EMPTY, UNENDED}
+    return replace(
+        plan,
+        edits=tuple((i, how) for i, how in plan.edits if how not in unsaid),
+        drops=plan.drops if len(plan.drops) < len(g.files) else (),
+        odd=tuple((d, kind) for d, kind in plan.odd if linked or kind % KINDS != LINK),
+    )
