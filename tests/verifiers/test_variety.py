@@ -25,7 +25,9 @@ from verifiers.worlds.oracles import _harms_what_stays
 from verifiers.worlds.plans import (
     DEPTH,
     ENDING_TWICE,
+    HIDDEN_ITEM,
     IN_DIRECTORY,
+    MARK_TWICE,
     ODDITIES,
     Plan,
     bare,
@@ -250,16 +252,21 @@ def listing(commands: tuple[str, ...], base: Snapshot, after: Snapshot, **args: 
         (0, r"[a-z]+\.[a-z]{3}\.tar\.gz"),
         (ENDING_TWICE, r"[a-z]+\.tar\.gz\.gz"),
         (IN_DIRECTORY, r"[a-z]+\.tar\.gz/[a-z]+\.tar\.gz"),
+        (MARK_TWICE, r"[a-z]+  x\.tar\.gz"),
+        (HIDDEN_ITEM, r"\.[a-z]+ x\.tar\.gz"),
     ],
 )
 def test_names_of_another_build(how: int, made: str) -> None:
     """A dot more, the last ending twice, or below a directory that is called like a file."""
-    g = listing(("ls *.tar.gz",), tree(data_tar_gz=b"z", keep=b"k"), tree(data_tar_gz=b"z", keep=b"k"))
-    world = realise(g, Plan(shaped=((g.files.index("data.tar.gz"), how),)))
+    name = "data x.tar.gz" if how in (MARK_TWICE, HIDDEN_ITEM) else "data.tar.gz"
+    base = Snapshot({name: Entry("file", 0o644, b"z"), "keep": Entry("file", 0o644, b"k")})
+    g = listing(("ls *.tar.gz",), base, base)
+    world = realise(g, Plan(shaped=((g.files.index(name), how),)))
     assert world is not None
     new = [p for p in world.base if p not in g.base and p != ROOT]
     assert any(re.fullmatch(made, p) for p in new), new
     assert list(world.stays) == [p for p in new if world.base[p].type == "dir"]
+    assert strange(Plan(shaped=((0, how),))) == (how == HIDDEN_ITEM)
 
 
 def test_a_value_gets_a_dot_within() -> None:
@@ -294,15 +301,20 @@ def test_links_and_hidden_files_that_look_like_items() -> None:
     assert held([g, knowing], g, plan) == plan
 
 
+def test_a_series_goes_on() -> None:
+    """Where all of a name means something but its number, that counts up, past ten."""
+    parts = tree(**{f"film_part{n}": b"p" for n in (1, 2)})
+    g = listing(("cat film.part? > film",), parts, parts)
+    world = realise(g, Plan(many=(0,)))
+    assert world is not None
+    assert {f"film.part{n}" for n in range(1, 12)} <= set(world.base)
+
+
 def test_a_last_line_without_its_end() -> None:
-    """Judged where a recording has one; bytes that are no text do not count as one."""
+    """Never held against a skill: what comes after it goes to the same line in some shells' commands."""
     assert edited(b"a\nb\n", UNENDED, Random(1)) == b"a\nb"
     g = table_grammar()
-    plan = Plan(edits=((0, UNENDED),))
-    assert usual([g], g, plan) == Plan()
-    for content, expected in ((b"x", plan), (b"\0x", Plan())):
-        knowing = replace(g, expectation=replace(g.expectation, base=tree(a=content)))
-        assert usual([g, knowing], g, plan) == expected
+    assert held([g], g, Plan(edits=((0, UNENDED), (0, EMPTY)))) == Plan(edits=((0, EMPTY),))
 
 
 HARMS = {

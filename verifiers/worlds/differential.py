@@ -6,6 +6,7 @@ for it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,18 @@ from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args
 from verifiers.worlds.edits import NEAR, beyond, edited, near, near_lines
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.plans import DEPTH, ENDING_TWICE, HIDDEN, IN_DIRECTORY, KINDS, MAX_MANY, SPARE, Plan
+from verifiers.worlds.plans import (
+    DEPTH,
+    ENDING_TWICE,
+    HIDDEN,
+    HIDDEN_ITEM,
+    IN_DIRECTORY,
+    KINDS,
+    MARK_TWICE,
+    MAX_MANY,
+    SPARE,
+    Plan,
+)
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import TOKEN, all_text, fresh_words, like, new_digits, rename_tree, substitute, tokens
 
@@ -125,9 +137,10 @@ def _vary(
     for i in plan.many:
         source, word = paths[g.files[i]], next(fresh)
         for n in range(beyond(g.constants.numbers, len(g.files) + 9, MAX_MANY)):
-            name = _renamed_stem(source.rpartition("/")[2], word + "aeiouy"[n % 6] * (1 + n // 6), g)
-            if name and len(name) < 120:
-                changes[_below(source.rpartition("/")[0], name)] = base[source]
+            where, _, old = source.rpartition("/")
+            name = _renamed_stem(old, word + "aeiouy"[n % 6] * (1 + n // 6), g) or _numbered(old, n, g)
+            if name and len(name) < 120 and _below(where, name) not in base:
+                changes[_below(where, name)] = base[source]
     for i in plan.drops:
         changes[paths[g.files[i]]] = None
     for d in plan.bystanders:
@@ -197,7 +210,15 @@ def _shaped(g: Grammar, base: Snapshot, source: str, how: int, word: str) -> dic
         folder = _below(where, name)
         return {folder: Entry("dir", 0o755), f"{folder}/{_renamed_stem(old, word[::-1], g)}": base[source]}
     last = name[name.rfind(".") :] if dot else ""
-    return {_below(where, f"{name}{last}" if how == ENDING_TWICE else f"{stem}.{word[:3]}{dot}{ending}"): base[source]}
+    mark = re.search(r"[^\w.]|_", stem)
+    if how == MARK_TWICE and mark is None:
+        return {}
+    name = {
+        ENDING_TWICE: f"{name}{last}",
+        HIDDEN_ITEM: f".{name}",
+        MARK_TWICE: f"{name[: mark.start()]}{mark.group()}{name[mark.start() :]}" if mark else "",
+    }.get(how, f"{stem}.{word[:3]}{dot}{ending}")
+    return {_below(where, name): base[source]}
 
 
 def _below(where: str, name: str) -> str:
@@ -216,6 +237,15 @@ def _renamed_stem(name: str, word: str, g: Grammar) -> str:
         ):
             return name[: m.start()] + like(m.group(), word) + name[m.end() :]
     return ""
+
+
+def _numbered(name: str, n: int, g: Grammar) -> str:
+    """A file name with another number in the place of its last one: ``part2`` of a series goes on to ``part11``."""
+    found = [m for m in TOKEN.finditer(name) if m.group().isdecimal() and m.group().isascii()]
+    if not found or found[-1].group() in {t for v in g.args.values() for t in tokens(as_text(v))}:
+        return ""
+    last = found[-1]
+    return f"{name[: last.start()]}{str(int(last.group()) + n + 1).zfill(len(last.group()))}{name[last.end() :]}"
 
 
 def _collides(g: Grammar, base: Snapshot, renames: Mapping[str, str]) -> bool:

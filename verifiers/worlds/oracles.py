@@ -16,7 +16,7 @@ from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.past import Failing, matching
-from verifiers.worlds.plans import Plan, bare, held, plans, strange, systematic, usual, without_strange
+from verifiers.worlds.plans import Plan, bare, has_hidden_item, held, plans, strange, systematic, usual, without_strange
 from verifiers.worlds.renaming import expected_under, image, renamable, rename_args, renamings
 from verifiers.worlds.template import as_text, templates
 from verifiers.worlds.tokens import all_text
@@ -184,11 +184,12 @@ def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]
         case = _case(context, g, world, [record], f"generated case {i} (trace {g.task_id}, seed {context.seed})", bare(g, plan))
         if case is not None:
             out.append((g, plan, world, case))
-    return _unnoticing(context, out) if any(strange(plan) for _, plan, _, _ in out) else out
+    return _telling(context, out) if any(strange(plan) for _, plan, _, _ in out) else out
 
 
-def _unnoticing(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
-    """Those on which the commands take no notice of unusual bystanders and near misses: else no recording shows what is right."""
+def _telling(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
+    """Those on which the commands take no notice of unusual bystanders and near misses, and take hidden items for items: else no
+    recording shows what is right."""
     without = {i: without_strange(plan) for i, (_, plan, _, _) in enumerate(cases) if strange(plan)}
     worlds = {i: w for i, plan in without.items() if (w := realise(cases[i][0], plan)) is not None}
     records = context.traces.map(shell_request(w.base, w.commands) for w in worlds.values())
@@ -196,7 +197,7 @@ def _unnoticing(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]
     for (i, world), record in zip(worlds.items(), records, strict=True):
         g, plan, _, case = cases[i]
         plain = _case(context, g, world, [record], case.label, bare(g, plan))
-        if plain is not None and unnoticed(plain.expectation, case.expectation):
+        if plain is not None and unnoticed(plain.expectation, case.expectation) is not has_hidden_item(plan):
             same.add(i)
     return [c for i, c in enumerate(cases) if i in same]
 

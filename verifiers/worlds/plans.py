@@ -17,8 +17,9 @@ ODDITIES = ("hidden file", "link", "empty directory", "hidden namesake", "link a
 """Kinds of unusual bystanders; namesakes are called as a file beside them is, but for one word."""
 KINDS = len(ODDITIES) // 2
 HIDDEN, LINK = ODDITIES.index("hidden file"), ODDITIES.index("link")
-SHAPES = ("dot within", "ending twice", "in a directory of such a name")
-ENDING_TWICE, IN_DIRECTORY = 1, 2
+SHAPES = ("dot within", "ending twice", "in a directory of such a name", "mark twice", "hidden")
+"""Names of another build for one more item: a hidden one counts where the commands treat it as one."""
+ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, HIDDEN_ITEM = 1, 2, 3, 4
 DEPTH = 6
 MOST_VOICED = 10
 SPARE = 3 * MAX_COPIES + 12 + DEPTH
@@ -126,8 +127,13 @@ def strange(plan: Plan) -> bool:
 
 
 def without_strange(plan: Plan) -> Plan:
-    """The plan without unusual bystanders and near misses."""
-    return replace(plan, odd=(), decoys=(), edits=tuple((i, how) for i, how in plan.edits if how != NEAR))
+    """The plan without unusual bystanders, near misses and hidden items."""
+    shaped = tuple((i, how) for i, how in plan.shaped if how != HIDDEN_ITEM)
+    return replace(plan, odd=(), decoys=(), shaped=shaped, edits=tuple((i, how) for i, how in plan.edits if how != NEAR))
+
+
+def has_hidden_item(plan: Plan) -> bool:
+    return any(how == HIDDEN_ITEM for _, how in plan.shaped)
 
 
 def bare(g: Grammar, plan: Plan) -> bool:
@@ -136,24 +142,22 @@ def bare(g: Grammar, plan: Plan) -> bool:
 
 
 def held(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
-    """The plan without what says nothing of a skill, not even by the harm it does: results that are there before, and namesakes
-    that are links or hidden where no recording has any. Careful skills treat those in more than one way."""
+    """The plan without what says nothing of a skill, not even by the harm it does: results that are there before, last lines
+    without their end, and namesakes that are links or hidden where no recording has any. Careful skills treat those in more
+    than one way; where one does what the commands do, its code for them is judged."""
     linked = any(e.type == "symlink" for x in gs for e in x.base.values())
     hidden = any(p.rpartition("/")[2].startswith(".") for x in gs for p in x.base if p != ROOT)
     unsaid = {kind for kind, seen in ((LINK + KINDS, linked), (HIDDEN + KINDS, hidden)) if not seen}
-    return replace(plan, stale=(), odd=tuple((d, kind) for d, kind in plan.odd if kind not in unsaid))
+    odd = tuple((d, kind) for d, kind in plan.odd if kind not in unsaid)
+    return replace(plan, stale=(), odd=odd, edits=tuple((i, how) for i, how in plan.edits if how != UNENDED))
 
 
 def usual(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
-    """The plan without what no recording speaks of: nothing left of what they have, links or a last line without its end where
-    none of them has one."""
+    """The plan without what no recording speaks of: nothing left of what they have, links where none has one."""
     linked = any(e.type == "symlink" for x in gs for e in x.base.values())
-    texts = [e.content for x in gs for e in x.base.values() if e.content and b"\0" not in e.content]
-    unended = any(not text.endswith(b"\n") for text in texts)
-    unsaid = {EMPTY} if unended else {EMPTY, UNENDED}
     return replace(
         plan,
-        edits=tuple((i, how) for i, how in plan.edits if how not in unsaid),
+        edits=tuple((i, how) for i, how in plan.edits if how != EMPTY),
         drops=plan.drops if len(plan.drops) < len(g.files) else (),
         odd=tuple((d, kind) for d, kind in plan.odd if linked or kind % KINDS != LINK),
     )
