@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from sandbox.interface import JsonValue
 from verifiers.interface import Example
 
-HEAD = """import subprocess
-from pathlib import Path
+HEAD = """from pathlib import Path
 
 from skill_api import Query, skill_command
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sandbox.interface import Call, ErrnoAt, JsonValue
-from verifiers.checks._examples import APPEND_BODY, RENAME_BODY, append, rename
+from verifiers.checks._examples import APPEND_ARGS, APPEND_BODY, APPEND_HEAD, RENAME_BODY, append, rename
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
-from verifiers.interface import CheckResult, Finding, Verdict
+from verifiers.interface import CheckResult, Example, Finding, Verdict
 
-BY_PRINTF = r'''    """Append a line unless it is there."""
+BY_PRINTF = "import subprocess\n" + APPEND_HEAD + r'''    """Append a line unless it is there."""
     program = r"""
 grep -qxF -- "$2" "$1" 2>/dev/null && exit 0
 old=""
@@ -59,7 +59,7 @@ class FaultHonest:
     )
     stage = "dynamic"
     version = 2
-    good = (rename("errors are raised"), append("its last write is looked at", BY_PRINTF))
+    good = (rename("errors are raised"), Example("its last write is looked at", BY_PRINTF, "append", APPEND_ARGS))
     bad = (
         append("writes may fail", APPEND_BODY.replace('        p.write_text(text + line + "\\n")', SWALLOWED)),
         rename(

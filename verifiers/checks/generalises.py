@@ -16,13 +16,16 @@ class Generalises:
     why = (
         "Hypothesis draws workspaces and arguments from the grammar of the evidence, and three oracles judge them, each "
         "only where it is sound. Differential: on clean starts (recorded bases renamed, with more or fewer items, "
-        "bystanders, near misses of what the arguments say, deep trees, values that look like numbers or options, words of "
-        "the skill's own text) the trace's own commands say what is right. Renaming: giving hostile characters to names that "
-        "nothing mentions must rename the result and change nothing else. Implicit: no argument runs as code or hangs, "
-        "and no success is claimed for a named input that is missing. A memoriser of the recordings must be refused here."
+        "bystanders, near misses of what the arguments say, deep trees, values that look like numbers, options or endings of "
+        "two parts, names of another build, series that go on past ten, words of the skill's own text) the trace's own commands "
+        "say what is right. Unusual bystanders count only where the commands pass them over; results that are there before, "
+        "last lines without their end, and links or hidden files where no recording has any count for `exercised` only. "
+        "Renaming: giving hostile characters to names that nothing mentions must rename the result and change nothing else. "
+        "Implicit: no argument runs as code or hangs, and no success is claimed for a named input that is missing. A memoriser "
+        "of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 5
+    version = 6
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 
