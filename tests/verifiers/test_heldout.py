@@ -23,23 +23,29 @@ pytestmark = pytest.mark.engine
 
 
 @pytest.mark.parametrize(
-    ("family", "label", "what"),
+    ("family", "fault", "nth", "what"),
     [
-        ("log_rotate", "good", "recovers from an interruption in a branch of its own"),
-        ("git_commit", "good", "leaves it to git to keep its locks"),
-        ("split_by_key", "good", "writes beside and renames, under any umask"),
-        ("symlink_farm", "good", "links nothing where there is nothing to link"),
-        ("symlink_farm", "bad", "removes every link where there is nothing to link"),
-        ("top_clients", "bad", "reads only so many lines"),
+        ("log_rotate", None, 0, "recovers from an interruption in a branch of its own"),
+        ("git_commit", None, 0, "leaves it to git to keep its locks"),
+        ("split_by_key", None, 0, "writes beside and renames, under any umask"),
+        ("symlink_farm", None, 0, "links nothing where there is nothing to link"),
+        ("flatten_copy", None, 1, "makes its target where the recording found one"),
+        ("managed_block", None, 0, "ends a last line that has no end"),
+        ("release", None, 0, "clears a file out of its way"),
+        ("scaffold", None, 1, "is written by a shell's printf; its arguments stand in here-documents"),
+        ("symlink_farm", "sweeps_when_empty", 0, "removes every link where there is nothing to link"),
+        ("top_clients", "sampled", 0, "reads only so many lines"),
+        ("join_parts", "name_order", 0, "puts part10 before part2"),
+        ("flatten_copy", "skips_hidden", 0, "misses hidden files that the commands take"),
+        ("no_blanks", "runs_squeezed", 0, "makes one mark of two blanks"),
     ],
 )
-def test_a_skill_that_no_check_was_written_against(family: str, label: str, what: str) -> None:
+def test_a_skill_that_no_check_was_written_against(family: str, fault: str | None, nth: int, what: str) -> None:
     """The verdict is the label's."""
-    told = (None, "sampled", "sweeps_when_empty")
-    row = next(x for x in LABELS if (x["family"], x["label"]) == (family, label) and x["fault"] in told)
+    row = [x for x in LABELS if (x["family"], x["fault"]) == (family, fault)][nth]
     bindings = {b["task_id"]: Binding(b["task_id"], b["args"]) for b in row["bindings"]}
     evidence = [e for e in load_evidence(HELDOUT / "traces.jsonl") if e.task_id in bindings]
     with open_sandbox() as sandbox:
         options = Options(budget="fast", checks=CHECKS)
         report = verify(load_subject(HELDOUT / row["path"]), evidence, bindings, sandbox=sandbox, options=options)
-    assert (report.verdict is Verdict.PASS) == (label == "good"), (what, report.why)
+    assert (report.verdict is Verdict.PASS) == (fault is None), (what, report.why)

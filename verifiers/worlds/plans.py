@@ -113,7 +113,8 @@ def systematic(g: Grammar, *, first: bool = True) -> list[Plan]:
     out += [Plan(voiced=tuple((i, (n + k) % count) for k, i in enumerate(texts))) for n in range(count) if texts][:MOST_VOICED]
     out += [Plan(edits=((i, GROWN),)) for i in range(len(g.contents))][:3]
     out += [Plan(edits=((i, UNENDED),)) for i in range(len(g.contents)) if g.base[g.contents[i]].content.endswith(b"\n")][:3]
-    out += [Plan(stale=(i,)) for i in range(len(g.made))][:3]
+    made = [(g.expectation.tree[p].type, i) for i, p in enumerate(g.made)]
+    out += [Plan(stale=(i,)) for kind in ("dir", "file") for i in [i for of, i in made if of == kind][:2]]
     out += [Plan(many=(i,)) for i in range(len(g.files))][:2]
     room, words = len(g.free_words), len(g.constants.words)
     chunks = [range(n, min(words, n + room)) for n in range(0, words, room)] if room else []
