@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import fields, replace
 from random import Random
@@ -19,7 +20,7 @@ from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
 from verifiers.worlds.differential import realise, unnoticed
 from verifiers.worlds.draw import draw
-from verifiers.worlds.edits import EMPTY, NEAR, UNENDED, beyond, edited, near, near_lines
+from verifiers.worlds.edits import CASES, EDITS, EMPTY, GROWN, NEAR, NUMBERS, UNENDED, beyond, edited, near, near_lines
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.oracles import _harms_what_stays
 from verifiers.worlds.plans import (
@@ -296,9 +297,11 @@ def test_links_and_hidden_files_that_look_like_items() -> None:
     g = table_grammar()
     plan = Plan(odd=tuple((0, kind) for kind in range(len(ODDITIES))))
     assert held([g], g, plan) == Plan(odd=((0, 0), (0, 1), (0, 2), (0, 5)))
-    more = g.base.replace({".x": Entry("file", 0o644), "l": Entry("symlink", 0o777, target="a")})
-    knowing = replace(g, expectation=replace(g.expectation, base=more))
-    assert held([g, knowing], g, plan) == plan
+    less = held([g], g, plan)
+    for hidden, link, expected in ((".x.csv", "l.csv", plan), (".x", "l.txt", less), (".x/a.csv", "d/l.csv", less)):
+        more = g.base.replace({hidden: Entry("file", 0o644), link: Entry("symlink", 0o777, target="a.csv")})
+        knowing = replace(g, expectation=replace(g.expectation, base=more))
+        assert held([g, knowing], g, plan) == expected
 
 
 def test_a_series_goes_on() -> None:
@@ -337,3 +340,53 @@ def test_what_the_commands_leave_may_not_be_touched(name: str) -> None:
     case = Case("c", {}, Expectation(base, post, frozenset(), "", True, (0,), (True,)), "t")
     record = ReplayRecord(None, (), post.replace(changes), "exited")
     assert _harms_what_stays(case, record) is harms
+
+
+TICKETS = b'[\n {"id": 1, "state": "open", "rank": 3},\n {"id": 2, "state": "done", "rank": 3}\n]\n'
+
+
+def test_the_items_of_a_json_list_are_its_lines() -> None:
+    """Dropped, in another order, many more of them, or nearly what an argument says; the text stays JSON, laid out as it was."""
+    for how, least, most in ((0, 1, 1), (2, 2, 2), (GROWN, 42, 50)):
+        changed = edited(TICKETS, how, Random(3), named=True)
+        assert least <= len(json.loads(changed)) <= most
+        assert changed.count(b"\n") > 2
+    states = {t["state"] for t in json.loads(near_lines(TICKETS, ["open"], named=True))}
+    assert {"open", "done", "OPEN", "openx", "xopen"} == states
+    inside = b'{"n": 1, "items": [1, 2, 3]}'
+    assert len(json.loads(edited(inside, 0, Random(1)))["items"]) == 2
+
+
+def test_whole_numbers_become_others() -> None:
+    """Of other lengths, or equal ones; dates, versions and what arguments and commands mention stay."""
+    text = b"a 3 2024-05-01 1.2 k9\nb 30 10:20 7\nc 30 7\n"
+    seen = {edited(text, NUMBERS, Random(n), kept=frozenset({"7"})) for n in range(30)}
+    assert len(seen) > 5
+    for changed in seen:
+        assert all(part in changed for part in (b"2024-05-01", b"1.2", b"k9", b"10:20"))
+        assert changed.count(b" 7\n") >= 2
+
+
+def test_words_change_their_case() -> None:
+    """Those that nobody means, and of a named file not the first line."""
+    text = b"name,state\nada,open\nbo,open\n"
+    seen = {edited(text, CASES, Random(n), named=True, kept=frozenset({"open"})) for n in range(30)}
+    assert all(changed.startswith(b"name,state\n") and changed.count(b",open") == 2 for changed in seen)
+    assert any(b"ADA" in changed for changed in seen)
+
+
+@given(st.binary(max_size=80) | st.text(max_size=80).map(str.encode), st.integers(0, EDITS - 1), st.integers(0, 9), st.booleans())
+def test_any_content_can_be_edited(content: bytes, how: int, seed: int, named: bool) -> None:
+    """Never a crash, and JSON stays JSON."""
+    changed = edited(content, how, Random(seed), named=named)
+    near_lines(content, ["ab"], named=named)
+    if how in (0, 1, 2, GROWN) and content[:1] == b"[" and _is_json(content):
+        assert _is_json(changed)
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content)
+    except ValueError:
+        return False
+    return True

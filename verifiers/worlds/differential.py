@@ -118,7 +118,8 @@ def _vary(
         if how == NEAR:
             content = near_lines(content, said, named=g.contents[i] not in g.files)
         else:
-            content = edited(content, how, rng, g.constants.numbers, named=g.contents[i] not in g.files)
+            named = g.contents[i] not in g.files
+            content = edited(content, how, rng, g.constants.numbers, named=named, kept=_meant(g))
         changes[path] = Entry("file", base[path].mode, content)
     for i in plan.decoys:
         source = paths[g.contents[i]]
@@ -161,6 +162,12 @@ def _vary(
             odd = replace(odd, target=rng.choice(beside)) if odd.type == "symlink" else odd
         changes[_below(where, f".{name}" if kind % KINDS == HIDDEN else name)] = odd
     return base.replace(changes)
+
+
+def _meant(g: Grammar) -> frozenset[str]:
+    """Words and numbers that arguments and the commands mention."""
+    said = {*tokens(g.template.literal_text()), *(t for v in g.args.values() for t in tokens(as_text(v)))}
+    return frozenset(said | {t.lower() for t in said})
 
 
 def _with_older(base: Snapshot, paths: Sequence[str]) -> Snapshot:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 from collections.abc import Sequence
 from random import Random
 
-EDITS = 7
+EDITS = 9
 """Ways to edit a file, see ``edited``; NEAR is ``near_lines``."""
-GROWN, EMPTY, NEAR, UNENDED = 3, 4, 5, 6
+GROWN, EMPTY, NEAR, UNENDED, NUMBERS, CASES = 3, 4, 5, 6, 7, 8
 MOST_NEAR = 8
+_WHOLE_NUMBER = re.compile(r"(?<![\w.:/+-])\d{1,4}(?![\w.:/+-])", re.ASCII)
+"""No part of a date, a time, a version, an address or an identifier."""
+_WORD = re.compile(r"(?<![\w.])[A-Za-z]{2,}(?![\w.(=])", re.ASCII)
 MAX_LINES, MAX_BYTES = 4000, 1 << 21
 """To what a file grows at most."""
 
 
-def edited(content: bytes, how: int, rng: Random, numbers: Sequence[int] = (), *, named: bool = False) -> bytes:
-    """Text with its own lines dropped (0), doubled (1) or reordered (2), with many lines like them (3), empty (4), or without the
-    end of its last line (6).
+def edited(
+    content: bytes, how: int, rng: Random, numbers: Sequence[int] = (), *, named: bool = False, kept: frozenset[str] = frozenset()
+) -> bytes:
+    """Text with its own lines dropped (0), doubled (1) or reordered (2), with many lines like them (3), empty (4), without the
+    end of its last line (6), with other whole numbers (7), or with words in another case (8). A list in JSON has its items for
+    lines. ``kept``: words and numbers that mean something.
 
     Of a file that an argument names the first line stays: it may be a header. Nor is one of its lines doubled, because what two
     equal entries mean no recording says. What is no text of several lines stays as it is.
@@ -25,12 +33,21 @@ def edited(content: bytes, how: int, rng: Random, numbers: Sequence[int] = (), *
         return b""
     if how == UNENDED:
         return content.removesuffix(b"\n")
+    if how in (NUMBERS, CASES):
+        return _respelled(content, how, rng, kept, named=named)
+    if (records := _records(content)) is not None:
+        return _with_records(content, _changed(records, how, rng, numbers, named=named))
     if b"\0" in content or content.count(b"\n") < 2:
         return content
     lines = content.splitlines(keepends=True) if b"\r" not in content else content.split(b"\n")
     lines = lines if b"\r" not in content else [*(x + b"\n" for x in lines[:-1]), *([lines[-1]] if lines[-1] else [])]
     last = lines.pop() if not lines[-1].endswith(b"\n") else b""
     head = [lines.pop(0)] if named and len(lines) > 2 else []
+    return b"".join([*head, *_changed(lines, how, rng, numbers, named=named)]) + last
+
+
+def _changed(lines: list[bytes], how: int, rng: Random, numbers: Sequence[int], *, named: bool) -> list[bytes]:
+    lines = list(lines)
     if how == 0:
         lines.pop(rng.randrange(len(lines)))
     elif how == 1 and not named:
@@ -39,7 +56,55 @@ def edited(content: bytes, how: int, rng: Random, numbers: Sequence[int] = (), *
         rng.shuffle(lines)
     elif how == GROWN:
         lines = _grown(lines, rng, numbers)
-    return b"".join([*head, *lines]) + last
+    return lines
+
+
+def _respelled(content: bytes, how: int, rng: Random, kept: frozenset[str], *, named: bool) -> bytes:
+    """Half of the whole numbers become others, of other lengths or equal ones; or half of the words change their case."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content
+    head, newline, text = text.partition("\n") if named and text.count("\n") > 1 else ("", "", text)
+    pattern = _WHOLE_NUMBER if how == NUMBERS else _WORD
+    found = sorted(set(pattern.findall(text)) - kept)
+    others = [*found, "2", "9", "10", "100"]
+
+    def other(m: re.Match[str]) -> str:
+        word = m.group()
+        if word in kept or word.lower() in kept or rng.random() < 0.5:
+            return word
+        return rng.choice(others) if how == NUMBERS else rng.choice((word.swapcase(), word.upper(), word.capitalize()))
+
+    return (head + newline + pattern.sub(other, text)).encode()
+
+
+def _records(content: bytes) -> list[bytes] | None:
+    """The items of the longest list of a JSON text, each on a line of its own; None where there are not two."""
+    if content[:1] not in (b"[", b"{") or len(content) > MAX_BYTES:
+        return None
+    try:
+        items = _longest(json.loads(content))
+    except (ValueError, RecursionError):
+        return None
+    return [json.dumps(i, ensure_ascii=False).encode("utf-8", "surrogatepass") for i in items] if len(items) > 1 else None
+
+
+def _longest(value: object) -> list[object]:
+    parts = value.values() if isinstance(value, dict) else (value,)
+    return max((p for p in parts if isinstance(p, list)), key=len, default=[])
+
+
+def _with_records(content: bytes, records: Sequence[bytes]) -> bytes:
+    """The JSON text with other items in its longest list, laid out as before: on one line or on many."""
+    value = json.loads(content)
+    items = []
+    for record in records:
+        with contextlib.suppress(ValueError):
+            items.append(json.loads(record))
+    _longest(value)[:] = items
+    text = json.dumps(value, ensure_ascii=False, indent=2 if b"\n" in content.strip() else None)
+    return text.encode("utf-8", "surrogatepass") + (b"\n" if content.endswith(b"\n") else b"")
 
 
 def _grown(lines: Sequence[bytes], rng: Random, numbers: Sequence[int]) -> list[bytes]:
@@ -51,7 +116,8 @@ def _grown(lines: Sequence[bytes], rng: Random, numbers: Sequence[int]) -> list[
     while len(out) < count:
         line = rng.choice(lines)
         letters = b"".join(bytes([97 + int(d)]) for d in str(len(out)))
-        out.append(re.sub(rb"[A-Za-z]{2,}", rb"\g<0>" + letters, line, count=1))
+        own = rb'(?<=": ")[^"\\]*[A-Za-z]{2}' if line.startswith(b"{") and b'": "' in line else rb"[A-Za-z]{2,}"
+        out.append(re.sub(own, rb"\g<0>" + letters, line, count=1))
     return out
 
 
@@ -69,6 +135,9 @@ def near(text: str, said: Sequence[str]) -> list[str]:
 
 def near_lines(content: bytes, said: Sequence[str], *, named: bool) -> bytes:
     """Text with more lines, which say nearly what arguments say. Of a file that an argument names the first line stays."""
+    if (records := _records(content)) is not None:
+        texts = [r.decode("utf-8", "surrogatepass") for r in records]
+        return _with_records(content, [t.encode("utf-8", "surrogatepass") for r in texts for t in (r, *near(r, said))])
     if b"\0" in content or content.count(b"\n") < 2 or not content.endswith(b"\n"):
         return content
     lines = content.decode("utf-8", "surrogateescape").splitlines(keepends=True)

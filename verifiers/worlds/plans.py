@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from sandbox.interface import ROOT
-from verifiers.worlds.edits import EDITS, EMPTY, GROWN, NEAR, UNENDED
+from sandbox.interface import ROOT, Snapshot
+from verifiers.worlds.edits import CASES, EDITS, EMPTY, GROWN, NEAR, NUMBERS, UNENDED
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 
@@ -114,6 +114,7 @@ def systematic(g: Grammar, *, first: bool = True) -> list[Plan]:
     out += [Plan(edits=((i, GROWN),)) for i in range(len(g.contents))][:3]
     out += [Plan(edits=((i, UNENDED),)) for i in range(len(g.contents)) if g.base[g.contents[i]].content.endswith(b"\n")][:3]
     made = [(g.expectation.tree[p].type, i) for i, p in enumerate(g.made)]
+    out += [Plan(edits=((i, how),), salt=n) for i in range(len(g.contents))[:2] for how in (NUMBERS, CASES) for n in range(2)]
     out += [Plan(stale=(i,)) for kind in ("dir", "file") for i in [i for of, i in made if of == kind][:2]]
     out += [Plan(many=(i,)) for i in range(len(g.files))][:2]
     room, words = len(g.free_words), len(g.constants.words)
@@ -144,13 +145,24 @@ def bare(g: Grammar, plan: Plan) -> bool:
 
 def held(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
     """The plan without what says nothing of a skill, not even by the harm it does: results that are there before, last lines
-    without their end, and namesakes that are links or hidden where no recording has any. Careful skills treat those in more
+    without their end, and namesakes that are links or hidden where no recording has such. Careful skills treat those in more
     than one way; where one does what the commands do, its code for them is judged."""
-    linked = any(e.type == "symlink" for x in gs for e in x.base.values())
-    hidden = any(p.rpartition("/")[2].startswith(".") for x in gs for p in x.base if p != ROOT)
-    unsaid = {kind for kind, seen in ((LINK + KINDS, linked), (HIDDEN + KINDS, hidden)) if not seen}
+    unsaid = {kind + KINDS for kind in (LINK, HIDDEN) if not any(_has_namesake(x.base, kind) for x in gs)}
     odd = tuple((d, kind) for d, kind in plan.odd if kind not in unsaid)
     return replace(plan, stale=(), odd=odd, edits=tuple((i, how) for i, how in plan.edits if how != UNENDED))
+
+
+def _has_namesake(base: Snapshot, kind: int) -> bool:
+    """Whether a base has a link or a hidden file that ends as a plain file beside it does."""
+
+    def name(path: str) -> tuple[str, str]:
+        where, _, last = path.rpartition("/")
+        return where, last[last.rfind(".") :] if "." in last[1:] else ""
+
+    hidden = {p for p in base if p != ROOT and p.rpartition("/")[2].startswith(".")}
+    odd = {p for p, e in base.items() if e.type == "symlink"} if kind == LINK else hidden
+    plain = {name(p) for p, e in base.items() if e.type == "file" and p not in odd}
+    return any(name(p)[1] and name(p) in plain for p in odd)
 
 
 def usual(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
