@@ -58,7 +58,8 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         return out
     able = [g for g in gs if g.template.parameters or not g.args]
     share = -(-context.counts.differential // len(able)) if able else 0
-    drawn = [(g, p) for n, g in enumerate(able[:SYSTEMATIC]) for p in systematic(g, first=n == 0)]
+    chosen = able[:SYSTEMATIC]
+    drawn = [(g, p) for n, g in enumerate(chosen) for p in systematic(g, turn=n, of=len(chosen))]
     drawn += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
     worlds = [(g, p, w) for g, p in drawn if (w := realise(g, p)) is not None and (w.base != g.base or w.varied)]
     cases = _clean_cases(context, worlds)
