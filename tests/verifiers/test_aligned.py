@@ -79,6 +79,15 @@ def test_types_are_kept() -> None:
     assert isinstance(got["lines"], int)
 
 
+def test_many_values_in_one_word_take_no_time() -> None:
+    """A word with more holes than can be matched quickly says nothing; each value's own word does."""
+    values = {f"p{n}": f"v{n}x" for n in range(12)}
+    words = " ".join(values.values())
+    known: list[tuple[str, Args]] = [(f"echo '{words}'; tool {words}", values)]
+    others = words.replace("x", "y")
+    assert read(known, f"echo '{'a ' * 140}'; tool {others}") == {name: v.replace("x", "y") for name, v in values.items()}
+
+
 def test_all_traces_or_none() -> None:
     """One that cannot be read leaves the whole set to the other way."""
     bound = trace(0, "rm a.tmp")

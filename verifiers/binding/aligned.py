@@ -19,8 +19,8 @@ from verifiers.interface import Args, Evidence
 
 Place = tuple[str, str, int]
 """Program, slot and how many times that slot was seen before."""
-_MAX_WORD = 4_000
-"""Longer words are contents."""
+_MAX_WORD, _MAX_HOLES = 300, 4
+"""Longer words are contents; and matching takes time that grows with the power of the holes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,6 @@ class _Template:
     """A word with holes."""
 
     pattern: re.Pattern[str]
-    names: tuple[str, ...]
 
     def read(self, word: str) -> dict[str, str] | None:
         match = self.pattern.fullmatch(word)
@@ -58,7 +57,8 @@ def _words(evidence: Evidence) -> dict[Place, str]:
         if word.slot not in ("name", "option") and len(word.text) <= _MAX_WORD and not word.text.startswith("/dev/"):
             out[word.program, word.slot, seen[word.program, word.slot]] = word.text
             seen[word.program, word.slot] += 1
-    out["", "description", 0] = evidence.description
+    if len(evidence.description) <= _MAX_WORD:
+        out["", "description", 0] = evidence.description
     return out
 
 
@@ -98,10 +98,10 @@ def _template(word: str, values: Mapping[str, str]) -> _Template | None:
         for match in re.finditer(_bounded(text), word):
             if all(match.end() <= start or end <= match.start() for start, end, _ in taken):
                 taken.append((match.start(), match.end(), name))
-    if not taken:
+    if not 0 < len({name for _, _, name in taken}) <= _MAX_HOLES:
         return None
     taken.sort()
-    return _Template(re.compile("".join(_pieces(word, taken, values)), re.DOTALL), tuple(dict.fromkeys(n for _, _, n in taken)))
+    return _Template(re.compile("".join(_pieces(word, taken, values)), re.DOTALL))
 
 
 def _bounded(text: str) -> str:

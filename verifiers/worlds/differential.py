@@ -173,6 +173,8 @@ def _meant(g: Grammar) -> frozenset[str]:
 def _with_older(base: Snapshot, paths: Sequence[str]) -> Snapshot:
     """An older file in the place of each path, and the directories that it needs."""
     above = {"/".join(p.split("/")[:n]) for p in paths for n in range(1, len(p.split("/")))} - set(paths)
+    if any(base[p].type != "dir" for p in above if p in base):
+        return base
     changes: dict[str, Entry | None] = {p: Entry("dir", 0o755) for p in sorted(above) if p not in base}
     return base.replace(changes | {p: Entry("file", 0o644, b"an older one\n") for p in paths})
 
