@@ -154,8 +154,7 @@ def watch(request: RunRequest) -> dict[str, Any] | None:
         return _watch(["write"] if fault.torn else [], {"type": "crash", "k": fault.k, "calls": calls})
     if isinstance(fault, ErrnoAt):
         announced = [str(fault.calls)] if fault.calls in ("read", "write") else []
-        told = {"type": "errno", "k": fault.k, "calls": fault.calls, "errno": fault.errno, "lasting": fault.lasting}
-        return _watch(announced, told)
+        return _watch(announced, {"type": "errno", "k": fault.k, "calls": fault.calls, "errno": fault.errno})
     if isinstance(fault, OvertakenAt):
         return _watch([], {"type": "overtake", "k": fault.k, "calls": "change"})
     if isinstance(fault, ReadOnlySubtree):

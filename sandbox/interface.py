@@ -87,8 +87,6 @@ class ErrnoAt:
     calls: Literal["change", "write", "chmod", "read"]
     """change: tree-changing calls · write: write/copy/truncate/close on workspace files · chmod · read: open of a regular
     workspace file for reading."""
-    lasting: bool = False
-    """Every later one of ``calls`` on the same path fails too."""
 
 
 @dataclass(frozen=True, slots=True)

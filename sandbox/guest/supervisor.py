@@ -77,8 +77,6 @@ class Supervisor:
     def __post_init__(self) -> None:
         self._names = syscalls.names(os.uname().machine)
         self._fault: dict[str, Any] = self.watch["fault"] or {"type": ""}
-        self._lasting = ""
-        """The path whose calls go on failing."""
 
     # ------------------------------------------------------------ one call
 
@@ -231,12 +229,11 @@ class Supervisor:
             return self._read_only(seen)
         if not kind or not self._counts(seen):
             return 0
-        mine = self._count == self._fault["k"] or bool(seen.path and seen.path == self._lasting)
+        mine = self._count == self._fault["k"]
         self._count += 1
         if not mine:
             return 0
         self.reached = True
-        self._lasting = seen.path if self._fault.get("lasting") else ""
         return int(getattr(errno, self._fault["errno"])) if kind == "errno" else None
 
     def _counts(self, seen: Seen) -> bool:

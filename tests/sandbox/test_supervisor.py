@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,15 +112,6 @@ def test_faults_count_their_own_calls(calls: str, sequence: list[Seen], hit: int
     answers = [watcher._decide(seen) for seen in sequence]
     assert [i for i, a in enumerate(answers) if a] == [hit]
     assert watcher.reached
-
-
-@pytest.mark.parametrize(("lasting", "hits"), [(False, [1]), (True, [1, 3])])
-def test_a_lasting_fault_stays_with_its_path(lasting: bool, hits: list[int]) -> None:
-    """Later writes to the same file fail too, those to another do not."""
-    watcher = supervisor({"type": "errno", "k": 1, "errno": "EIO", "calls": "write", "lasting": lasting})
-    other = replace(WRITE, path="/ws/other")
-    answers = [watcher._decide(seen) for seen in (other, WRITE, other, WRITE, CHANGE)]
-    assert [i for i, a in enumerate(answers) if a] == hits
 
 
 def test_a_crash_is_no_answer() -> None:

@@ -218,16 +218,6 @@ def test_injected_errors_reach_the_skill(session: Session, fault: ErrnoAt | Read
     assert sum(bool(c.injected) for c in record.calls) == 1
 
 
-def test_an_error_that_lasts(session: Session) -> None:
-    """Bash's printf forgets a line that could not be written when a conversion comes after it, unless the rest fails as well."""
-    job = ShellJob(("printf 'a\\n(%s)\\nc\\n' b > new",))
-    once = session.run(RunRequest(job, BASE, fault=ErrnoAt(1, "EIO", "write")))
-    lasting = session.run(RunRequest(job, BASE, fault=ErrnoAt(1, "EIO", "write", lasting=True)))
-    assert once.post["new"].content == b"(b)\nc\n"
-    assert lasting.post["new"].content == b""
-    assert [r.steps[-1].exit_code for r in (once, lasting)] == [0, 1]
-
-
 def test_lines_that_ran(session: Session) -> None:
     """Exactly the lines of the branch that was taken."""
     job = skill("if v == 'x':\n    a = 1\nelse:\n    a = 2\nreturn a", v="x")

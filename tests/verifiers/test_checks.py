@@ -12,7 +12,6 @@ from sandbox import open_sandbox
 from sandbox.interface import Sandbox, SandboxInfo
 from verifiers.catalog import DYNAMIC
 from verifiers.checks._examples import APPEND_BODY, append
-from verifiers.checks.fault_honest import CHECK as FAULT_HONEST
 from verifiers.checks.idempotent_replay import CHECK as IDEMPOTENT
 from verifiers.evidence import load_evidence
 from verifiers.expectation.sessions import Memory
@@ -103,12 +102,3 @@ def test_two_runs_at_once_are_told_of_in_the_same_words_every_time(sandbox: Sand
     assert replace(told[0], seconds=0.0) == replace(told[1], seconds=0.0) == replace(told[2], seconds=0.0)
     blind = result(IDEMPOTENT.id, example, Blind(sandbox), memory)  # type: ignore[arg-type]  # the rest is the sandbox's own
     assert [f.message for f in blind.findings] == ["two runs at once were not tried: the kernel is too old"]
-
-
-def test_a_write_that_fails_for_a_moment_only(sandbox: Sandbox, memory: Memory) -> None:
-    """The tool that forgets it is let off because it reports a lasting failure; that this happened is in the report."""
-    example = next(e for e in FAULT_HONEST.good if e.title == "its last write is looked at")
-    found = result("fault-honest", example, sandbox, memory)
-    assert found.verdict is Verdict.PASS
-    assert isinstance(found.measured["noticed_only_if_lasting"], int)
-    assert found.measured["noticed_only_if_lasting"] > 0

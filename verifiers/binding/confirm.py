@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from sandbox.interface import Limits, RunRequest, Session, SkillJob
 from verifiers.binding.aligned import aligned
@@ -23,7 +22,8 @@ def infer(
     """Bindings for the usable traces, and what is to be said about them.
 
     Args:
-        known: Arguments that some of the traces are known to have; the others are read the same way where they can be.
+        known: Arguments that some of the traces are known to have. Where nothing that the names say fits, the others are read
+            where the known ones have theirs.
 
     Returns:
         The best supported guess that reproduces every trace, else the best supported one at all (it then fails by its
@@ -36,11 +36,13 @@ def infer(
     if not any(p.required for p in subject.parameters):
         return {u.task_id: Binding(u.task_id, {}, inferred=True) for u in usable}, []
     traces = [u.evidence for u in usable]
-    guesses = [*_as_known(known or {}, traces), *infer_bindings(subject, traces)]
+    guesses = list(infer_bindings(subject, traces))
+    fitting = _fitting(subject, replayed, usable, guesses, skill) if guesses else []
+    if not fitting and known and (read := _fitting(subject, replayed, usable, _as_known(known, traces), skill)):
+        return read[0].bindings, [Finding(f"bindings inferred: {read[0].why}", subject.path, severity="info")]
     if not guesses:
         text = "no values for the required parameters could be inferred from the evidence: give them in bindings.json"
         return {}, [Finding(text, subject.path)]
-    fitting = _fitting(subject, replayed, usable, guesses, skill)
     supported = [g for g in fitting if g.supported]
     chosen = supported[0] if supported else next((g for g in guesses if g.supported), None)
     if fitting and not supported:
@@ -51,11 +53,12 @@ def infer(
     return chosen.bindings, [Finding(f"bindings inferred: {chosen.why}", subject.path, severity="info")]
 
 
-def _as_known(known: Mapping[str, Args], traces: Sequence[Evidence]) -> Iterator[Guess]:
-    args = aligned({t: known[t] for t in known if any(e.task_id == t for e in traces)}, traces) if known else None
-    if args:
-        bindings = {task_id: Binding(task_id, own, inferred=task_id not in known) for task_id, own in args.items()}
-        yield Guess(bindings, True, "where the bound traces have them", math.inf)
+def _as_known(known: Mapping[str, Args], traces: Sequence[Evidence]) -> list[Guess]:
+    args = aligned(known, traces)
+    if args is None:
+        return []
+    bindings = {task_id: Binding(task_id, own, inferred=task_id not in known) for task_id, own in args.items()}
+    return [Guess(bindings, True, "where the bound traces have them", 0.0)]
 
 
 def _fitting(

@@ -6,26 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sandbox.interface import Call, ErrnoAt, JsonValue
-from verifiers.checks._examples import APPEND_ARGS, APPEND_BODY, APPEND_HEAD, RENAME_BODY, append, rename
+from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
-from verifiers.interface import CheckResult, Example, Finding, Verdict
-
-BY_PRINTF = "import subprocess\n" + APPEND_HEAD + r'''    """Append a line unless it is there."""
-    program = r"""
-grep -qxF -- "$2" "$1" 2>/dev/null && exit 0
-old=""
-if [ -s "$1" ]; then old=$(cat -- "$1") && old=${old//\\/\\\\} && old=${old//%/%%}\\n || exit 1; fi
-printf -- "$old%s\\n" "$2" > "$1.new" && mv -- "$1.new" "$1"
-"""
-    subprocess.run(["bash", "-c", program, "append", file, line], check=True)
-    return {"ok": True}
-'''
-
-SWALLOWED = '''        try:
-            p.write_text(text + line + "\\n")
-        except OSError:
-            pass'''
+from verifiers.interface import CheckResult, Finding, Verdict
 
 Calls = Literal["change", "write", "chmod", "read"]
 
@@ -54,14 +38,12 @@ class FaultHonest:
         "chmod, and opening for reading a regular file that the clean run read. A run that then claims success with a "
         "tree or an answer other than the clean run's is lying. Listing directories, stat and probes of absent files are "
         "not judged: the standard library itself swallows those. Above the budget's number of calls (32 by default) a "
-        "seeded sample of them is tried. A write that fails once and works again goes unnoticed by tools that look at "
-        "their last write only (Bash's printf): it counts where every later write to the file may fail unnoticed too."
+        "seeded sample of them is tried."
     )
     stage = "dynamic"
-    version = 2
-    good = (rename("errors are raised"), Example("its last write is looked at", BY_PRINTF, "append", APPEND_ARGS))
+    version = 1
+    good = (rename("errors are raised"),)
     bad = (
-        append("writes may fail", APPEND_BODY.replace('        p.write_text(text + line + "\\n")', SWALLOWED)),
         rename(
             "errors are swallowed",
             RENAME_BODY.replace(
@@ -82,7 +64,7 @@ class FaultHonest:
         requests = [context.request(i.case.base, i.case.args, fault=ErrnoAt(i.k, i.errno, i.calls)) for i in injections]
         records = context.run("injected error", requests)
         findings: list[Finding] = []
-        reached = passing = 0
+        reached = 0
         for i, request, record in zip(injections, requests, records, strict=True):
             reached += record.fault_reached
             if not record.fault_reached:
@@ -91,25 +73,15 @@ class FaultHonest:
                 context.disturbed.append((i.case, request, record))
                 continue
             wrong = context.judge.wrong(record, i.case.expectation)
-            if wrong is not None and i.calls == "write" and self._noticed_when_lasting(context, i):
-                passing += 1
-                continue
             if wrong is not None and len(findings) < 5:
                 where = next((f"{c.kind} {c.path}" for c in record.calls if c.injected), f"call {i.k}")
                 message = f"{i.case.label}: {i.errno} at {where} is not reported: success is claimed, but {wrong.message}"
                 findings.append(context.finding(self.id, message, i.case, wrong, f"--errno-at {i.calls}:{i.k}:{i.errno}"))
         measured: dict[str, JsonValue] = {"injected": reached, "not_reached": len(records) - reached}
-        measured["noticed_only_if_lasting"] = passing
         verdict = Verdict.FAIL if findings else Verdict.PASS if reached else Verdict.INCONCLUSIVE
         return CheckResult(
             self.id, verdict, tuple(findings), "" if reached else "no injected error was reached", len(records), measured=measured
         )
-
-    def _noticed_when_lasting(self, context: Context, i: Injection) -> bool:
-        """Whether the failure is reported if the file cannot be written from this call on."""
-        fault = ErrnoAt(i.k, i.errno, i.calls, lasting=True)
-        (record,) = context.run("lasting error", [context.request(i.case.base, i.case.args, fault=fault)])
-        return record.fault_reached and failure(record.outcome) is not None
 
     def _injections(self, context: Context) -> list[Injection]:
         """Every call of every class with each of its errors, a seeded sample above the budget, each class represented."""
