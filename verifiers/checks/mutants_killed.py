@@ -64,7 +64,8 @@ class MutantsKilled:
 
     def _judged(self, context: Context) -> list[tuple[Case, ReplayRecord]]:
         recorded = [(c, context.first[c.label]) for c in context.cases]
-        return [*recorded, *((g.case, g.record) for g in context.generated[:MAX_GENERATED])]
+        judged = [(g.case, g.record) for g in context.generated if g.counts]
+        return [*recorded, *judged[:MAX_GENERATED]]
 
     def _request(self, context: Context, mutant: Mutant, case: Case) -> RunRequest:
         request = context.request(case.base, case.args)

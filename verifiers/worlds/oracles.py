@@ -70,8 +70,9 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         if wrong is not None:
             wrong, case = _second_look(context, world, case, record)
         if wrong is None:
-            out.judged += 1
-            out.passed.append(Generated(case, record, "differential", world.varied))
+            counts = plan == held(gs, g, plan)
+            out.judged += counts
+            out.passed.append(Generated(case, record, "differential", world.varied, counts))
             continue
         if _accident(g, world, case, record):
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
