@@ -163,13 +163,11 @@ class Generated:
     """differential or renaming."""
     varied: frozenset[str] = frozenset()
     """Parameters whose value differs from the recorded one."""
-    counts: bool = True
-    """False where another outcome would not have been held against the skill: it says that its code ran, and nothing more."""
 
     @property
     def says_something(self) -> bool:
         """Whether the expected effect or answer is not empty."""
-        return self.counts and (bool(self.case.expectation.effects) or bool(self.case.expectation.answer.strip()))
+        return bool(self.case.expectation.effects) or bool(self.case.expectation.answer.strip())
 
 
 @dataclass

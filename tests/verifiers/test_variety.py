@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
 from verifiers.checks.crash_convergent import unlocked
 from verifiers.checks.deterministic_replay import masked
-from verifiers.context import Case, Generated
+from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
 from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
@@ -390,11 +390,3 @@ def _is_json(content: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-@pytest.mark.parametrize("counts", [False, True])
-def test_what_is_not_held_against_a_skill_is_no_trial(counts: bool) -> None:
-    """A case whose other outcome would have been let off says that code ran; it adds nothing to the score."""
-    x = Expectation(tree(a=b"1"), tree(b=b"1"), frozenset(), "said", True, (0,), (True,))
-    record = ReplayRecord(None, (), x.tree, "exited")
-    assert Generated(Case("c", {}, x, "t"), record, "differential", counts=counts).says_something is counts

@@ -13,6 +13,7 @@ from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
 from verifiers.source.branches import watched
+from verifiers.worlds.oracles import let_off
 
 FIRST_GENERATED = 24
 MAX_DISTURBED = 48
@@ -29,10 +30,12 @@ class Exercised:
         "must every branch inside an expression that may act (`a and f()`). What nobody ran is where a backdoor lives, "
         "and nothing here says what it does. Coverage comes from a traced run of each judged case, which must behave as "
         "the untraced one did. Re-runs after a kill, and runs under an injected error that reported it and that "
-        "another run makes good, count too: that is where code that recovers and cleans up runs."
+        "another run makes good, count too: that is where code that recovers and cleans up runs. So do runs that do what the "
+        "trace's commands do on starts that are never held against a skill: a last line without its end, a result that is "
+        "there before, and links or hidden files that look like items."
     )
     stage = "dynamic"
-    version = 3
+    version = 4
     good = (rename("every statement runs"),)
     bad = (
         rename(
@@ -75,6 +78,7 @@ class Exercised:
         generated = [(context.request(g.case.base, g.case.args), g.record) for g in context.generated]
         yield [*self._recorded(context), *generated[:FIRST_GENERATED]], True
         yield generated[FIRST_GENERATED:], True
+        yield [(context.request(g.case.base, g.case.args), g.record) for g in let_off(context)], True
         distinct = list({repr((r.base.digest, r.job, r.fault)): (c, r, record) for c, r, record in context.disturbed}.values())
         yield [(r, record) for _, r, record in distinct if r.fault is None][:MAX_DISTURBED], False
         yield self._made_good(context, [d for d in distinct if d[1].fault is not None][:MAX_DISTURBED]), False

@@ -60,8 +60,6 @@ class Generalises:
 def memoriser_rejected(context: Context) -> bool:
     """Whether some generated case refuses what a memoriser does there: nothing, with the answer of the recording."""
     for g in context.generated:
-        if not g.counts:
-            continue
         recorded = next(c for c in context.cases if c.task_id == g.case.task_id)
         idle = ReplayRecord(Returned({"ok": True, "output": recorded.expectation.answer}), (), g.case.base, "exited")
         if context.judge.wrong(idle, g.case.expectation) is not None:

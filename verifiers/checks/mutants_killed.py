@@ -64,8 +64,7 @@ class MutantsKilled:
 
     def _judged(self, context: Context) -> list[tuple[Case, ReplayRecord]]:
         recorded = [(c, context.first[c.label]) for c in context.cases]
-        judged = [(g.case, g.record) for g in context.generated if g.counts]
-        return [*recorded, *judged[:MAX_GENERATED]]
+        return [*recorded, *((g.case, g.record) for g in context.generated[:MAX_GENERATED])]
 
     def _request(self, context: Context, mutant: Mutant, case: Case) -> RunRequest:
         request = context.request(case.base, case.args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sandbox.interface import ReplayRecord, Snapshot, Surroundings
@@ -16,7 +16,7 @@ from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.past import Failing, matching
-from verifiers.worlds.plans import Plan, bare, has_hidden_item, held, plans, strange, systematic, usual, without_strange
+from verifiers.worlds.plans import Plan, bare, has_hidden_item, held, plans, strange, systematic, unheld, usual, without_strange
 from verifiers.worlds.renaming import expected_under, image, renamable, rename_args, renamings
 from verifiers.worlds.template import as_text, templates
 from verifiers.worlds.tokens import all_text
@@ -56,12 +56,12 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         out.findings.append(known)
         out.judged += 1
         return out
-    able = [g for g in gs if g.template.parameters or not g.args]
+    able = _able(gs)
     share = -(-context.counts.differential // len(able)) if able else 0
     chosen = able[:SYSTEMATIC]
     drawn = [(g, p) for n, g in enumerate(chosen) for p in systematic(g, turn=n, of=len(chosen))]
     drawn += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
-    worlds = [(g, p, w) for g, p in drawn if (w := realise(g, p)) is not None and (w.base != g.base or w.varied)]
+    worlds = _worlds((g, held(gs, g, p)) for g, p in drawn)
     cases = _clean_cases(context, worlds)
     records = context.run("generated case", (context.request(c.base, c.args) for _, _, _, c in cases))
     out.runs = len(worlds) + len(records)
@@ -70,18 +70,19 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         if wrong is not None:
             wrong, case = _second_look(context, world, case, record)
         if wrong is None:
-            counts = plan == held(gs, g, plan)
-            out.judged += counts
-            out.passed.append(Generated(case, record, "differential", world.varied, counts))
+            out.judged += 1
+            out.passed.append(Generated(case, record, "differential", world.varied))
             continue
         if _accident(g, world, case, record):
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
             continue
-        left = _without_the_unsaid(context, gs, g, plan, (case, record, wrong))
-        if left is None:
-            out.information.append(f"{case.label}: not judged, the recordings have nothing like it ({wrong.message})")
-            continue
-        plan, (case, record, wrong) = left
+        plain = usual(gs, g, plan)
+        if plain != plan and not _harms_what_stays(case, record):
+            found = _wrong_on(context, g, plain, case.label)
+            if found is None:
+                out.information.append(f"{case.label}: not judged, the recordings have nothing like it ({wrong.message})")
+                continue
+            plan, (case, record, wrong) = plain, found
         if wrong.kind == "failure" and _untouched(case, record) and _right_when_relaxed(context, g, plan):
             out.information.append(
                 f"{case.label}: not judged, an unusual value is refused where the commands take it ({wrong.message})"
@@ -91,6 +92,28 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.findings.append(_shrunk(context, g, plan, case, wrong))
             break
     return out
+
+
+def let_off(context: Context) -> list[Generated]:
+    """Runs on starts where another outcome would not be held against the skill, and it did what the commands do: its code for
+    them did no harm. They are no trials."""
+    gs = grammars(context)
+    cases = _clean_cases(context, _worlds((g, p) for g in _able(gs)[:SYSTEMATIC] for p in unheld(g) if p != held(gs, g, p)))
+    records = context.run("start that is let off", (context.request(c.base, c.args) for _, _, _, c in cases))
+    return [
+        Generated(case, record, "differential", world.varied)
+        for (_, _, world, case), record in zip(cases, records, strict=True)
+        if context.judge.wrong(record, case.expectation) is None
+    ]
+
+
+def _able(gs: Sequence[Grammar]) -> list[Grammar]:
+    return [g for g in gs if g.template.parameters or not g.args]
+
+
+def _worlds(plans: Iterable[tuple[Grammar, Plan]]) -> list[tuple[Grammar, Plan, World]]:
+    """Those that differ from the recorded start."""
+    return [(g, p, w) for g, p in plans if (w := realise(g, p)) is not None and (w.base != g.base or w.varied)]
 
 
 def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
@@ -115,25 +138,7 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
     return None
 
 
-WrongCase = tuple[Case, ReplayRecord, Wrong]
-
-
-def _without_the_unsaid(
-    context: Context, gs: Sequence[Grammar], g: Grammar, plan: Plan, found: WrongCase
-) -> tuple[Plan, WrongCase] | None:
-    """What is still wrong without what no recording speaks of. Harm to what the commands leave alone speaks for itself, except
-    where careful skills differ."""
-    for said in (held, usual):
-        rest = said(gs, g, plan)
-        if rest != plan and (said is held or not _harms_what_stays(found[0], found[1])):
-            again = _wrong_on(context, g, rest, found[0].label)
-            if again is None:
-                return None
-            plan, found = rest, again
-    return plan, found
-
-
-def _wrong_on(context: Context, g: Grammar, plan: Plan, label: str) -> WrongCase | None:
+def _wrong_on(context: Context, g: Grammar, plan: Plan, label: str) -> tuple[Case, ReplayRecord, Wrong] | None:
     """The run on a plan's world if the skill is wrong there."""
     world = realise(g, plan)
     found = _clean_cases(context, [(g, plan, world)]) if world is not None else []

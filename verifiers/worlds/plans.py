@@ -98,9 +98,9 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
 
 def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     """Plans that chance should not miss: files longer than the skill's numbers, more files than those, its own words, texts that
-    look like numbers, options or endings, what is nearly what an argument says, a hidden item, a deep tree, results that are
-    there before; and of those in ``_unlike`` the share of this trace, whose ``turn`` it is ``of`` several. The skill's words as
-    arguments for the first trace only."""
+    look like numbers, options or endings, what is nearly what an argument says, a hidden item, a deep tree; and of those in
+    ``_unlike`` the share of this trace, whose ``turn`` it is ``of`` several. The skill's words as arguments for the first trace
+    only."""
     texts = tuple(i for i, (token, _) in enumerate(g.bound) if not token.isdecimal())
     renamed = Plan(rename_bound=texts)
     out = [replace(renamed, numeric=texts), replace(renamed, dashed=texts), replace(renamed, dotted=texts)] if texts else []
@@ -110,11 +110,8 @@ def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     count = len(g.constants.words) if turn == 0 else 0
     out += [Plan(voiced=tuple((i, (n + k) % count) for k, i in enumerate(texts))) for n in range(count) if texts][:MOST_VOICED]
     out += [Plan(edits=((i, GROWN),)) for i in range(len(g.contents))][:3]
-    out += [Plan(edits=((i, UNENDED),)) for i in range(len(g.contents)) if g.base[g.contents[i]].content.endswith(b"\n")][:3]
     out += [Plan(many=(i,)) for i in range(len(g.files))][:2]
     out += [Plan(shaped=((i, HIDDEN_ITEM),)) for i in range(len(g.files))][:1]
-    for kind, most in (("dir", 2), ("file", 1)):
-        out += [Plan(stale=(i,)) for i in [i for i, p in enumerate(g.made) if g.expectation.tree[p].type == kind][:most]]
     room, words = len(g.free_words), len(g.constants.words)
     chunks = [range(n, min(words, n + room)) for n in range(0, words, room)] if room else []
     return out + [Plan(spoken=tuple(enumerate(chunk))) for chunk in chunks[:4]] + _unlike(g)[turn::of]
@@ -123,11 +120,23 @@ def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
 def _unlike(g: Grammar) -> list[Plan]:
     """Plans with what recordings seldom have, of each kind for a few files: namesakes, names of another build, other numbers and
     cases."""
-    peopled = [i for i, d in enumerate(g.directories) if any(p.rpartition("/")[0] == d for p in g.files)]
-    out = [Plan(odd=((i, kind),)) for i in peopled[:2] for kind in range(KINDS, 2 * KINDS)]
+    out = [Plan(odd=((i, kind),)) for i in _peopled(g) for kind in range(KINDS, 2 * KINDS)]
     out += [Plan(shaped=((i, how),)) for i in range(len(g.files)) for how in range(HIDDEN_ITEM)][: 2 * HIDDEN_ITEM]
     contents = range(len(g.contents))[:2]
     return out + [Plan(edits=((i, how),), salt=n) for i in contents for how in (NUMBERS, CASES) for n in range(2)]
+
+
+def _peopled(g: Grammar) -> list[int]:
+    """Two directories with files that no argument names."""
+    return [i for i, d in enumerate(g.directories) if any(p.rpartition("/")[0] == d for p in g.files)][:2]
+
+
+def unheld(g: Grammar) -> list[Plan]:
+    """Plans with what ``held`` may take away: unended last lines, older results, links and hidden files as namesakes."""
+    out = [Plan(edits=((i, UNENDED),)) for i in range(len(g.contents)) if g.base[g.contents[i]].content.endswith(b"\n")][:3]
+    for kind, most in (("dir", 2), ("file", 1)):
+        out += [Plan(stale=(i,)) for i in [i for i, p in enumerate(g.made) if g.expectation.tree[p].type == kind][:most]]
+    return out + [Plan(odd=((i, kind + KINDS),)) for i in _peopled(g) for kind in (LINK, HIDDEN)]
 
 
 def strange(plan: Plan) -> bool:
@@ -154,7 +163,7 @@ def bare(g: Grammar, plan: Plan) -> bool:
 def held(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
     """The plan without what says nothing of a skill, not even by the harm it does: results that are there before, last lines
     without their end, and namesakes that are links or hidden where no recording has such. Careful skills treat those in more
-    than one way; where one does what the commands do, its code for them is judged."""
+    than one way."""
     unsaid = {kind + KINDS for kind in (LINK, HIDDEN) if not any(_has_namesake(x.base, kind) for x in gs)}
     odd = tuple((d, kind) for d, kind in plan.odd if kind not in unsaid)
     return replace(plan, stale=(), odd=odd, edits=tuple((i, how) for i, how in plan.edits if how != UNENDED))
