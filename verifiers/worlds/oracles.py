@@ -112,8 +112,13 @@ def _able(gs: Sequence[Grammar]) -> list[Grammar]:
 
 
 def _worlds(plans: Iterable[tuple[Grammar, Plan]]) -> list[tuple[Grammar, Plan, World]]:
-    """Those that differ from the recorded start."""
-    return [(g, p, w) for g, p in plans if (w := realise(g, p)) is not None and (w.base != g.base or w.varied)]
+    """Those that differ from the recorded start and from each other."""
+    found: dict[tuple[str, str, str], tuple[Grammar, Plan, World]] = {}
+    for g, plan in plans:
+        world = realise(g, plan)
+        if world is not None and (world.base != g.base or world.varied):
+            found.setdefault((g.task_id, world.base.digest, repr(world.args)), (g, plan, world))
+    return list(found.values())
 
 
 def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
