@@ -11,12 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from sandbox.interface import JsonValue, Snapshot
-
-if TYPE_CHECKING:
-    from verifiers.context import Context
 
 Profile = Literal["seed", "omni"]
 Budget = Literal["fast", "standard", "thorough"]
@@ -226,25 +223,9 @@ class Example:
 Stage = Literal["static", "dynamic"]
 
 
-class Check(Protocol):
-    """One question. One file in ``verifiers/checks/``; tests and manual are generated from these attributes."""
-
-    id: ClassVar[str]
-    title: ClassVar[str]
-    """The question, one line."""
-    why: ClassVar[str]
-    """Why it matters and what it means exactly; Markdown paragraphs."""
-    stage: ClassVar[Stage]
-    good: ClassVar[tuple[Example, ...]]
-    bad: ClassVar[tuple[Example, ...]]
-    version: ClassVar[int]
-    """Shown in the manual: raise it when the check's meaning changes. (The cache's keys hold a digest of the judge's code.)"""
-
-    def run(self, context: Context) -> CheckResult: ...
-
-
 class StaticCheck(Protocol):
-    """A check that reads the text only. Judges a batch at once (mypy starts once for all)."""
+    """A check that reads the text only, with the attributes of ``verifiers.catalog.Check``. Judges a batch at once (mypy starts
+    once for all)."""
 
     id: ClassVar[str]
     title: ClassVar[str]

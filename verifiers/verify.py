@@ -15,14 +15,13 @@ from sandbox import telemetry
 from sandbox.interface import Sandbox, SandboxError
 from verifiers.binding.cases import Bound, bind
 from verifiers.capabilities import capabilities
-from verifiers.catalog import DYNAMIC, STATIC
+from verifiers.catalog import DYNAMIC, STATIC, Check
 from verifiers.context import Context, Judge
 from verifiers.expectation.oracle import Replayed, replay
 from verifiers.expectation.sessions import Memory, RememberingSession
 from verifiers.interface import (
     Binding,
     Budget,
-    Check,
     CheckResult,
     Evidence,
     EvidenceSummary,
