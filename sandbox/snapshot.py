@@ -78,9 +78,7 @@ class Snapshot(Mapping[str, Entry]):
     def replace(self, changes: Mapping[str, Entry | None]) -> Snapshot:
         """This snapshot with some paths set or (``None``) removed together with what lies below them."""
         gone = {p for p, e in changes.items() if e is None}
-        kept = {
-            p: e for p, e in self._entries.items() if not any(p == g or p.startswith(g + "/") for g in gone)
-        }
+        kept = {p: e for p, e in self._entries.items() if not any(p == g or p.startswith(g + "/") for g in gone)}
         kept.update({p: e for p, e in changes.items() if e is not None})
         return Snapshot(kept)
 

@@ -93,9 +93,7 @@ class Live:
         self._ask({"type": "put", "refs": wanted, "manifest": text is not None}, parts, HELLO_S)
         self._sent.update(wanted)
 
-    def _record(
-        self, request: RunRequest, answer: dict[str, Any], blobs: list[bytes], base: dict[str, bytes]
-    ) -> ReplayRecord:
+    def _record(self, request: RunRequest, answer: dict[str, Any], blobs: list[bytes], base: dict[str, bytes]) -> ReplayRecord:
         count = sum(2 + s["frames"] for s in answer["steps"])
         fresh = dict(zip(answer["fresh"], blobs[count:], strict=False))
         self._hold(base)

@@ -204,5 +204,3 @@ class SkillCrystallizer:
         return open_sandbox(
             image=where.image, runtime=where.runtime, workers=where.workers, host=where.host, packages=where.packages
         )
-
-

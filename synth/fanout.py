@@ -158,9 +158,9 @@ def verify_here(job: Job) -> Report:
 
         def opened() -> Sandbox | NoSandbox:
             try:
-                return stack.enter_context(open_sandbox(
-                    image=job.image, runtime=job.runtime, workers=job.workers, packages=job.packages
-                ))
+                return stack.enter_context(
+                    open_sandbox(image=job.image, runtime=job.runtime, workers=job.workers, packages=job.packages)
+                )
             except SandboxError as e:
                 return NoSandbox(e.diagnostics())
 

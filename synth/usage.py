@@ -28,7 +28,6 @@ class Usage:
     prompts: str = ""
     """SHA-256 of the prompt files that were used."""
 
-
     @property
     def tokens(self) -> int:
         """Tokens of all kinds."""

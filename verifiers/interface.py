@@ -71,9 +71,18 @@ class Evidence:
     def digest(self) -> str:
         """SHA-256 (hex) of everything that replay and judgment use."""
         doc = [
-            self.task_id, self.description, self.commands, self.outputs, self.stderrs, self.exit_codes,
-            self.base.digest if self.base is not None else None, self.post.digest if self.post is not None else None,
-            self.success, self.reconstructed, self.rewritten, self.workspace_root,
+            self.task_id,
+            self.description,
+            self.commands,
+            self.outputs,
+            self.stderrs,
+            self.exit_codes,
+            self.base.digest if self.base is not None else None,
+            self.post.digest if self.post is not None else None,
+            self.success,
+            self.reconstructed,
+            self.rewritten,
+            self.workspace_root,
         ]
         return hashlib.sha256(json.dumps(doc, ensure_ascii=True).encode()).hexdigest()
 

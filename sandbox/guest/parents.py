@@ -61,9 +61,7 @@ class Parent:
         message = self._message()
         return [message] if "exit" in message else []
 
-    def spawn(
-        self, spec: dict[str, Any], parts: list[bytes], fds: list[int], on_exit: Callable[[dict[str, Any]], None]
-    ) -> int:
+    def spawn(self, spec: dict[str, Any], parts: list[bytes], fds: list[int], on_exit: Callable[[dict[str, Any]], None]) -> int:
         """Gives a waiting process its job; its pid. Exit messages of others that come meanwhile go to ``on_exit``.
 
         Raises:

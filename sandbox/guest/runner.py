@@ -143,9 +143,7 @@ class Runner:
             self.dirty = "System V IPC objects were left"
             result["leftovers"] += [["sysv-ipc", o] for o in objects]
 
-    def _result(
-        self, run: Run, result: dict[str, Any], base: dict[str, tree.WireEntry]
-    ) -> tuple[dict[str, Any], list[bytes]]:
+    def _result(self, run: Run, result: dict[str, Any], base: dict[str, tree.WireEntry]) -> tuple[dict[str, Any], list[bytes]]:
         parts: list[bytes] = []
         result["steps"] = []
         for process, (frames, notes) in zip(run.done, run.messages(), strict=True):

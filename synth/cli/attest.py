@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FILE = click.Path(path_type=Path)
 
+
 @click.group("attest", short_help="Sign and verify attestations.")
 def command() -> None:
     """In-toto statements with the test-result predicate, in DSSE envelopes signed with Ed25519."""

@@ -42,7 +42,7 @@ def reports(
             found[number] = known
         else:
             waiting[number] = whole
-    for number, result in (_elsewhere(waiting, verifier, fleet) if fleet else _here(waiting, verifier, talk)):
+    for number, result in _elsewhere(waiting, verifier, fleet) if fleet else _here(waiting, verifier, talk):
         found[number] = result
         if fleet is not None:
             talk.step(targets[number].path, len(found), len(targets))

@@ -123,5 +123,3 @@ def matcher(description: str, values: Sequence[str]) -> re.Pattern[str] | None:
 def read_values(pattern: re.Pattern[str], description: str, count: int) -> list[str] | None:
     m = pattern.match(description)
     return [m[f"v{k}"] for k in range(count)] if m else None
-
-

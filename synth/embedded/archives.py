@@ -148,7 +148,7 @@ def split(scope: Scope, words: Sequence[Word]) -> None:
         letters = f"chr(97 + {number} // 26) + chr(97 + {number} % 26)"
         suffix = f'f"{{{number}:0{size}d}}"' if parsed.has("-d") else letters
         target = f"Path(str({prefix}) + {suffix})"
-        scope.count(f"{scope.code.helper('_put')}({target}, b\"\".join({rows}[{start} : {start} + {count}]))")
+        scope.count(f'{scope.code.helper("_put")}({target}, b"".join({rows}[{start} : {start} + {count}]))')
 
 
 ARCHIVES: dict[str, Callable[[Scope, Sequence[Word]], None]] = {

@@ -136,9 +136,7 @@ def loop(scope: Scope, node: For) -> None:
     finish_gather(scope, outer)
 
 
-def run_loop(
-    scope: Scope, var: str, code: str, kind: str, body: Seq, fixed: tuple[bool, bool], shown: str = "str({p})"
-) -> None:
+def run_loop(scope: Scope, var: str, code: str, kind: str, body: Seq, fixed: tuple[bool, bool], shown: str = "str({p})") -> None:
     name = scope.code.fresh("path" if kind == "Path" else var if len(var) > 1 else "name")
     before = dict(scope.vars)
     scope.vars[var] = (name, kind)

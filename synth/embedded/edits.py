@@ -314,4 +314,3 @@ EDITS: dict[str, Callable[[Scope, Sequence[Word]], None]] = {
     "truncate": _truncate,
     "sort": _sort_in_place,
 }
-

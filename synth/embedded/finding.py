@@ -235,7 +235,7 @@ class FindReader:
         if not number.isdecimal():
             raise ShellError(f"find -size {word} is not understood")
         size = "p.lstat().st_size" if unit == 1 else f"-(-p.lstat().st_size // {unit})"
-        return f"{size} { {'+': '>', '-': '<', '': '=='}[sign]} {number}"
+        return f"{size} { {'+': '>', '-': '<', '': '=='}[sign] } {number}"
 
     def perm_test(self) -> str:
         text = self.take().literal or ""

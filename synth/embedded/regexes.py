@@ -78,9 +78,9 @@ def _bracket(text: str, i: int) -> tuple[str, int]:
     named = re.sub(r"\[:(\w+):\]", lambda c: _CLASSES.get(c[1], ""), inner)
     if named.startswith("]"):
         named = "\\]" + named[1:]
-    if '[:' not in inner:
-        named = re.sub(r'(?<!\\)\[', r'\\[', named)
-    return f'[{m[1]}{named}]', m.end()
+    if "[:" not in inner:
+        named = re.sub(r"(?<!\\)\[", r"\\[", named)
+    return f"[{m[1]}{named}]", m.end()
 
 
 def is_plain(text: str, dialect: Dialect = "basic") -> bool:

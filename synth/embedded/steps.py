@@ -91,4 +91,3 @@ def _simple_changes(node: Simple) -> bool:
         inner = [Simple(node.words[s:]) for s in starts if 0 < s < len(texts)]
         return any(i.name not in TABLE or not only_prints(i) for i in inner)
     return node.name not in TABLE or not only_prints(node)
-

@@ -13,6 +13,7 @@ from synth.owned import write_owned
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 COMPATIBILITY = "Needs Python 3.11 or newer. Works on files of the current directory; needs no network."
 
+
 def kebab(name: str) -> str:
     """A skill's name as agentskills.io spells names: lower-case words with single hyphens, at most 64 characters."""
     return re.sub(r"-+", "-", re.sub(r"[^a-z0-9]+", "-", name.lower())).strip("-")[:MAX_NAME].rstrip("-") or "skill"

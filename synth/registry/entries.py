@@ -134,6 +134,4 @@ def event_of(row: sqlite3.Row) -> Event:
         at = datetime.fromisoformat(row["at"])
     except (ValueError, TypeError) as e:
         raise damaged(e) from e
-    return Event(
-        at, row["name"], row["version"], row["kind"], row["actor"], JsonObject(row["detail"])
-    )
+    return Event(at, row["name"], row["version"], row["kind"], row["actor"], JsonObject(row["detail"]))

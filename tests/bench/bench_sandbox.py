@@ -34,7 +34,7 @@ def rename():
         path.rename(path.with_suffix(".md"))
     return {"ok": True}
 """
-MOVE = "for f in *.txt; do mv \"$f\" \"${f%.txt}.md\"; done"
+MOVE = 'for f in *.txt; do mv "$f" "${f%.txt}.md"; done'
 
 
 @lru_cache

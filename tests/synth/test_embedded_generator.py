@@ -33,7 +33,7 @@ LINE = st.recursive(
     lambda inner: st.one_of(
         st.builds(lambda a, op, b: f"{a} {op} {b}", inner, st.sampled_from(["|", "&&", ";", "||"]), inner),
         st.builds(lambda a, op: f"{a} {op} out.txt", inner, st.sampled_from([">", ">>", "<"])),
-        st.builds(lambda a: f'for f in *.txt; do {a}; done', inner),
+        st.builds(lambda a: f"for f in *.txt; do {a}; done", inner),
         st.builds(lambda a: f"find . -type f | while read -r f; do {a}; done", inner),
         st.builds(lambda a: f"if [ -f a ]; then {a}; fi", inner),
         st.builds(lambda a: f"({a})", inner),

@@ -118,7 +118,7 @@ TREE_B: Tree = {"p.log": "z\ny\n", "q.log": "bar\n", "s/r.log": "n\n", "s/t/u.lo
 CASES = [({"e": "txt", "d": "d", "f": "a.txt", "w": "foo"}, TREE_A), ({"e": "log", "d": "s", "f": "p.log", "w": "bar"}, TREE_B)]
 
 WRITES = [
-    ["for i in *.{e}; do mv \"$i\" \"${{i%.{e}}}.bak\"; done"],
+    ['for i in *.{e}; do mv "$i" "${{i%.{e}}}.bak"; done'],
     ["find {d} -name '*.{e}' -exec chmod 600 {{}} +"],
     ["find . -name '*.{e}' -delete"],
     ["mkdir -p out/{d}", "cp {f} out/{d}/"],
@@ -133,7 +133,7 @@ WRITES = [
     ["ln -s {f} current"],
     ["touch {d}/.keep", "chmod 700 {d}"],
     ["grep -r {w} {d} | sort > found.txt"],
-    ["find {d} -type f | sort | while read -r p; do wc -c < \"$p\"; done > sizes"],
+    ['find {d} -type f | sort | while read -r p; do wc -c < "$p"; done > sizes'],
     ["for n in $(seq 1 3); do mkdir {d}/$n; done"],
     ["echo one > out; cat {f} >> out; echo two >> out"],
     ["find . -name '*.{e}' -exec cp {{}} {{}}.orig \\;"],
@@ -216,7 +216,7 @@ NAME = st.text(st.sampled_from("ab '\"$`*?[]\\\n;&|-é()"), min_size=1, max_size
 def test_hostile_names_are_names(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Spaces, quotes, newlines, globs and leading dashes in names that the skill lists."""
     tmp = tmp_path_factory.mktemp("names")
-    candidate = check(tmp, ["for i in *.{e}; do mv \"$i\" \"${{i%.{e}}}.bak\"; done"], CASES)
+    candidate = check(tmp, ['for i in *.{e}; do mv "$i" "${{i%.{e}}}.bak"; done'], CASES)
     root = tmp / "hostile"
     root.mkdir()
     (root / f"{name}.txt").write_text("1")

@@ -134,13 +134,13 @@ def test_redirections_and_here_documents() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "for f in *.txt; do mv \"$f\" \"${f%.txt}.md\"; done",
+        'for f in *.txt; do mv "$f" "${f%.txt}.md"; done',
         "find . -name '*.c' -exec chmod 644 {} ';'",
         "sort a > b && mv b a",
         "grep -v '^#' f | sort -u > g",
         "if [ -f a ]; then rm a; else touch a; fi",
         "x=$(basename 'a b'); echo \"$x\"",
-        "while read -r l; do echo \"$l\"; done < f",
+        'while read -r l; do echo "$l"; done < f',
         "( cd d; ls ) > out",
     ],
 )

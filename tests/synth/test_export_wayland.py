@@ -168,7 +168,7 @@ def test_a_verified_skill_is_a_quarantined_draft(registry: Registry, skill: Skil
     assert body.startswith("# Auto-drafted skill: auto-extension-file-rename\n\n> NOTE: This skill was auto-drafted from")
     assert "\n\nSignature: `extension-file-rename`\n" in body
     assert "Derive from the successful trajectories" not in body
-    assert "/scripts/run.py '{\"old_ext\": \"...\"}'" in body
+    assert '/scripts/run.py \'{"old_ext": "..."}\'' in body
     assert {p.name for p in (done.directory / "scripts").iterdir()} == {"run.py", "skill.py", "skill_api.py"}
     assert directory_digest(done.directory) == done.content_digest
     assert not done.row_written

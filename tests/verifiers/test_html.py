@@ -107,9 +107,7 @@ def test_holds_mutants_that_no_run_told_from_the_skill() -> None:
     """What the evidence does not pin down has two parts: changes that nothing refused, and changes that showed nowhere."""
     row = {"line": 27, "operator": "constants", "description": "2 in place of 1"}
     passing = REPORTS[0]
-    checks = tuple(
-        replace(c, measured={**c.measured, "same": [row]}) if c.id == "mutants-killed" else c for c in passing.checks
-    )
+    checks = tuple(replace(c, measured={**c.measured, "same": [row]}) if c.id == "mutants-killed" else c for c in passing.checks)
     text = " ".join(" ".join(read(page([replace(passing, checks=checks)])).text).split())
     assert "behaved the same in every run" in text
     assert "2 in place of 1" in text

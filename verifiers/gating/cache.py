@@ -95,9 +95,7 @@ class VerdictCache:
         return self.directory / digest[:2] / f"{digest[2:]}.json"
 
 
-def open_cache(
-    directory: Path | None = None, *, trusted: bool = False, environ: Mapping[str, str] | None = None
-) -> VerdictCache:
+def open_cache(directory: Path | None = None, *, trusted: bool = False, environ: Mapping[str, str] | None = None) -> VerdictCache:
     """Returns the cache at ``directory`` (default: ``$ASSAY_CACHE``, else the user's cache directory).
 
     In CI (``$CI`` set) a contributor may be able to write it: it is then read only if the policy says ``cache: trusted``.
