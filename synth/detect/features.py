@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from synth.detect.shape import Shape, shape_of
+from synth.detect.shape import Shape, shapes_of
 from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
 from synth.tracing.redact import redact
 
-FEATURES_VERSION = 2
+FEATURES_VERSION = 3
 """Raise it when a feature's meaning changes: cached ones are then made again."""
 
 _QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`|“[^”\n]*”")
@@ -29,7 +29,7 @@ class Features:
     template: tuple[str, ...]
     """Content words of the description in order, values taken out."""
     core: tuple[str, ...]
-    """Skeletons of the steps that work; of a read-only trace, of the step that answers."""
+    """Skeletons of the statements that work; of a read-only trace, of the step that answers."""
     names: tuple[str, ...]
     """Commands run by those steps."""
     effects: tuple[str, ...]
@@ -43,9 +43,9 @@ class Features:
 
 def features_of(trace: ExecutionTrace) -> Features:
     """The features of a trace. Its metadata (source, labels) plays no part."""
-    shapes = [shape_of(c) for c in trace.commands]
-    working = core_steps(shapes)
-    core = [shapes[i] for i in working]
+    steps = _shapes(trace.commands)
+    shapes = [s for step in steps for s in step]
+    core = working(steps)
     said = redact(trace.task_description)
     return Features(
         task_id=trace.task_id,
@@ -62,11 +62,17 @@ def features_of(trace: ExecutionTrace) -> Features:
     )
 
 
-def core_steps(shapes: Sequence[Shape]) -> list[int]:
-    """Indices of the steps that a task is told by: those that change something, else the last one; ``cd`` goes along."""
-    if any(not s.observes and not s.moves for s in shapes):
-        return [i for i, s in enumerate(shapes) if not s.observes]
-    return [i for i, s in enumerate(shapes) if s.moves or i == len(shapes) - 1]
+def _shapes(commands: Sequence[str]) -> list[tuple[Shape, ...]]:
+    out: list[tuple[Shape, ...]] = []
+    for command in commands:
+        out.append(shapes_of(command, any(s.moves for step in out for s in step)))
+    return out
+
+
+def working(steps: Sequence[Sequence[Shape]]) -> list[Shape]:
+    """The statements that a task is told by: those that change something, else those of the last step, which answers."""
+    changing = [s for step in steps for s in step if not s.observes and not s.moves]
+    return changing or [s for step in steps[-1:] for s in step if not s.moves]
 
 
 def literal_tokens(shapes: Sequence[Shape]) -> frozenset[str]:

@@ -47,7 +47,9 @@ _VOCABULARY = {
 }
 _OTHER = frozenset(_GENERAL.split())
 _ESCAPE_CLASS = frozenset("sSwWdDbBnrtf0123456789<>")
-_PLAIN_RUN = re.compile(r"(?:[^\W]|[ ,:@=_\-~%#!;\"'`]|\.(?![*+?{]))+")
+_PLAIN_RUN = re.compile(r"(?:[^\W]|[ ,:@=_\-~%#!;/<>\"'`]|\.(?![*+?{]))+")
+_ADDRESS = r"(?:\d+|\$|/(?:[^/\\]|\\.)*/)?"
+_SUBSTITUTION = re.compile(rf"({_ADDRESS}(?:,{_ADDRESS})?!?)\s*([sy])([^\w\s])(.*)\3(.*)\3(\w*)", re.DOTALL)
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
@@ -64,16 +66,27 @@ def program_shape(command: str, text: str) -> str:
 
 def _substitution(script: str) -> str:
     """A sed or Perl script: operator and flags as they are, pattern and replacement as shapes."""
-    found = re.fullmatch(r"(\S*?)([sy])([^\w\s])(.*)\3(.*)\3(\w*)", script, re.DOTALL)
+    found = _SUBSTITUTION.fullmatch(script)
     if found:
         address, operator, _, pattern, replacement, flags = found.groups()
         if operator == "y":
             return f"y/{pattern}/{replacement}/"
-        return f"{_regex(address)}s/{_regex(pattern)}/{_regex(replacement)}/{flags}"
+        return f"{_address(address)}s/{_regex(pattern)}/{_replacement(replacement)}/{flags}"
     found = re.fullmatch(r"(/.*/)(!?[a-zA-Z].*)", script, re.DOTALL)
     if found:
         return _regex(found[1]) + found[2][:2]
     return _NUMBER.sub("N", script)[:80]
+
+
+def _address(text: str) -> str:
+    """Which lines: numbers as numbers, patterns as shapes."""
+    return "".join("/" + _regex(p[1:-1]) + "/" if p[0] == "/" else p for p in re.findall(r"/(?:[^/\\]|\\.)*/|[^/]+", text))
+
+
+def _replacement(text: str) -> str:
+    """References to what was found stay; all else is data."""
+    found: list[str] = re.findall(r"\\[1-9ULEul]|(?<!\\)&", text)
+    return "".join(found) if found and re.fullmatch(r"(?:\\[1-9ULEul]|&)+", text) else "W" + "W".join(found)
 
 
 def _regex(pattern: str) -> str:

@@ -7,54 +7,33 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from synth.detect.programs import CODE, REGEX, SETS, program_shape
-
-_OBSERVERS = """
-    ls dir cat tac head tail wc grep egrep fgrep rg find file stat du df pwd echo printf sort uniq cut tr nl od xxd hexdump md5sum
-    sha1sum sha256sum sha512sum cksum sum diff cmp comm paste join column fold fmt pr expand rev seq jq yq awk gawk mawk sed which
-    type whereis whoami id uname date env printenv true false test [ [[ tree less more basename dirname realpath readlink bc expr
-    strings zcat bzcat xzcat zgrep history ps locate tsort factor col colrm look iconv base64 sleep wait read let : export set
-    shopt declare local alias hostname nproc free uptime getent tput xargs time command exec nice numfmt shuf cal sqlite3 tar
-    unzip
-"""
-OBSERVERS = frozenset(_OBSERVERS.split())
-"""Commands that change no file of a workspace by themselves; exceptions are below."""
-_WRITING_FLAGS: dict[str, re.Pattern[str]] = {
-    "sed": re.compile(r"-[a-zA-Z]*i.*|--in-place.*"),
-    "sort": re.compile(r"-[a-z]*o.*|--output.*"),
-    "find": re.compile(r"-delete|-fprint.*|-fls"),
-    "awk": re.compile(r"inplace"),
-    "gawk": re.compile(r"inplace"),
-    "yq": re.compile(r"-[a-z]*i.*"),
-    "tar": re.compile(r"-?[a-zA-Z]*[cxru][a-zA-Z]*|--(create|extract|append|update|delete)"),
-    "unzip": re.compile(r"(?!-[lpt])[^-].*"),
-    "sqlite3": re.compile(r"(?is).*\b(insert|update|delete|create|drop|alter|import)\b.*"),
-}
-_TOOLS = """
-    git svn hg docker podman kubectl helm npm yarn pnpm pip pip3 apt apt-get dpkg brew cargo go systemctl service gh aws gcloud az
-    terraform conda openssl ip ufw crontab tmux nmcli journalctl make flatpak snap dnf yum poetry uv nox tar 7z ar
-"""
-_SUBCOMMANDS = frozenset(_TOOLS.split())
-"""Tools whose first operand says what they do."""
-_WRAPPERS = frozenset({"sudo", "env", "time", "nice", "nohup", "command", "exec", "xargs", "timeout", "stdbuf", "doas"})
-_INTERPRETERS = frozenset({"python", "python3", "perl", "ruby", "node", "bash", "sh", "zsh", "dash"})
-_PROGRAMMED = CODE | REGEX | SETS | _INTERPRETERS
-_FIND_TESTS = frozenset(
-    {"-name", "-iname", "-type", "-path", "-ipath", "-maxdepth", "-mindepth", "-size", "-mtime", "-newer", "-perm"}
+from synth.detect.commands import (
+    FIND_TESTS,
+    IGNORED_FLAGS,
+    INTERPRETERS,
+    OBSERVERS,
+    PROGRAM_FLAGS,
+    PROGRAMMED,
+    SEARCHERS,
+    SUBCOMMANDS,
+    SURROUNDINGS,
+    TAKES_VALUES,
+    WRAPPERS,
+    WRITING_FLAGS,
 )
-_IGNORED_FLAGS = frozenset({"-print0", "-0", "--null", "-z", "-Z", "-print"})
-"""Flags that choose how lists are handed on, not what is done."""
+from synth.detect.programs import CODE, SETS, program_shape
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one command line is made of."""
+    """What one statement is made of."""
 
     skeleton: str
     names: tuple[str, ...]
@@ -73,6 +52,7 @@ class _Walk:
     names: list[str] = field(default_factory=list)
     literals: list[str] = field(default_factory=list)
     writes: bool = False
+    moved: bool = False
 
     def variable(self, name: str) -> str:
         if not name.isidentifier():
@@ -86,13 +66,48 @@ def _parser() -> Parser:
 
 
 @lru_cache(maxsize=50_000)
-def shape_of(command: str) -> Shape:
-    """The shape of a command line. Text that is no shell gets a shape too: what could be parsed of it."""
-    walk = _Walk()
+def shapes_of(command: str, moved: bool = False) -> tuple[Shape, ...]:
+    """The shapes of a command line's statements: what stands between ``;``, ``&&`` and line ends, outside of loops and functions.
+
+    Args:
+        command: Text that is no shell gets shapes too: of what could be parsed of it.
+        moved: Whether a ``cd`` came before.
+    """
     # tree-sitter-bash 0.25 ends the process on "${" and a letter beyond the basic plane, so it does not see those.
     plain = re.sub("[\U00010000-\U0010ffff]", "x", command)
     root = _parser().parse(plain.encode("utf-8", "surrogatepass")).root_node
-    skeleton = re.sub(r"\s+", " ", _node(root, walk)).strip()
+    walk, shapes = _Walk(moved=moved), list[Shape]()
+    for nodes in _statements(root):
+        shapes.append(_shape(nodes, walk))
+        walk = _Walk(walk.variables, moved=walk.moved or shapes[-1].moves)
+    return tuple(shapes)
+
+
+def _statements(node: Node) -> Iterator[tuple[Node, ...]]:
+    """The nodes of each statement; of a list that all of must succeed, each member."""
+    for child in node.named_children:
+        body = child.child_by_field_name("body") if child.type == "redirected_statement" else None
+        if body is not None and _all_of(body):
+            # The grammar hangs a redirection on the whole list; the shell applies it to the last command.
+            *before, last = _statements_of(body)
+            yield from before
+            yield (*last, *(c for c in child.named_children if c != body))
+        else:
+            yield from _statements_of(child)
+
+
+def _statements_of(node: Node) -> list[tuple[Node, ...]]:
+    if _all_of(node) or node.type in ("compound_statement", "subshell"):
+        return list(_statements(node))
+    return [] if node.type == "comment" else [(node,)]
+
+
+def _all_of(node: Node) -> bool:
+    return node.type == "list" and bool(node.named_children) and all(c.is_named or c.type == "&&" for c in node.children)
+
+
+def _shape(nodes: tuple[Node, ...], walk: _Walk) -> Shape:
+    skeleton = re.sub(r"\s+", " ", " ".join(_node(n, walk) for n in nodes)).strip()
     moves = walk.names == ["cd"]
     return Shape(skeleton, tuple(walk.names), tuple(walk.literals), not walk.writes and not moves, moves)
 
@@ -133,7 +148,8 @@ def _command(node: Node, walk: _Walk) -> str:
     name = _unquoted(name_node) if name_node is not None else ""
     name = name.rpartition("/")[2] if name.startswith("/") else name
     walk.names.append(name)
-    out = [_node(c, walk) for c in node.children if c.type == "variable_assignment"]
+    assigned = (c for c in node.children if c.type == "variable_assignment")
+    out = [_node(c, walk) for c in assigned if _text(c).partition("=")[0] not in SURROUNDINGS]
     out.append(name)
     out += _arguments(name, list(node.children_by_field_name("argument")), walk)
     out += [_redirect(c, walk) for c in node.children if c.type.endswith("_redirect")]
@@ -160,44 +176,50 @@ class _Reader:
     nested: bool
     sub_due: bool
     keep_next: bool = False
+    values_due: int = 0
+    """Words that belong to the flag before."""
     last: str = ""
     """The word before."""
 
 
 def _arguments(name: str, arguments: list[Node], walk: _Walk) -> list[str]:
-    if name not in OBSERVERS and name not in _WRAPPERS and name not in ("cd", "pushd", "popd"):
+    if name not in OBSERVERS and name not in WRAPPERS and name not in ("cd", "pushd", "popd"):
         walk.writes = walk.writes or not (name == "git" and _git_reads(arguments))
-    state = _Reader(name, name, name in _PROGRAMMED, name in _WRAPPERS, name in _SUBCOMMANDS)
+    state = _Reader(name, name, name in PROGRAMMED, name in WRAPPERS, name in SUBCOMMANDS)
     out = []
     for argument in arguments:
         out.append(_argument(argument, state, walk))
         state.last = _unquoted(argument)
-    return _sorted_tests(out) if name == "find" else out
+    return _find(out) if name == "find" else out
 
 
 def _argument(argument: Node, state: _Reader, walk: _Walk) -> str:
     text = _unquoted(argument)
-    pattern = _WRITING_FLAGS.get(state.name)
+    pattern = WRITING_FLAGS.get(state.name)
     if pattern is not None and pattern.fullmatch(text):
         walk.writes = True
     if state.keep_next:
         state.keep_next = False
         return text
-    if text in _IGNORED_FLAGS:
+    if text in IGNORED_FLAGS or (text == "-r" and state.name == "xargs"):
         return ""
+    if state.values_due:
+        state.values_due -= 1
+        return _word(argument, walk, state.name)
     if text.startswith("-") and len(text) > 1 and argument.type in ("word", "number", "concatenation"):
         state.keep_next = state.host == "find" and text == "-type"
         if state.host == "find" and text in ("-exec", "-execdir", "-ok"):
             state.nested = True
         elif state.host == "find" and not state.nested:
-            state.name, state.program_due = ("find", False) if text in _FIND_TESTS else (state.name, state.program_due)
+            state.name, state.program_due = ("find", False) if text in FIND_TESTS else (state.name, state.program_due)
+        _expect(text, state)
         return _flag(text, walk)
     if state.nested and argument.type == "word" and re.fullmatch(r"[\w./+-]*[a-zA-Z][\w.+-]*", text):
         return _inner_command(text, state, walk)
     if state.sub_due:
         state.sub_due = False
         return text
-    if state.program_due and state.name in _INTERPRETERS and state.last not in ("-c", "-e", "-n", "-ne", "-pe", "-lane"):
+    if state.program_due and state.name in INTERPRETERS and state.last not in PROGRAM_FLAGS:
         state.program_due = False
         return text  # a script's name says what is done
     if state.program_due and argument.type in ("string", "raw_string", "word", "ansi_c_string", "concatenation"):
@@ -205,12 +227,19 @@ def _argument(argument: Node, state: _Reader, walk: _Walk) -> str:
     return _word(argument, walk, state.name)
 
 
+def _expect(flag: str, state: _Reader) -> None:
+    """What comes after a flag of a command that takes a program: the flag's values, the program, or no program any more."""
+    state.values_due = TAKES_VALUES.get(state.name, {}).get(flag, 0)
+    if state.name in PROGRAMMED - SETS:
+        state.program_due = (state.program_due or flag in PROGRAM_FLAGS) and not (flag == "-f" and state.values_due)
+
+
 def _inner_command(text: str, state: _Reader, walk: _Walk) -> str:
     """A command that this command runs: its name stays, its operands are read as its own."""
     walk.names.append(text)
     walk.writes = walk.writes or text not in OBSERVERS
-    state.nested, state.name = text in _WRAPPERS, text
-    state.program_due, state.sub_due = text in _PROGRAMMED, text in _SUBCOMMANDS
+    state.nested, state.name = text in WRAPPERS, text
+    state.program_due, state.sub_due = text in PROGRAMMED, text in SUBCOMMANDS
     return text
 
 
@@ -223,11 +252,12 @@ def _program(text: str, state: _Reader, walk: _Walk) -> str:
     return program_shape(state.name, text)
 
 
-def _sorted_tests(parts: list[str]) -> list[str]:
-    """``find``'s leading tests in one order: ``-type f -name X`` is ``-name X -type f``."""
+def _find(parts: list[str]) -> list[str]:
+    """``find``'s leading tests in one order (``-type f -name X`` is ``-name X -type f``), and where it starts told."""
     head = list(itertools.takewhile(lambda p: not p.startswith("-"), parts))
     rest, tests = parts[len(head) :], []
-    while len(rest) >= 2 and rest[0] in _FIND_TESTS and not rest[1].startswith("-"):
+    head = head or ["."]
+    while len(rest) >= 2 and rest[0] in FIND_TESTS and not rest[1].startswith("-"):
         tests.append(rest[:2])
         rest = rest[2:]
     return head + [word for test in sorted(tests) for word in test] + rest
@@ -252,9 +282,12 @@ def _flag(text: str, walk: _Walk) -> str:
 def _redirect(node: Node, walk: _Walk) -> str:
     """A redirection; anything written to other than /dev/null and descriptors counts as a change."""
     if node.type == "heredoc_redirect":
-        walk.literals += [_text(c) for c in node.children if c.type == "heredoc_body"]
+        body = "".join(_text(c) for c in node.children if c.type == "heredoc_body")
+        walk.literals.append(body)
         rest = [c for c in node.children if c.is_named and c.type not in ("heredoc_start", "heredoc_body", "heredoc_end")]
-        return " ".join(["<<L", *(_node(c, walk) for c in rest)])
+        reader = walk.names[-1] if walk.names else ""
+        said = program_shape(reader, body) if reader in CODE | INTERPRETERS else "L"
+        return " ".join([f"<<{said}", *(_node(c, walk) for c in rest)])
     operator = "".join(_text(c) for c in node.children if not c.is_named)
     target = node.child_by_field_name("destination") or (node.children[-1] if node.children else node)
     text = _unquoted(target)
@@ -291,6 +324,8 @@ def _word(node: Node, walk: _Walk, command: str) -> str:
         parts = [_word(c, walk, command) for c in node.named_children]
         return re.sub("[LG]{2,}", "L", "".join(parts))
     text = _unquoted(node)
+    if text == "." and walk.moved and command in SEARCHERS:
+        return "L"
     if text in (".", "-", "{}", "", ";", "+", "!", "(", ")", "/") or (text == "*" and kind == "word"):
         return "" if text in (";", "+") else text
     if "{}" in text:

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.detect.programs import program_shape
-from synth.detect.shape import shape_of
+from synth.detect.shape import Shape, shapes_of
+
+
+def shape_of(command: str) -> Shape:
+    """The shape of a command line that is one statement."""
+    (shape,) = shapes_of(command)
+    return shape
 
 
 @pytest.mark.parametrize(
@@ -24,6 +30,11 @@ from synth.detect.shape import shape_of
         ("head -n 5 a", "head -n 10 b"),
         ("jq -r '.\"a\"' f", "jq -r '.\"größe\"' g"),
         ("git commit -m 'one'", "git commit -m two"),
+        ("find -name '*.a' -delete", "find . -name '*.b' -delete"),
+        ("LC_ALL=C sort -u -- a > b", "sort -u c > d"),
+        ("find a -type f -print0 | xargs -0 -r -- rm", "find b -type f | xargs rm"),
+        ("jq -r --arg k v '.[]|select(.a==$k)' f", "jq -r --arg name x '.[]|select(.b==$name)' g"),
+        ("awk -v n=1 '{print n}' f", "awk -v m=22 '{print m}' g"),
     ],
 )
 def test_literals_do_not_matter(one: str, other: str) -> None:
@@ -49,6 +60,11 @@ def test_literals_do_not_matter(one: str, other: str) -> None:
         ("python3 build.py x", "python3 clean.py x"),
         ("bash deploy.sh", "bash test.sh"),
         ("find . -exec rm {} +", "find . -exec cat {} +"),
+        ("python3 - <<'E'\nprint(sum(rows))\nE", "python3 - <<'E'\nprint(max(rows))\nE"),
+        ("awk -v n=1 '{s += $n} END {print s}' f", "awk -v n=1 '{print $n}' f"),
+        ("jq --arg k v 'length' f", "jq --arg k v 'keys' f"),
+        ("sed -e 's/a/b/' -e '/x/d' f", "sed -e 's/a/b/' -e '/x/p' f"),
+        ("mv a .", "mv a b"),
     ],
 )
 def test_what_is_done_matters(one: str, other: str) -> None:
@@ -100,13 +116,54 @@ def test_literals_and_names_are_listed() -> None:
 def test_cd_is_a_move() -> None:
     """Neither work nor observation: it goes along with what follows."""
     assert shape_of("cd 'a b'").moves
-    assert not shape_of("cd a && ls").moves
+    assert [s.moves for s in shapes_of("cd a && ls")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("cd 'a b' && find . -name '*.x' -delete", "find c -name '*.y' -delete"),
+        ("cd a && sort -u b > c", "sort -u 'd/e f' > g"),
+        ("(cd a; rm -r b)", "rm -r c"),
+    ],
+)
+def test_where_it_is_done_does_not_matter(one: str, other: str) -> None:
+    """A task is the same from another working directory."""
+    assert [s.skeleton for s in shapes_of(one) if not s.moves] == [s.skeleton for s in shapes_of(other)]
+
+
+def test_here_and_there_are_two_tasks() -> None:
+    """Without a ``cd``, ``.`` is where the agent works."""
+    assert shape_of("find . -type d").skeleton != shape_of("find a -type d").skeleton
+    assert shapes_of("find . -type d", moved=True) == shapes_of("cd b; find . -type d")[1:]
+
+
+@pytest.mark.parametrize(
+    ("command", "statements"),
+    [
+        ("a; b && c\nd", 4),
+        ("cd x && { a; b; }", 3),
+        ("(cd x; a)", 2),
+        ("a && b > c", 2),
+        ("a || b", 1),
+        ("a && b || c", 1),
+        ("for f in *; do a; b; done; c", 2),
+        ("# a note\na", 1),
+        ("", 0),
+    ],
+)
+def test_a_line_is_its_statements(command: str, statements: int) -> None:
+    """What must all happen is told apart; alternatives and loops are one."""
+    assert len(shapes_of(command)) == statements
 
 
 @given(st.text())
-def test_any_text_has_a_shape(text: str) -> None:
-    """Foreign text never breaks the reader; the same text has the same shape."""
-    assert shape_of(text) == shape_of(text)
+def test_any_text_has_shapes(text: str) -> None:
+    """Foreign text never breaks the reader; the same text has the same shapes."""
+    shapes_of.cache_clear()
+    first = shapes_of(text)
+    shapes_of.cache_clear()
+    assert shapes_of(text) == first
 
 
 @given(st.sampled_from(["sed", "awk", "jq", "tr", "grep", "rename", "sqlite3", "perl"]), st.text())
