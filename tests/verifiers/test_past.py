@@ -17,11 +17,11 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Report, Verdict
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
-from verifiers.worlds.differential import realise
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.past import MAX_BYTES, MOST, SCHEMA, Failing, Past, fits, matching
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
+from verifiers.worlds.world import realise
 
 SKILL = Path(__file__).parents[2] / "fixtures" / "skills" / "rename_ext"
 numbers = st.integers(-3, 8)

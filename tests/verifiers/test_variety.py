@@ -18,11 +18,10 @@ from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
 from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
-from verifiers.worlds.differential import realise, unnoticed
+from verifiers.worlds.differential import _harms_what_stays, unnoticed
 from verifiers.worlds.draw import draw
 from verifiers.worlds.edits import CASES, EDITS, EMPTY, GROWN, NEAR, NUMBERS, UNENDED, beyond, edited, near, near_lines
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.oracles import _harms_what_stays
 from verifiers.worlds.plans import (
     DEPTH,
     ENDING_TWICE,
@@ -40,6 +39,7 @@ from verifiers.worlds.plans import (
     without_strange,
 )
 from verifiers.worlds.template import templates
+from verifiers.worlds.world import realise
 
 TABLE = b"id,state\nk1,new\nk2,old\nk3,new\n"
 SKILL = '''

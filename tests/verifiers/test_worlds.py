@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.expectation.oracle import Expectation
-from verifiers.worlds.differential import realise
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.hostile import missing_inputs, removed_by_the_task
@@ -20,6 +19,7 @@ from verifiers.worlds.renaming import expected_under, renamable, renamings, unsa
 from verifiers.worlds.shelltext import characters, meaning, splice
 from verifiers.worlds.template import templates
 from verifiers.worlds.tokens import fresh_words, substitute
+from verifiers.worlds.world import realise
 
 words = st.text(st.characters(codec="ascii", exclude_characters="\0"), min_size=1, max_size=8).filter(lambda s: "\n" not in s)
 

@@ -13,7 +13,7 @@ from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
 from verifiers.source.branches import watched
-from verifiers.worlds.oracles import let_off
+from verifiers.worlds.differential import let_off
 
 FIRST_GENERATED = 24
 MAX_DISTURBED = 48

@@ -6,8 +6,10 @@ from sandbox.interface import JsonValue, ReplayRecord, Returned
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Finding, Verdict
+from verifiers.worlds.differential import differential
 from verifiers.worlds.implicit import implicit
-from verifiers.worlds.oracles import differential, grammars, renaming
+from verifiers.worlds.judged import grammars
+from verifiers.worlds.renaming import renaming
 
 
 class Generalises:

@@ -1,182 +1,195 @@
-"""Clean starts for the differential oracle: images of a recorded base under renaming, with more or fewer items and bystanders.
-
-``realise`` turns a ``Plan`` (the empty one is the recorded trace itself) into a workspace, the arguments and the trace's commands
-for it.
-"""
+"""The differential oracle of ``generalises``: the trace's commands against the skill, on starts where that is sound (SEMANTICS
+§6)."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from random import Random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
+from sandbox.interface import Entry, ReplayRecord, Snapshot, Surroundings
+from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.answers import same_answer
-from verifiers.expectation.equivalence import differences
-from verifiers.expectation.oracle import Expectation
-from verifiers.expectation.repositories import repository_roots
-from verifiers.interface import Args
-from verifiers.worlds.edits import NEAR, beyond, edited, near, near_lines
+from verifiers.expectation.equivalence import differences, durable_effects
+from verifiers.expectation.oracle import Expectation, expect, shell_request
+from verifiers.interface import Finding
+from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.plans import (
-    DEPTH,
-    ENDING_TWICE,
-    HIDDEN,
-    HIDDEN_ITEM,
-    IN_DIRECTORY,
-    KINDS,
-    MARK_TWICE,
-    MAX_MANY,
-    SPARE,
-    Plan,
-)
+from verifiers.worlds.judged import CHECK_ID, Judged, grammars
+from verifiers.worlds.past import Failing, matching
+from verifiers.worlds.plans import Plan, bare, has_hidden_item, held, plans, strange, systematic, unheld, usual, without_strange
 from verifiers.worlds.template import as_text
-from verifiers.worlds.tokens import TOKEN, all_text, fresh_words, like, new_digits, rename_tree, substitute, tokens
+from verifiers.worlds.tokens import all_text
+from verifiers.worlds.world import World, realise
+
+SYSTEMATIC = 3
+"""Traces that get the plans which do not hang on the draw."""
 
 
-@dataclass(frozen=True, slots=True)
-class World:
-    """A generated situation for the commands and for the skill."""
-
-    task_id: str
-    base: Snapshot
-    args: Args
-    commands: tuple[str, ...]
-    varied: frozenset[str]
-    """Parameters whose value differs from the recorded one."""
-    stays: tuple[str, ...] = ()
-    """Paths that the commands have to leave as they are: else the case says nothing."""
-
-
-def realise(g: Grammar, plan: Plan) -> World | None:
-    """The world of a plan; None where names would fall together."""
-    rng = Random(f"{g.task_id}:{plan.salt}")
-    taken = all_text(g.base) + all_text(g.expectation.tree) + "\n".join(g.template.commands)
-    words = fresh_words(rng, taken, len(g.bound) + len(g.free) + len(g.free_words) + SPARE)
-    renames = _renames(g, plan, words, rng)
-    args = {p: _new_value(v, renames) for p, v in g.args.items()}
-    base: Snapshot | None = Snapshot({p: e for p, e in g.base.items() if p != ROOT})
-    base = rename_tree(base, renames, g.inside) if base is not None else None
-    if base is None:
-        return None
-    paths = {p: substitute(p, renames, inside=g.inside) for p in g.base if p != ROOT}
-    said = sorted({t for v in args.values() if isinstance(v, str) for t in tokens(v) if t.isalpha() and len(t) > 1})
-    base = _vary(g, plan, base, paths, words[-SPARE:], rng, said)
-    varied = frozenset(p for p, v in args.items() if as_text(v) != as_text(g.args[p]))
-    if varied - g.template.parameters or _collides(g, base, renames):
-        return None
-    base = _with_older(base, [substitute(g.made[i], renames, inside=g.inside) for i in plan.stale])
-    shapes = [_shaped(g, base, paths[g.files[i]], how, words[-1 - n]) for n, (i, how) in enumerate(plan.shaped)]
-    base = base.replace({p: e for made in shapes for p, e in made.items()})
-    stays = tuple(p for made in shapes for p, e in made.items() if e.type == "dir")
-    return World(g.task_id, base, args, g.template.fill(args), varied, stays)
-
-
-def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[str, str]:
-    out: dict[str, str] = {}
-    fresh = iter(words)
-    for i, (token, _) in enumerate(g.bound):
-        word = next(fresh)
-        if i in plan.rename_bound:
-            digits = new_digits(token, rng) if token.isdecimal() else f"0{rng.randint(11, 99)}{i}" if i in plan.numeric else ""
-            dash = "-" if i in plan.dashed and not digits else ""
-            tail = f".{word[:2].lower()}" if i in plan.dotted and not digits else ""
-            out |= {t: digits or dash + like(t, word) + tail for t in (token.upper(), token.capitalize(), token.lower(), token)}
-    for i, token in enumerate(g.free):
-        word = next(fresh)
-        if i in plan.rename_free:
-            out[token] = like(token, word)
-    for i, token in enumerate(g.free_words):
-        word = next(fresh)
-        if i in plan.rename_words:
-            out[token] = like(token, word)
-    for i, j in plan.voiced:
-        out[g.bound[i][0]] = g.constants.words[j]
-    for i, j in plan.spoken:
-        out[g.free_words[i]] = g.constants.words[j]
+def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
+    """The trace's commands against the skill on clean starts: first those where it was wrong before, then drawn ones."""
+    out = Judged()
+    known = _wrong_again(context, gs)
+    if known is not None:
+        out.findings.append(known)
+        out.judged += 1
+        return out
+    able = _able(gs)
+    share = -(-context.counts.differential // len(able)) if able else 0
+    chosen = able[:SYSTEMATIC]
+    drawn = [(g, p) for n, g in enumerate(chosen) for p in systematic(g, turn=n, of=len(chosen))]
+    drawn += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
+    worlds = _worlds((g, held(gs, g, p)) for g, p in drawn)
+    cases = _clean_cases(context, worlds)
+    records = context.run("generated case", (context.request(c.base, c.args) for _, _, _, c in cases))
+    out.runs = len(worlds) + len(records)
+    for (g, plan, world, case), record in zip(cases, records, strict=True):
+        wrong = context.judge.wrong(record, case.expectation)
+        if wrong is not None:
+            wrong, case = _second_look(context, world, case, record)
+        if wrong is None:
+            out.judged += 1
+            out.passed.append(Generated(case, record, "differential", world.varied))
+            continue
+        if _accident(g, world, case, record):
+            out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
+            continue
+        plain = usual(gs, g, plan)
+        if plain != plan and not _harms_what_stays(case, record):
+            found = _wrong_on(context, g, plain, case.label)
+            if found is None:
+                out.information.append(f"{case.label}: not judged, the recordings have nothing like it ({wrong.message})")
+                continue
+            plan, (case, record, wrong) = plain, found
+        if wrong.kind == "failure" and _untouched(case, record) and _right_when_relaxed(context, g, plan):
+            out.information.append(
+                f"{case.label}: not judged, an unusual value is refused where the commands take it ({wrong.message})"
+            )
+        else:
+            out.judged += 1
+            out.findings.append(_shrunk(context, g, plan, case, wrong))
+            break
     return out
 
 
-def _new_value(value: JsonValue, renames: Mapping[str, str]) -> JsonValue:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return value
-    text = substitute(as_text(value), renames)
-    return int(text) if isinstance(value, int) else text
+def let_off(context: Context) -> list[Generated]:
+    """Runs on starts where another outcome would not be held against the skill, and it did what the commands do: its code for
+    them did no harm. They are no trials."""
+    gs = grammars(context)
+    cases = _clean_cases(context, _worlds((g, p) for g in _able(gs)[:SYSTEMATIC] for p in unheld(g) if p != held(gs, g, p)))
+    records = context.run("start that is let off", (context.request(c.base, c.args) for _, _, _, c in cases))
+    return [
+        Generated(case, record, "differential", world.varied)
+        for (_, _, world, case), record in zip(cases, records, strict=True)
+        if context.judge.wrong(record, case.expectation) is None
+    ]
 
 
-def _vary(
-    g: Grammar, plan: Plan, base: Snapshot, paths: Mapping[str, str], words: list[str], rng: Random, said: Sequence[str]
-) -> Snapshot:
-    """The base with everything but the renaming done. ``said``: the words of the new arguments."""
-    changes: dict[str, Entry | None] = {}
-    fresh = iter(words)
-    for i, how in plan.edits:
-        path = paths[g.contents[i]]
-        content = base[path].content
-        if how == NEAR:
-            content = near_lines(content, said, named=g.contents[i] not in g.files)
-        else:
-            named = g.contents[i] not in g.files
-            content = edited(content, how, rng, g.constants.numbers, named=named, kept=_meant(g))
-        changes[path] = Entry("file", base[path].mode, content)
-    for i in plan.decoys:
-        source = paths[g.contents[i]]
-        where, _, name = source.rpartition("/")
-        changes |= {_below(where, n): base[source] for n in near(name, said) if _below(where, n) not in base}
-    for i in plan.deep:
-        top = paths.get(g.directories[i], "")
-        names = [next(fresh) for _ in range(DEPTH)]
-        nest = [_below(top, "/".join(names[:n])) for n in range(1, DEPTH + 1)]
-        changes |= {p: Entry("dir", 0o755) for p in nest} | {f"{nest[-1]}/{p}": e for p, e in _subtree(base, top).items()}
-    for i, d in plan.copies:
-        source = paths[g.files[i]]
-        name = _renamed_stem(source.rpartition("/")[2], next(fresh), g)
-        if name:
-            changes[_below(paths.get(g.directories[d], ""), name)] = base[source]
-    for i in plan.many:
-        source, word = paths[g.files[i]], next(fresh)
-        for n in range(beyond(g.constants.numbers, len(g.files) + 9, MAX_MANY)):
-            where, _, old = source.rpartition("/")
-            name = _renamed_stem(old, word + "aeiouy"[n % 6] * (1 + n // 6), g) or _numbered(old, n, g)
-            if name and len(name) < 120 and _below(where, name) not in base:
-                changes[_below(where, name)] = base[source]
-    for i in plan.drops:
-        changes[paths[g.files[i]]] = None
-    for d in plan.bystanders:
-        changes[_below(paths.get(g.directories[d], ""), f"{next(fresh)}.{next(fresh)[:3]}")] = Entry(
-            "file", 0o640, b"a bystander\n"
-        )
-    for d, kind in plan.odd:
-        where, name = paths.get(g.directories[d], ""), f"{next(fresh)}.{next(fresh)[:3]}"
-        odd = (
-            Entry("file", 0o640, b"a bystander\n"),
-            Entry("symlink", 0o777, target=f"gone.{next(fresh)}"),
-            Entry("dir", 0o750),
-        )[kind % KINDS]
-        beside = [p.rpartition("/")[2] for p in paths.values() if p.rpartition("/")[0] == where and base[p].type == "file"]
-        if kind >= KINDS and beside:
-            like_one = rng.choice(beside)
-            name = _renamed_stem(like_one, name.partition(".")[0], g) or name.partition(".")[0] + like_one[like_one.rfind(".") :]
-            odd = replace(odd, target=rng.choice(beside)) if odd.type == "symlink" else odd
-        changes[_below(where, f".{name}" if kind % KINDS == HIDDEN else name)] = odd
-    return base.replace(changes)
+def _able(gs: Sequence[Grammar]) -> list[Grammar]:
+    return [g for g in gs if g.template.parameters or not g.args]
 
 
-def _meant(g: Grammar) -> frozenset[str]:
-    """Words and numbers that arguments and the commands mention."""
-    said = {*tokens(g.template.literal_text()), *(t for v in g.args.values() for t in tokens(as_text(v)))}
-    return frozenset(said | {t.lower() for t in said})
+def _worlds(plans: Iterable[tuple[Grammar, Plan]]) -> list[tuple[Grammar, Plan, World]]:
+    """Those that differ from the recorded start and from each other."""
+    found: dict[tuple[str, str, str], tuple[Grammar, Plan, World]] = {}
+    for g, plan in plans:
+        world = realise(g, plan)
+        if world is not None and (world.base != g.base or world.varied):
+            found.setdefault((g.task_id, world.base.digest, repr(world.args)), (g, plan, world))
+    return list(found.values())
 
 
-def _with_older(base: Snapshot, paths: Sequence[str]) -> Snapshot:
-    """An older file in the place of each path, and the directories that it needs."""
-    above = {"/".join(p.split("/")[:n]) for p in paths for n in range(1, len(p.split("/")))} - set(paths)
-    if any(base[p].type != "dir" for p in above if p in base):
-        return base
-    changes: dict[str, Entry | None] = {p: Entry("dir", 0o755) for p in sorted(above) if p not in base}
-    return base.replace(changes | {p: Entry("file", 0o644, b"an older one\n") for p in paths})
+def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
+    """A past counterexample that is still one. Those that pass count nowhere: reports do not depend on what was kept."""
+    stored = matching(context.past.failing(), gs) if context.past is not None else []
+    worlds = [(g, p, w) for g, p in stored if (w := realise(g, p)) is not None]
+    cases = _clean_cases(context, worlds)
+    records = context.skill.map([context.request(c.base, c.args) for _, _, _, c in cases])
+    for (g, plan, world, case), record in zip(cases, records, strict=True):
+        case = replace(case, label=f"past counterexample (trace {g.task_id})")
+        wrong = context.judge.wrong(record, case.expectation)
+        if wrong is not None:
+            wrong, case = _second_look(context, world, case, record)
+        if (
+            wrong is not None
+            and not _accident(g, world, case, record)
+            and plan == held(gs, g, plan)
+            and (plan == usual(gs, g, plan) or _harms_what_stays(case, record))
+            and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan))
+        ):
+            return _shrunk(context, g, plan, case, wrong)
+    return None
+
+
+def _wrong_on(context: Context, g: Grammar, plan: Plan, label: str) -> tuple[Case, ReplayRecord, Wrong] | None:
+    """The run on a plan's world if the skill is wrong there."""
+    world = realise(g, plan)
+    found = _clean_cases(context, [(g, plan, world)]) if world is not None else []
+    if world is None or not found:
+        return None
+    case = replace(found[0][3], label=label)
+    record = context.run("generated case", [context.request(case.base, case.args)])[0]
+    wrong = context.judge.wrong(record, case.expectation)
+    if wrong is not None:
+        wrong, case = _second_look(context, world, case, record)
+    return None if wrong is None or _accident(g, world, case, record) else (case, record, wrong)
+
+
+def _untouched(case: Case, record: ReplayRecord) -> bool:
+    """Whether a refusing run left its workspace alone: raising after the damage is no refusal."""
+    return not durable_effects(case.base, record.post)
+
+
+def _harms_what_stays(case: Case, record: ReplayRecord) -> bool:
+    """Whether a run removed or changed something that the commands leave as it was: that is wrong on any start. Of an empty file
+    only removal counts, since what a header or a line does to it no recording says."""
+    kept = {p: e for p, e in case.base.items() if case.expectation.tree.get(p) == e}
+    after = {p: record.post[p] for p in kept if p in record.post}
+    found = differences(Snapshot(kept), Snapshot(after))
+    return any(d.kind != "content" or kept[d.path].content for d in found)
+
+
+def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
+    """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie."""
+    words = tuple(i for i in plan.rename_bound if not g.bound[i][0].isdecimal())
+    relaxed = replace(plan, rename_bound=words, numeric=(), dashed=(), dotted=(), voiced=(), decoys=(), rename_words=(), edits=())
+    world = realise(g, relaxed) if relaxed != plan else None
+    found = _clean_cases(context, [(g, relaxed, world)]) if world is not None else []
+    if not found:
+        return False
+    case = found[0][3]
+    record = context.run("relaxed case", [context.request(case.base, case.args)])[0]
+    return context.judge.wrong(record, case.expectation) is None
+
+
+CleanCase = tuple[Grammar, Plan, World, Case]
+"""A world on which the commands run cleanly, and what they do there."""
+
+
+def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]) -> list[CleanCase]:
+    """The worlds on which the commands themselves run cleanly, with what they do there."""
+    records = context.traces.map(shell_request(w.base, w.commands) for _, _, w in worlds)
+    out = []
+    for i, ((g, plan, world), record) in enumerate(zip(worlds, records, strict=True)):
+        case = _case(context, g, world, [record], f"generated case {i} (trace {g.task_id}, seed {context.seed})", bare(g, plan))
+        if case is not None:
+            out.append((g, plan, world, case))
+    return _telling(context, out) if any(strange(plan) for _, plan, _, _ in out) else out
+
+
+def _telling(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
+    """Those on which the commands take no notice of unusual bystanders and near misses, and take hidden items for items: else no
+    recording shows what is right."""
+    without = {i: without_strange(plan) for i, (_, plan, _, _) in enumerate(cases) if strange(plan)}
+    worlds = {i: w for i, plan in without.items() if (w := realise(cases[i][0], plan)) is not None}
+    records = context.traces.map(shell_request(w.base, w.commands) for w in worlds.values())
+    same = set(range(len(cases))) - set(without)
+    for (i, world), record in zip(worlds.items(), records, strict=True):
+        g, plan, _, case = cases[i]
+        plain = _case(context, g, world, [record], case.label, bare(g, plan))
+        if plain is not None and unnoticed(plain.expectation, case.expectation) is not has_hidden_item(plan):
+            same.add(i)
+    return [c for i, c in enumerate(cases) if i in same]
 
 
 def unnoticed(plain: Expectation, odd: Expectation) -> bool:
@@ -188,76 +201,91 @@ def unnoticed(plain: Expectation, odd: Expectation) -> bool:
     tree = Snapshot({p: e for p, e in odd.tree.items() if p not in more})
     added = Counter[bytes]()
     for p, e in plain.base.items():
-        added += lines_of(odd.base.get(p)) - lines_of(e)
+        added += _lines_of(odd.base.get(p)) - _lines_of(e)
     found = differences(plain.tree, tree)
     return all(d.kind == "content" and added and _only_more(plain.tree[d.path], tree[d.path], added) for d in found)
 
 
-def lines_of(entry: Entry | None) -> Counter[bytes]:
+def _lines_of(entry: Entry | None) -> Counter[bytes]:
     return Counter(entry.content.split(b"\n") if entry is not None else ())
 
 
 def _only_more(plain: Entry, odd: Entry, added: Counter[bytes]) -> bool:
-    return lines_of(odd) == lines_of(plain) + added
+    return _lines_of(odd) == _lines_of(plain) + added
 
 
-def _subtree(base: Snapshot, top: str) -> dict[str, Entry]:
-    """What lies below a directory, by path within it, if it is not too much and no repository."""
-    start = f"{top}/" if top else ""
-    inside = {p.removeprefix(start): e for p, e in base.items() if p != ROOT and p.startswith(start)}
-    return inside if len(inside) <= MAX_MANY and not repository_roots(base) else {}
+def _case(
+    context: Context, g: Grammar, world: World, records: Sequence[ReplayRecord], label: str, bare: bool = False
+) -> Case | None:
+    evidence = next(c.evidence for c in context.cases if c.task_id == g.task_id)
+    if evidence is None:
+        return None
+    x, why = expect(replace(evidence, base=world.base), records)
+    clean = not why and x.failed == g.expectation.failed and x.quiet == g.expectation.quiet
+    if not clean or (bool(x.effects) != bool(g.expectation.effects) and not bare):
+        return None
+    if g.expectation.answer.strip() and not x.answer.strip() and not bare:
+        return None
+    if any(x.tree.get(p) != world.base.get(p) for p in world.stays):
+        return None
+    return Case(label, world.args, x, g.task_id)
 
 
-def _shaped(g: Grammar, base: Snapshot, source: str, how: int, word: str) -> dict[str, Entry]:
-    """A copy of a file under a name of another build; {} where its name allows none, or the file is not there."""
-    where, _, old = source.rpartition("/")
-    name = _renamed_stem(old, word, g)
-    if not name or source not in base:
-        return {}
-    stem, dot, ending = name.partition(".")
-    if how == IN_DIRECTORY:
-        folder = _below(where, name)
-        return {folder: Entry("dir", 0o755), f"{folder}/{_renamed_stem(old, word[::-1], g)}": base[source]}
-    last = name[name.rfind(".") :] if dot else ""
-    mark = re.search(r"[^\w.]|_", stem)
-    if how == MARK_TWICE and mark is None:
-        return {}
-    name = {
-        ENDING_TWICE: f"{name}{last}",
-        HIDDEN_ITEM: f".{name}",
-        MARK_TWICE: f"{name[: mark.start()]}{mark.group()}{name[mark.start() :]}" if mark else "",
-    }.get(how, f"{stem}.{word[:3]}{dot}{ending}")
-    return {_below(where, name): base[source]}
+def _accident(g: Grammar, world: World, case: Case, record: ReplayRecord) -> bool:
+    """Whether a pattern matched nothing, the shell took it for a name, and the run did no harm: no skill is held to that."""
+    return pattern_for_a_name(g, world, case.expectation) and not _harms_what_stays(case, record)
 
 
-def _below(where: str, name: str) -> str:
-    return f"{where}/{name}" if where else name
+def pattern_for_a_name(g: Grammar, world: World, x: Expectation) -> bool:
+    """Whether the commands made or printed a pattern that no name on the start explains."""
+    known = "\n".join((*world.base, *g.expectation.tree, *map(as_text, world.args.values())))
+    made = "\n".join(p for p in x.tree if p not in world.base)
+    printed = x.answer if "*" not in all_text(world.base) + g.expectation.answer else ""
+    return any(mark in made and mark not in known for mark in "*?[") or ("*" in printed and "*" not in known)
 
 
-def _renamed_stem(name: str, word: str, g: Grammar) -> str:
-    """A file name with its first free token replaced; "" where all of it means something."""
-    arg_tokens = {t for v in g.args.values() for t in tokens(as_text(v))}
-    literal = set(tokens(g.template.literal_text()))
-    for m in TOKEN.finditer(name):
-        if (
-            m.group() not in arg_tokens | literal
-            and not m.group().isdecimal()
-            and m.start() < name.rfind(".") + len(name) * ("." not in name)
-        ):
-            return name[: m.start()] + like(m.group(), word) + name[m.end() :]
-    return ""
+def _second_look(context: Context, world: World, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
+    """Before a case is held against the skill, the commands run again under other directory orders: what they disagree about
+    is volatile."""
+    again = context.traces.map(
+        shell_request(world.base, world.commands, s)
+        for s in (Surroundings(), Surroundings(order="reversed"), Surroundings(order="shuffled:5"))
+    )
+    evidence = next(c.evidence for c in context.cases if c.task_id == case.task_id)
+    if evidence is None:
+        return None, case
+    x, why = expect(replace(evidence, base=world.base), again)
+    if why:
+        return None, case
+    case = replace(case, expectation=x)
+    return context.judge.wrong(record, x), case
 
 
-def _numbered(name: str, n: int, g: Grammar) -> str:
-    """A file name with another number in the place of its last one: ``part2`` of a series goes on to ``part11``."""
-    found = [m for m in TOKEN.finditer(name) if m.group().isdecimal() and m.group().isascii()]
-    if not found or found[-1].group() in {t for v in g.args.values() for t in tokens(as_text(v))}:
-        return ""
-    last = found[-1]
-    return f"{name[: last.start()]}{str(int(last.group()) + n + 1).zfill(len(last.group()))}{name[last.end() :]}"
+def _shrunk(context: Context, g: Grammar, plan: Plan, case: Case, wrong: Wrong) -> Finding:
+    """The smallest plan that is still wrong, as a finding."""
+    best: list[tuple[Case, Wrong]] = [(case, wrong)]
 
+    def still_wrong(p: Plan) -> bool:
+        world = realise(g, p)
+        if world is None:
+            return False
+        found = _clean_cases(context, [(g, p, world)])
+        if not found:
+            return False
+        record = context.run("shrinking", [context.request(found[0][3].base, found[0][3].args)])[0]
+        bad = context.judge.wrong(record, found[0][3].expectation)
+        if bad is not None:
+            bad, seen = _second_look(context, world, found[0][3], record)
+            bad = None if _accident(g, world, seen, record) else bad
+            if bad is not None:
+                best.append((replace(seen, label=case.label), bad))
+        return bad is not None
 
-def _collides(g: Grammar, base: Snapshot, renames: Mapping[str, str]) -> bool:
-    """Whether a path that the trace creates is there from the start."""
-    made = [p for p in g.expectation.tree if p not in g.base]
-    return any(substitute(p, renames, inside=g.inside) in base for p in made)
+    if wrong.observed != "timeout":
+        plan = shrink(plan, still_wrong, context.counts.shrink)
+    if context.past is not None:
+        context.past.add(Failing(g.task_id, plan))
+    case, wrong = best[-1]
+    message = f"differs from the trace's commands on a workspace like the recorded ones: {wrong.message}"
+    finding = context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}")
+    return replace(finding, notes=(*finding.notes, f"workspace: {', '.join(sorted(case.base))[:300]}"))

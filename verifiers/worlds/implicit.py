@@ -12,7 +12,7 @@ from verifiers.expectation.oracle import Expectation, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.hostile import CANARY, Hostile, injections, missing_inputs, outside_arguments, removed_by_the_task
-from verifiers.worlds.oracles import CHECK_ID, Judged
+from verifiers.worlds.judged import CHECK_ID, Judged
 from verifiers.worlds.template import as_text
 
 

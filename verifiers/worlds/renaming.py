@@ -1,22 +1,24 @@
 """Equivariance: renaming what nothing mentions must rename the result and change nothing else (SEMANTICS §6, generalises 2).
 
-Names get hostile characters; arguments that are paths of the base are renamed along. No oracle but the skill's own run on
-the recorded base
-is needed, so this also judges where the trace's naive commands would break.
+Names get hostile characters; arguments that are paths of the base are renamed along. No oracle but the skill's own run on the
+recorded base is needed, so this also judges where the trace's naive commands would break.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
+from verifiers.context import Case, Context, Generated
 from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Args
+from verifiers.worlds.draw import draw
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.judged import CHECK_ID, Judged
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import components, fresh_words, like, substitute, tokens
 
@@ -161,3 +163,50 @@ def expected_under(x: Expectation, names: Mapping[str, str]) -> Expectation | No
         return None
     volatile = frozenset((substitute(p, names), k) for p, k in x.volatile)
     return Expectation(base, tree, volatile, x.answer, x.answer_ordered, x.exit_codes, x.quiet)
+
+
+def renaming(context: Context, gs: Sequence[Grammar]) -> Judged:
+    """Hostile names where nothing mentions them: the result must be renamed and nothing else."""
+    out = Judged()
+    able = [(g, r) for g in gs if not any(g.expectation.failed) and ((r := renamable(g)).free or r.along)]
+    share = -(-context.counts.renaming // len(able)) if able else 0
+    trials = []
+    for g, r in able:
+        for n in draw(renamings(g, r), share, context.number(f"renaming {g.task_id}")):
+            x = expected_under(g.expectation, n.names)
+            if n.names and x is not None:
+                label = f"renamed ({', '.join(n.kinds)}) (trace {g.task_id}, seed {context.seed})"
+                trials.append((g, r, n, Case(label, rename_args(g.args, n.names, r.along), x, g.task_id)))
+    records = context.run("renamed case", (context.request(c.base, c.args) for _, _, _, c in trials))
+    out.runs = len(records)
+    for (g, r, n, case), record in zip(trials, records, strict=True):
+        wrong = context.judge.wrong(record, case.expectation)
+        if wrong is None:
+            out.passed.append(Generated(case, record, "renaming"))
+        elif _control_fails(context, g, n.control, r.along):
+            out.information.append(f"{case.label}: not judged, the task depends on names")
+            continue
+        else:
+            message = f"renaming {_shown(n.names)} changes more than names: {wrong.message}"
+            out.findings.append(context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}"))
+        out.judged += 1
+        if out.findings:
+            break
+    return out
+
+
+def _control_fails(context: Context, g: Grammar, names: Mapping[str, str], along: tuple[str, ...]) -> bool:
+    """Whether plain names already change more than names: in the same place of the sort order, before all others, or after."""
+    for plain in (names, *({t: place + n for t, n in names.items()} for place in ("AAA", "zzz"))):
+        x = expected_under(g.expectation, plain)
+        if x is None or image(g.base, plain) is None:
+            return True
+        record = context.run("renaming control", [context.request(x.base, rename_args(g.args, plain, along))])[0]
+        if context.judge.wrong(record, x) is not None:
+            return True
+    return False
+
+
+def _shown(names: object) -> str:
+    pairs = names.items() if isinstance(names, dict) else ()
+    return ", ".join(f"{a!r} -> {b!r}" for a, b in list(pairs)[:2])

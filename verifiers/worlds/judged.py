@@ -1,0 +1,33 @@
+"""What the oracles of ``generalises`` have in common: the grammar of each case, and what one of them found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from verifiers.context import Context, Generated
+from verifiers.interface import Finding
+from verifiers.worlds.constants import constants
+from verifiers.worlds.essence import essential
+from verifiers.worlds.grammar import Grammar, grammar
+from verifiers.worlds.template import templates
+
+CHECK_ID = "generalises"
+
+
+@dataclass
+class Judged:
+    """What one oracle found."""
+
+    passed: list[Generated] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    information: list[str] = field(default_factory=list)
+    judged: int = 0
+    runs: int = 0
+
+
+def grammars(context: Context) -> list[Grammar]:
+    """The grammar of each recorded case."""
+    recorded = [essential(context, c) for c in context.cases if c.evidence is not None]
+    found = templates([(c.evidence.commands, c.args) for c in recorded if c.evidence is not None])
+    said = constants(context.subject.source)
+    return [grammar(c.task_id, c.args, t, c.expectation, said) for c, t in zip(recorded, found, strict=True)]
