@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import ClassVar, Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 from verifiers import checks
 from verifiers.context import Context
-from verifiers.interface import CheckResult, Example, Stage, StaticCheck
+from verifiers.interface import CheckResult, Question, StaticCheck
 
 
-class Check(Protocol):
-    """One question. One file in ``verifiers/checks/``; tests and manual are generated from these attributes."""
-
-    id: ClassVar[str]
-    title: ClassVar[str]
-    """The question, one line."""
-    why: ClassVar[str]
-    """Why it matters and what it means exactly; Markdown paragraphs."""
-    stage: ClassVar[Stage]
-    good: ClassVar[tuple[Example, ...]]
-    bad: ClassVar[tuple[Example, ...]]
-    version: ClassVar[int]
-    """Shown in the manual: raise it when the check's meaning changes. (The cache's keys hold a digest of the judge's code.)"""
+class Check(Question, Protocol):
+    """A check that runs the skill."""
 
     def run(self, context: Context) -> CheckResult: ...
 

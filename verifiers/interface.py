@@ -232,17 +232,23 @@ class Example:
 Stage = Literal["static", "dynamic"]
 
 
-class StaticCheck(Protocol):
-    """A check that reads the text only, with the attributes of ``verifiers.catalog.Check``. Judges a batch at once (mypy starts
-    once for all)."""
+class Question(Protocol):
+    """What every check tells of itself, one file each in ``verifiers/checks/``. Tests and manual are generated from it."""
 
     id: ClassVar[str]
     title: ClassVar[str]
+    """The question, one line."""
     why: ClassVar[str]
+    """Why it matters and what it means exactly; Markdown paragraphs."""
     stage: ClassVar[Stage]
     good: ClassVar[tuple[Example, ...]]
     bad: ClassVar[tuple[Example, ...]]
     version: ClassVar[int]
+    """Shown in the manual: raise it when the check's meaning changes. (The cache's keys hold a digest of the judge's code.)"""
+
+
+class StaticCheck(Question, Protocol):
+    """A check that reads the text only. Judges a batch at once (mypy starts once for all)."""
 
     def run_batch(self, subjects: Sequence[Subject]) -> list[CheckResult]: ...
 
