@@ -20,7 +20,23 @@ from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
 from verifiers.worlds.differential import _harms_what_stays, unnoticed
 from verifiers.worlds.draw import draw
-from verifiers.worlds.edits import CASES, EDITS, EMPTY, GROWN, NEAR, NUMBERS, UNENDED, beyond, edited, near, near_lines
+from verifiers.worlds.edits import (
+    CASES,
+    EDITS,
+    EMPTY,
+    GROWN,
+    NEAR,
+    NEAR_AFTER,
+    NUMBERS,
+    PREFIXED,
+    SUFFIXED,
+    UNENDED,
+    beyond,
+    edited,
+    holding,
+    near,
+    near_lines,
+)
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.plans import (
     DEPTH,
@@ -192,6 +208,34 @@ def test_near_misses_count_where_the_commands_pass_them_over() -> None:
     assert strange(plan)
     assert without_strange(plan) == Plan(edits=((1, EMPTY),), salt=2)
     assert not strange(without_strange(plan))
+
+
+def test_lines_that_hold_what_is_written_are_tried() -> None:
+    """A line that is to be added, with a letter behind it or before it, stands in the file already."""
+    x = Expectation(tree(a=b"1\n2\n"), tree(a=b"1\n2\nmilk\n"), frozenset(), "", True, (0,), (True,))
+    g = grammar("t", {"line": "milk"}, templates([(("echo milk >> a",), {"line": "milk"})])[0], x)
+    assert g.added("a") == ("milk",)
+    tried = [w.base["a"].content for p in systematic(g) if (w := realise(g, p)) is not None]
+    assert b"1\n2\nmilkx\n" in tried
+    assert b"1\n2\nxmilk\n" in tried
+    assert all(strange(Plan(edits=((0, how),))) for how in (SUFFIXED, PREFIXED, NEAR_AFTER))
+
+
+def test_nearly_meant_blocks_come_again_behind_all_lines() -> None:
+    """What lies between the lines that say a word comes along."""
+    out = near_lines(b"# begin web\nold\n# end web\nz\n", ["web"], named=False, after=True)
+    assert out.startswith(b"# begin web\nold\n# end web\nz\n# begin WEB\nold\n# end WEB\n")
+    assert b"# begin webx\nold\n# end webx\n" in out
+    assert near_lines(b"a\nb\n", ["web"], named=False, after=True) == b"a\nb\n"
+
+
+@given(st.binary(), st.lists(st.text(st.characters(blacklist_characters="\n\0"), min_size=1), max_size=4))
+def test_more_lines_only_follow(content: bytes, lines: list[str]) -> None:
+    """What was there stays as it was; a last line without its end gets nothing glued to it."""
+    for how in (SUFFIXED, PREFIXED):
+        out = holding(content, lines, how)
+        assert out.startswith(content)
+        assert out == content or not content or content.endswith(b"\n")
 
 
 def test_gits_locks_of_a_killed_run_go() -> None:

@@ -9,8 +9,12 @@ from collections.abc import Sequence
 from random import Random
 
 EDITS = 9
-"""Ways to edit a file, see ``edited``; NEAR is ``near_lines``."""
+"""Ways to edit a file that chance draws from, see ``edited``; NEAR is ``near_lines``."""
 GROWN, EMPTY, NEAR, UNENDED, NUMBERS, CASES = 3, 4, 5, 6, 7, 8
+NEAR_AFTER, SUFFIXED, PREFIXED = 9, 10, 11
+"""More ways: near lines behind all others (``near_lines``), and lines that hold one that is to be written (``holding``)."""
+STRANGE = frozenset({NEAR, NEAR_AFTER, SUFFIXED, PREFIXED})
+"""Ways that add what no recording has."""
 MOST_NEAR = 8
 _WHOLE_NUMBER = re.compile(r"(?<![\w.:/+-])\d{1,4}(?![\w.:/+-])", re.ASCII)
 """No part of a date, a time, a version, an address or an identifier."""
@@ -133,17 +137,37 @@ def near(text: str, said: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
 
 
-def near_lines(content: bytes, said: Sequence[str], *, named: bool) -> bytes:
-    """Text with more lines, which say nearly what arguments say. Of a file that an argument names the first line stays."""
+def near_lines(content: bytes, said: Sequence[str], *, named: bool, after: bool = False) -> bytes:
+    """Text with more lines, which say nearly what arguments say: each behind the line that it is like. Or, ``after`` all lines,
+    what lies between the first and the last of those once more for each way to be nearly like them. Of a file that an argument
+    names the first line stays."""
     if (records := _records(content)) is not None:
         texts = [r.decode("utf-8", "surrogatepass") for r in records]
-        return _with_records(content, [t.encode("utf-8", "surrogatepass") for r in texts for t in (r, *near(r, said))])
+        return _with_records(content, [t.encode("utf-8", "surrogatepass") for t in _with_near(texts, said, after)])
     if b"\0" in content or content.count(b"\n") < 2 or not content.endswith(b"\n"):
         return content
     lines = content.decode("utf-8", "surrogateescape").splitlines(keepends=True)
     head, lines = (lines[:1], lines[1:]) if named else ([], lines)
-    out = [text for line in lines for text in (line, *near(line, said))]
+    out = _with_near(lines, said, after)
     return "".join((*head, *out)).encode("utf-8", "surrogateescape") if len(out) <= MAX_LINES else content
+
+
+def _with_near(lines: Sequence[str], said: Sequence[str], after: bool) -> list[str]:
+    near_ones = [near(line, said) for line in lines]
+    if not after:
+        return [text for line, like in zip(lines, near_ones, strict=True) for text in (line, *like)]
+    found = [i for i, like in enumerate(near_ones) if like]
+    span = range(found[0], found[-1] + 1) if found else range(0)
+    ways = range(min(len(near_ones[i]) for i in found)) if found else range(0)
+    return [*lines, *(near_ones[i][way] if near_ones[i] else lines[i] for way in ways for i in span)]
+
+
+def holding(content: bytes, lines: Sequence[str], how: int) -> bytes:
+    """Text with more lines at its end: each of the given ones with a letter behind it (SUFFIXED) or before it."""
+    if b"\0" in content or not (content.endswith(b"\n") or not content):
+        return content
+    more = (f"{line}x\n" if how == SUFFIXED else f"x{line}\n" for line in lines)
+    return content + "".join(more).encode("utf-8", "surrogateescape")
 
 
 def beyond(numbers: Sequence[int], least: int, most: int) -> int:

@@ -12,6 +12,8 @@ from verifiers.worlds.constants import NO_CONSTANTS, Constants
 from verifiers.worlds.template import Template, as_text
 from verifiers.worlds.tokens import all_text, snapshot_tokens, tokens
 
+MOST_ADDED = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
@@ -44,6 +46,15 @@ class Grammar:
     @property
     def base(self) -> Snapshot:
         return self.expectation.base
+
+    def added(self, path: str) -> tuple[str, ...]:
+        """The first lines that the trace adds to a file which is there before."""
+        before, after = self.base.get(path), self.expectation.tree.get(path)
+        if before is None or after is None or after.type != "file" or b"\0" in after.content:
+            return ()
+        old = set(before.content.split(b"\n"))
+        new = [line for line in after.content.split(b"\n") if line.strip() and line not in old]
+        return tuple(line.decode("utf-8", "surrogateescape") for line in dict.fromkeys(new))[:MOST_ADDED]
 
 
 def grammar(

@@ -8,7 +8,19 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Snapshot
-from verifiers.worlds.edits import CASES, EDITS, EMPTY, GROWN, NEAR, NUMBERS, UNENDED
+from verifiers.worlds.edits import (
+    CASES,
+    EDITS,
+    EMPTY,
+    GROWN,
+    NEAR,
+    NEAR_AFTER,
+    NUMBERS,
+    PREFIXED,
+    STRANGE,
+    SUFFIXED,
+    UNENDED,
+)
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 
@@ -98,13 +110,15 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
 
 def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     """Plans that chance should not miss: files longer than the skill's numbers, more files than those, its own words, texts that
-    look like numbers, options or endings, what is nearly what an argument says, a hidden item, a deep tree; and of those in
-    ``_unlike`` the share of this trace, whose ``turn`` it is ``of`` several. The skill's words as arguments for the first trace
-    only."""
+    look like numbers, options or endings, what is nearly what an argument says or holds what is to be written, a hidden item, a
+    deep tree; and of those in ``_unlike`` the share of this trace, whose ``turn`` it is ``of`` several. The skill's words as
+    arguments for the first trace only."""
     texts = tuple(i for i, (token, _) in enumerate(g.bound) if not token.isdecimal())
     renamed = Plan(rename_bound=texts)
     out = [replace(renamed, numeric=texts), replace(renamed, dashed=texts), replace(renamed, dotted=texts)] if texts else []
     out += [Plan(edits=((i, NEAR),), decoys=(i,)) for i in range(len(g.contents))][:2]
+    out += [Plan(edits=((i, NEAR_AFTER),)) for i in range(len(g.contents))][:2]
+    out += [Plan(edits=((i, how),)) for i, p in enumerate(g.contents) if g.added(p) for how in (SUFFIXED, PREFIXED)][:2]
     named = {as_text(v).strip("/") for v in g.args.values()}
     out += [Plan(deep=(i,)) for i, d in enumerate(g.directories) if d in named][:1] or [Plan(deep=(0,))]
     count = len(g.constants.words) if turn == 0 else 0
@@ -148,7 +162,7 @@ def strange(plan: Plan) -> bool:
 def without_strange(plan: Plan) -> Plan:
     """The plan without unusual bystanders, near misses and hidden items."""
     shaped = tuple((i, how) for i, how in plan.shaped if how != HIDDEN_ITEM)
-    return replace(plan, odd=(), decoys=(), shaped=shaped, edits=tuple((i, how) for i, how in plan.edits if how != NEAR))
+    return replace(plan, odd=(), decoys=(), shaped=shaped, edits=tuple((i, how) for i, how in plan.edits if how not in STRANGE))
 
 
 def has_hidden_item(plan: Plan) -> bool:

@@ -9,7 +9,7 @@ from random import Random
 
 from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.expectation.repositories import repository_roots
-from verifiers.worlds.edits import NEAR, beyond, edited, near, near_lines
+from verifiers.worlds.edits import NEAR, NEAR_AFTER, PREFIXED, SUFFIXED, beyond, edited, holding, near, near_lines
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.plans import (
     DEPTH,
@@ -23,7 +23,7 @@ from verifiers.worlds.plans import (
     Plan,
 )
 from verifiers.worlds.template import as_text
-from verifiers.worlds.tokens import TOKEN, like, tokens
+from verifiers.worlds.tokens import TOKEN, like, substitute, tokens
 
 Changes = dict[str, Entry | None]
 
@@ -38,6 +38,7 @@ class Start:
     """Recorded path -> path on this start."""
     said: Sequence[str]
     """The words of the new arguments."""
+    renames: Mapping[str, str]
 
     def directory(self, i: int) -> str:
         return self.paths.get(self.g.directories[i], "")
@@ -59,8 +60,11 @@ def _edits(start: Start, plan: Plan, rng: Random) -> Changes:
     for i, how in plan.edits:
         path, named = start.paths[g.contents[i]], g.contents[i] not in g.files
         content = start.base[path].content
-        if how == NEAR:
-            content = near_lines(content, start.said, named=named)
+        if how in (NEAR, NEAR_AFTER):
+            content = near_lines(content, start.said, named=named, after=how == NEAR_AFTER)
+        elif how in (SUFFIXED, PREFIXED):
+            lines = [substitute(line, start.renames, inside=g.inside) for line in g.added(g.contents[i])]
+            content = holding(content, lines, how)
         else:
             content = edited(content, how, rng, g.constants.numbers, named=named, kept=_meant(g))
         out[path] = Entry("file", start.base[path].mode, content)

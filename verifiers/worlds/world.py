@@ -46,7 +46,7 @@ def realise(g: Grammar, plan: Plan) -> World | None:
         return None
     paths = {p: substitute(p, renames, inside=g.inside) for p in g.base if p != ROOT}
     said = sorted({t for v in args.values() if isinstance(v, str) for t in tokens(v) if t.isalpha() and len(t) > 1})
-    base = varied(Start(g, base, paths, said), plan, words[-SPARE:], rng)
+    base = varied(Start(g, base, paths, said, renames), plan, words[-SPARE:], rng)
     other = frozenset(p for p, v in args.items() if as_text(v) != as_text(g.args[p]))
     if other - g.template.parameters or _collides(g, base, renames):
         return None
