@@ -30,7 +30,7 @@ COUNTS: dict[Budget, Counts] = {
         differential=24, renaming=16, hostile=4, crash_points=12, fault_points=12, mutants=8, factor_traces=1, shrink=40
     ),
     "standard": Counts(
-        differential=80, renaming=40, hostile=10, crash_points=32, fault_points=32, mutants=24, factor_traces=3, shrink=120
+        differential=64, renaming=40, hostile=10, crash_points=32, fault_points=32, mutants=24, factor_traces=3, shrink=120
     ),
     "thorough": Counts(
         differential=320, renaming=160, hostile=10, crash_points=200, fault_points=120, mutants=120, factor_traces=12, shrink=400

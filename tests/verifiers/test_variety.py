@@ -21,6 +21,7 @@ from verifiers.worlds.constants import LARGEST, constants
 from verifiers.worlds.differential import _harms_what_stays, unnoticed
 from verifiers.worlds.draw import draw
 from verifiers.worlds.edits import (
+    ABOVE,
     CASES,
     EDITS,
     EMPTY,
@@ -36,6 +37,8 @@ from verifiers.worlds.edits import (
     holding,
     near,
     near_lines,
+    repeated,
+    with_line,
 )
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.plans import (
@@ -97,7 +100,7 @@ def test_the_lines_of_a_named_file_vary_and_its_first_stays() -> None:
     g = table_grammar()
     assert (g.files, g.contents) == ((), ("a.csv",))
     worlds = [w for p in draw(plans(g), 40, 1) if (w := realise(g, p)) is not None and not bare(g, p)]
-    contents = {e.content for w in worlds for p, e in w.base.items() if p.endswith(".csv")}
+    contents = {e.content for w in worlds for p, e in w.base.items() if p.endswith(".csv")} - {b"a bystander\n"}
     assert len(contents) > 4
     assert len({c.split(b"\n")[0].count(b",") for c in contents}) == 1
 
@@ -125,12 +128,14 @@ def test_a_file_grows_beyond_the_skills_numbers() -> None:
 
 def test_near_misses_are_near_and_no_hits() -> None:
     """Another case, a letter more on either side, the mark before it gone; never the word itself as it stands."""
-    assert near("a.txt", ["txt"]) == ["a.TXT", "a.txtx", "a.xtxt", "atxt"]
-    assert near("bob,41", ["bob"]) == ["BOB,41", "bobx,41", "xbob,41"]
+    assert near("a.txt", ["txt"]) == ["a.txtx", "a.xtxt", "atxt"]
+    assert near("a.txt", ["txt"], cased=True) == ["a.TXT"]
+    assert near("bob,41", ["bob"]) == ["bobx,41", "xbob,41"]
     assert near("bobby", ["bob"]) == []
     lines = near_lines(b"id,state\nk,bob\nx,eve\n", ["bob"], named=True).splitlines()
     assert (lines[0], lines[1], lines[-1]) == (b"id,state", b"k,bob", b"x,eve")
-    assert b"k,BOB" in lines
+    assert b"k,bobx" in lines
+    assert b"k,BOB" in near_lines(b"id,state\nk,bob\nx,eve\n", ["bob"], named=True, cased=True).splitlines()
 
 
 @given(st.binary(max_size=60), st.lists(st.text("abxAB.", min_size=1, max_size=3), max_size=3), st.booleans())
@@ -153,7 +158,10 @@ def test_a_plan_makes_options_decoys_depth_and_the_skills_words() -> None:
     assert {p.rpartition(".")[2] for p in dashed.base} == {dashed.args["old"]}
     decoys = realise(g, Plan(decoys=(0,)))
     assert decoys is not None
-    assert {"a.txt", "a.TXT", "atxt"} <= set(decoys.base)
+    assert {"a.txt", "a.txtx", "atxt"} <= set(decoys.base)
+    other_case = realise(g, Plan(decoys=(0,), salt=1))
+    assert other_case is not None
+    assert {"a.txt", "a.TXT"} == set(other_case.base) - {ROOT}
     deep = realise(g, Plan(deep=(0,)))
     assert deep is not None
     assert max(p.count("/") for p in deep.base) == DEPTH
@@ -161,6 +169,12 @@ def test_a_plan_makes_options_decoys_depth_and_the_skills_words() -> None:
     assert voiced is not None
     assert g.constants.words[0] in {str(v) for v in voiced.args.values()}
     assert {"dashed", "decoys", "deep", "voiced", "numeric"} <= {n for p in systematic(g) for n in vars_of(p)}
+
+
+def replace_base(g: Grammar, more: dict[str, Entry]) -> Grammar:
+    """The grammar of a trace with more in its base."""
+    base = g.base.replace(dict(more))
+    return replace(g, expectation=replace(g.expectation, base=base))
 
 
 def vars_of(plan: Plan) -> set[str]:
@@ -217,24 +231,47 @@ def test_lines_that_hold_what_is_written_are_tried() -> None:
     assert g.added("a") == ("milk",)
     tried = [w.base["a"].content for p in systematic(g) if (w := realise(g, p)) is not None]
     assert b"1\n2\nmilkx\n" in tried
-    assert b"1\n2\nxmilk\n" in tried
-    assert all(strange(Plan(edits=((0, how),))) for how in (SUFFIXED, PREFIXED, NEAR_AFTER))
+    assert b"1\n2\nMILK\nxmilk\n" in tried
+    assert b"milkx\n1\n2\n" in tried
+    assert all(strange(Plan(edits=((0, how),))) for how in (SUFFIXED, PREFIXED, ABOVE, NEAR_AFTER))
+
+
+def test_words_come_twice_and_lines_of_another_kind_between() -> None:
+    """Whole words only; the first and the last line stay; what is no text of lines stays."""
+    assert repeated(b"a milk milky\n", ["milk"]) == b"a milk milk milky\n"
+    assert repeated(b"\xff milk\n", ["milk"]) == b"\xff milk\n"
+    assert with_line(b"1\n2\n3\n", b"") == b"1\n2\n\n3\n"
+    assert with_line(b'["a",\n"b"]\n', b"w") == b'["a",\n"b"]\n'
+
+
+def test_modes_numbers_and_names_around_what_is_said_are_tried() -> None:
+    """Files of other modes, larger numbers, a name with the argument in its middle, a directory that is nearly meant."""
+    traces = [(("cut 12 log",), {"count": 12, "tag": "log"}), (("cut 5 txt",), {"count": 5, "tag": "txt"})]
+    x = Expectation(tree(ab_log=b"1"), tree(ab_log=b"1", d=b""), frozenset(), "", True, (0,), (True,))
+    g = grammar("t", {"count": 12, "tag": "log"}, templates(traces)[0], x)
+    worlds = [w for p in systematic(g) if (w := realise(g, p)) is not None]
+    assert {0o600} < {e.mode for w in worlds for p, e in w.base.items() if p != ROOT and e.type == "file"}
+    assert 46 in {w.args["count"] for w in worlds}
+    assert any("loglog" not in p and p.count("log") == 2 for w in worlds for p in w.base)
+    made = realise(replace_base(g, {"log": Entry("dir", 0o755)}), Plan(decoys=(0,)))
+    assert made is not None
+    assert made.base["logx"].type == "dir"
 
 
 def test_nearly_meant_blocks_come_again_behind_all_lines() -> None:
     """What lies between the lines that say a word comes along."""
     out = near_lines(b"# begin web\nold\n# end web\nz\n", ["web"], named=False, after=True)
-    assert out.startswith(b"# begin web\nold\n# end web\nz\n# begin WEB\nold\n# end WEB\n")
-    assert b"# begin webx\nold\n# end webx\n" in out
+    assert out.startswith(b"# begin web\nold\n# end web\nz\n# begin webx\nold\n# end webx\n")
+    assert b"# begin xweb\nold\n# end xweb\n" in out
     assert near_lines(b"a\nb\n", ["web"], named=False, after=True) == b"a\nb\n"
 
 
-@given(st.binary(), st.lists(st.text(st.characters(blacklist_characters="\n\0"), min_size=1), max_size=4))
+@given(st.binary(), st.lists(st.text(min_size=1), max_size=4))
 def test_more_lines_only_follow(content: bytes, lines: list[str]) -> None:
     """What was there stays as it was; a last line without its end gets nothing glued to it."""
-    for how in (SUFFIXED, PREFIXED):
+    for how in (SUFFIXED, PREFIXED, ABOVE):
         out = holding(content, lines, how)
-        assert out.startswith(content)
+        assert out.endswith(content) if how == ABOVE else out.startswith(content)
         assert out == content or not content or content.endswith(b"\n")
 
 
@@ -396,7 +433,7 @@ def test_the_items_of_a_json_list_are_its_lines() -> None:
         assert least <= len(json.loads(changed)) <= most
         assert changed.count(b"\n") > 2
     states = {t["state"] for t in json.loads(near_lines(TICKETS, ["open"], named=True))}
-    assert {"open", "done", "OPEN", "openx", "xopen"} == states
+    assert {"open", "done", "openx", "xopen"} == states
     inside = b'{"n": 1, "items": [1, 2, 3]}'
     assert len(json.loads(edited(inside, 0, Random(1)))["items"]) == 2
 

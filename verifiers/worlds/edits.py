@@ -8,12 +8,15 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-EDITS = 9
+DRAWN = 9
 """Ways to edit a file that chance draws from, see ``edited``; NEAR is ``near_lines``."""
 GROWN, EMPTY, NEAR, UNENDED, NUMBERS, CASES = 3, 4, 5, 6, 7, 8
-NEAR_AFTER, SUFFIXED, PREFIXED = 9, 10, 11
+NEAR_AFTER, SUFFIXED, PREFIXED, ABOVE = 9, 10, 11, 12
 """More ways: near lines behind all others (``near_lines``), and lines that hold one that is to be written (``holding``)."""
-STRANGE = frozenset({NEAR, NEAR_AFTER, SUFFIXED, PREFIXED})
+REPEATED, BLANK, BARE = 13, 14, 15
+"""A word of the arguments twice where it stood once (``repeated``), a blank line, a line of one word (``with_line``)."""
+EDITS = 16
+STRANGE = frozenset({NEAR, NEAR_AFTER, SUFFIXED, PREFIXED, ABOVE})
 """Ways that add what no recording has."""
 MOST_NEAR = 8
 _WHOLE_NUMBER = re.compile(r"(?<![\w.:/+-])\d{1,4}(?![\w.:/+-])", re.ASCII)
@@ -31,7 +34,8 @@ def edited(
     lines. ``kept``: words and numbers that mean something.
 
     Of a file that an argument names the first line stays: it may be a header. Nor is one of its lines doubled, because what two
-    equal entries mean no recording says. What is no text of several lines stays as it is.
+    equal entries mean no recording says. What is no text of several lines stays as it is; of a file that no argument names one
+    line is enough for more.
     """
     if how == EMPTY:
         return b""
@@ -41,7 +45,7 @@ def edited(
         return _respelled(content, how, rng, kept, named=named)
     if (records := _records(content)) is not None:
         return _with_records(content, _changed(records, how, rng, numbers, named=named))
-    if b"\0" in content or content.count(b"\n") < 2:
+    if b"\0" in content or content.count(b"\n") < (1 if how in (1, GROWN) and not named else 2):
         return content
     lines = content.splitlines(keepends=True) if b"\r" not in content else content.split(b"\n")
     lines = lines if b"\r" not in content else [*(x + b"\n" for x in lines[:-1]), *([lines[-1]] if lines[-1] else [])]
@@ -125,35 +129,38 @@ def _grown(lines: Sequence[bytes], rng: Random, numbers: Sequence[int]) -> list[
     return out
 
 
-def near(text: str, said: Sequence[str]) -> list[str]:
-    """Texts that are nearly what arguments say: a word of theirs in the other case, with a letter more, or without the mark
-    before it."""
+def near(text: str, said: Sequence[str], *, cased: bool = False) -> list[str]:
+    """Texts that are nearly what arguments say: a word of theirs with a letter more, or without the mark before it; if ``cased``,
+    only in the other case, which some commands take for the same."""
     out: list[str] = []
     for word in said:
         if m := re.search(rf"(?<![^\W\d_]){re.escape(word)}(?![^\W\d_])", text):
             head, tail = text[: m.start()], text[m.end() :]
-            out += [f"{head}{word.swapcase()}{tail}", f"{head}{word}x{tail}", f"{head}x{word}{tail}"]
+            if cased:
+                out.append(f"{head}{word.swapcase()}{tail}")
+                continue
+            out += [f"{head}{word}x{tail}", f"{head}x{word}{tail}"]
             out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ " else []
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
 
 
-def near_lines(content: bytes, said: Sequence[str], *, named: bool, after: bool = False) -> bytes:
+def near_lines(content: bytes, said: Sequence[str], *, named: bool, after: bool = False, cased: bool = False) -> bytes:
     """Text with more lines, which say nearly what arguments say: each behind the line that it is like. Or, ``after`` all lines,
     what lies between the first and the last of those once more for each way to be nearly like them. Of a file that an argument
     names the first line stays."""
     if (records := _records(content)) is not None:
         texts = [r.decode("utf-8", "surrogatepass") for r in records]
-        return _with_records(content, [t.encode("utf-8", "surrogatepass") for t in _with_near(texts, said, after)])
+        return _with_records(content, [t.encode("utf-8", "surrogatepass") for t in _with_near(texts, said, after, cased)])
     if b"\0" in content or content.count(b"\n") < 2 or not content.endswith(b"\n"):
         return content
     lines = content.decode("utf-8", "surrogateescape").splitlines(keepends=True)
     head, lines = (lines[:1], lines[1:]) if named else ([], lines)
-    out = _with_near(lines, said, after)
+    out = _with_near(lines, said, after, cased)
     return "".join((*head, *out)).encode("utf-8", "surrogateescape") if len(out) <= MAX_LINES else content
 
 
-def _with_near(lines: Sequence[str], said: Sequence[str], after: bool) -> list[str]:
-    near_ones = [near(line, said) for line in lines]
+def _with_near(lines: Sequence[str], said: Sequence[str], after: bool, cased: bool) -> list[str]:
+    near_ones = [near(line, said, cased=cased) for line in lines]
     if not after:
         return [text for line, like in zip(lines, near_ones, strict=True) for text in (line, *like)]
     found = [i for i, like in enumerate(near_ones) if like]
@@ -163,11 +170,32 @@ def _with_near(lines: Sequence[str], said: Sequence[str], after: bool) -> list[s
 
 
 def holding(content: bytes, lines: Sequence[str], how: int) -> bytes:
-    """Text with more lines at its end: each of the given ones with a letter behind it (SUFFIXED) or before it."""
+    """Text with more lines, made of the given ones: with a letter behind, at the end (SUFFIXED) or at the start (ABOVE), or in
+    the other case and with a letter before (PREFIXED)."""
     if b"\0" in content or not (content.endswith(b"\n") or not content):
         return content
-    more = (f"{line}x\n" if how == SUFFIXED else f"x{line}\n" for line in lines)
-    return content + "".join(more).encode("utf-8", "surrogateescape")
+    made = [f"{x.swapcase()}\nx{x}\n" for x in lines] if how == PREFIXED else [f"{x}x\n" for x in lines]
+    more = "".join(made).encode("utf-8", "surrogateescape")
+    return more + content if how == ABOVE else content + more
+
+
+def repeated(content: bytes, said: Sequence[str]) -> bytes:
+    """Text in which every line that has a word of the arguments has it twice."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content
+    for word in said:
+        text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", f"{word} {word}", text)
+    return text.encode("utf-8")
+
+
+def with_line(content: bytes, line: bytes) -> bytes:
+    """Text with one more line in the middle; the first and the last line stay what they are."""
+    if b"\0" in content or content.count(b"\n") < 2 or content[:1] in (b"[", b"{"):
+        return content
+    lines = content.split(b"\n")
+    return b"\n".join([*lines[: len(lines) // 2], line, *lines[len(lines) // 2 :]])
 
 
 def beyond(numbers: Sequence[int], least: int, most: int) -> int:

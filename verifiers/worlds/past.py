@@ -17,13 +17,13 @@ from pathlib import Path
 from sandbox.interface import JsonValue
 from verifiers.worlds.edits import EDITS
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.plans import MAX_COPIES, ODDITIES, SHAPES, Plan
+from verifiers.worlds.plans import MAX_COPIES, MODES, ODDITIES, SHAPES, Plan
 
 SCHEMA = "assay-counterexamples/1"
 MOST = 16
 """Kept for one skill, the newest first."""
 MAX_BYTES = 1 << 18
-_PAIRS = frozenset({"copies", "edits", "odd", "shaped", "spoken", "voiced"})
+_PAIRS = frozenset({"copies", "edits", "modes", "odd", "shaped", "spoken", "voiced"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def fits(g: Grammar, plan: Plan) -> bool:
     """Whether every index of a plan means something in this grammar."""
     counts = {
         "rename_bound": len(g.bound), "rename_free": len(g.free), "rename_words": len(g.free_words),
-        "numeric": len(g.bound), "dashed": len(g.bound), "dotted": len(g.bound),
+        "numeric": len(g.bound), "dashed": len(g.bound), "dotted": len(g.bound), "grown": len(g.bound),
         "decoys": len(g.contents), "deep": len(g.directories),
         "drops": len(g.files), "bystanders": len(g.directories), "many": len(g.files),
         "stale": len(g.made),
@@ -99,6 +99,7 @@ def fits(g: Grammar, plan: Plan) -> bool:
         "copies": (len(g.files), len(g.directories)), "edits": (len(g.contents), EDITS),
         "odd": (len(g.directories), len(ODDITIES)), "spoken": (len(g.free_words), len(g.constants.words)),
         "voiced": (len(g.bound), len(g.constants.words)), "shaped": (len(g.files), len(SHAPES)),
+        "modes": (len(g.contents), len(MODES)),
     }  # fmt: skip
     return within and all(
         0 <= i < first and 0 <= j < second for name, (first, second) in ranges.items() for i, j in getattr(plan, name)

@@ -9,14 +9,18 @@ from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Snapshot
 from verifiers.worlds.edits import (
+    ABOVE,
+    BARE,
+    BLANK,
     CASES,
-    EDITS,
+    DRAWN,
     EMPTY,
     GROWN,
     NEAR,
     NEAR_AFTER,
     NUMBERS,
     PREFIXED,
+    REPEATED,
     STRANGE,
     SUFFIXED,
     UNENDED,
@@ -29,9 +33,10 @@ ODDITIES = ("hidden file", "link", "empty directory", "hidden namesake", "link a
 """Kinds of unusual bystanders; namesakes are called as a file beside them is, but for one word."""
 KINDS = len(ODDITIES) // 2
 HIDDEN, LINK = ODDITIES.index("hidden file"), ODDITIES.index("link")
-SHAPES = ("dot within", "ending twice", "in a directory of such a name", "mark twice", "hidden")
+SHAPES = ("dot within", "ending twice", "in a directory of such a name", "mark twice", "hidden", "what an argument says within")
 """Names of another build for one more item: a hidden one counts where the commands treat it as one."""
-ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, HIDDEN_ITEM = 1, 2, 3, 4
+ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, HIDDEN_ITEM, SAID_WITHIN = 1, 2, 3, 4, 5
+MODES = (0o600, 0o640, 0o755, 0o700)
 DEPTH = 6
 MOST_VOICED = 10
 SPARE = 3 * MAX_COPIES + 12 + DEPTH
@@ -65,13 +70,17 @@ class Plan:
     dashed: tuple[int, ...] = ()
     """Those that get a dash in front, as an option has."""
     decoys: tuple[int, ...] = ()
-    """(file of ``contents``): copies under names that are nearly what an argument says."""
+    """(file of ``contents``): copies under names that are nearly what an argument says, and directories of such names."""
     deep: tuple[int, ...] = ()
     """(directory): a copy of all that is in it, in it, six directories further down."""
     voiced: tuple[tuple[int, int], ...] = ()
     """(word of an argument, word of the skill's own text): the one becomes the other."""
     dotted: tuple[int, ...] = ()
     """Those that get a dot in the middle, as ``tar.gz`` has."""
+    grown: tuple[int, ...] = ()
+    """Words of arguments that are numbers and become larger ones, with a digit more if they had one."""
+    modes: tuple[tuple[int, int], ...] = ()
+    """(file of ``contents``, one of MODES)."""
     shaped: tuple[tuple[int, int], ...] = ()
     """(file, one of SHAPES): a copy under a name of another build."""
     stale: tuple[int, ...] = ()
@@ -100,7 +109,8 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
         copies=pairs(len(g.files), len(g.directories), MAX_COPIES),
         drops=st.one_of(*[some(len(g.files), 2)] * 3, st.just(tuple(range(len(g.files))))),
         bystanders=some(len(g.directories), 2),
-        edits=pairs(len(g.contents), EDITS, 2),
+        edits=pairs(len(g.contents), DRAWN, 2),
+        modes=pairs(len(g.contents), len(MODES), 2),
         many=some(len(g.files), 1),
         odd=pairs(len(g.directories), len(ODDITIES), 1),
         spoken=pairs(len(g.free_words), len(g.constants.words), 2),
@@ -116,9 +126,14 @@ def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     texts = tuple(i for i, (token, _) in enumerate(g.bound) if not token.isdecimal())
     renamed = Plan(rename_bound=texts)
     out = [replace(renamed, numeric=texts), replace(renamed, dashed=texts), replace(renamed, dotted=texts)] if texts else []
-    out += [Plan(edits=((i, NEAR),), decoys=(i,)) for i in range(len(g.contents))][:2]
-    out += [Plan(edits=((i, NEAR_AFTER),)) for i in range(len(g.contents))][:2]
-    out += [Plan(edits=((i, how),)) for i, p in enumerate(g.contents) if g.added(p) for how in (SUFFIXED, PREFIXED)][:2]
+    every = range(len(g.contents))
+    out += [Plan(edits=((i, NEAR),), decoys=(i,), salt=cased) for i in every for cased in (0, 1)][:4]
+    out += [Plan(edits=((i, NEAR_AFTER),)) for i in every][:2]
+    out += [Plan(edits=((i, how),)) for i in every if g.added(g.contents[i]) for how in (SUFFIXED, PREFIXED, ABOVE)][:3]
+    out += [Plan(edits=((i, REPEATED),)) for i in every][:3]
+    out.append(Plan(modes=tuple((i, i % len(MODES)) for i in every[:8])))
+    if turn == 0:
+        out += [Plan(grown=(i,)) for i, (t, _) in enumerate(g.bound) if t.isdecimal() and len(t) < 3 and t[0] != "0"][:3]
     named = {as_text(v).strip("/") for v in g.args.values()}
     out += [Plan(deep=(i,)) for i, d in enumerate(g.directories) if d in named][:1] or [Plan(deep=(0,))]
     count = len(g.constants.words) if turn == 0 else 0
@@ -135,8 +150,10 @@ def _unlike(g: Grammar) -> list[Plan]:
     """Plans with what recordings seldom have, of each kind for a few files: namesakes, names of another build, other numbers and
     cases."""
     out = [Plan(odd=((i, kind),)) for i in _peopled(g) for kind in range(KINDS, 2 * KINDS)]
-    out += [Plan(shaped=((i, how),)) for i in range(len(g.files)) for how in range(HIDDEN_ITEM)][: 2 * HIDDEN_ITEM]
+    hows = (*range(HIDDEN_ITEM), SAID_WITHIN)
+    out += [Plan(shaped=((i, how),)) for i in range(len(g.files)) for how in hows][: 2 * len(hows)]
     contents = range(len(g.contents))[:2]
+    out += [Plan(edits=((i, how),)) for i in contents for how in (BLANK, BARE)]
     return out + [Plan(edits=((i, how),), salt=n) for i in contents for how in (NUMBERS, CASES) for n in range(2)]
 
 

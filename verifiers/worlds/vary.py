@@ -9,7 +9,24 @@ from random import Random
 
 from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.expectation.repositories import repository_roots
-from verifiers.worlds.edits import NEAR, NEAR_AFTER, PREFIXED, SUFFIXED, beyond, edited, holding, near, near_lines
+from verifiers.interface import Args
+from verifiers.worlds.edits import (
+    ABOVE,
+    BARE,
+    BLANK,
+    NEAR,
+    NEAR_AFTER,
+    PREFIXED,
+    REPEATED,
+    SUFFIXED,
+    beyond,
+    edited,
+    holding,
+    near,
+    near_lines,
+    repeated,
+    with_line,
+)
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.plans import (
     DEPTH,
@@ -20,6 +37,8 @@ from verifiers.worlds.plans import (
     KINDS,
     MARK_TWICE,
     MAX_MANY,
+    MODES,
+    SAID_WITHIN,
     Plan,
 )
 from verifiers.worlds.template import as_text
@@ -56,27 +75,39 @@ def varied(start: Start, plan: Plan, words: Sequence[str], rng: Random) -> Snaps
 
 def _edits(start: Start, plan: Plan, rng: Random) -> Changes:
     out: Changes = {}
-    g = start.g
     for i, how in plan.edits:
-        path, named = start.paths[g.contents[i]], g.contents[i] not in g.files
-        content = start.base[path].content
-        if how in (NEAR, NEAR_AFTER):
-            content = near_lines(content, start.said, named=named, after=how == NEAR_AFTER)
-        elif how in (SUFFIXED, PREFIXED):
-            lines = [substitute(line, start.renames, inside=g.inside) for line in g.added(g.contents[i])]
-            content = holding(content, lines, how)
-        else:
-            content = edited(content, how, rng, g.constants.numbers, named=named, kept=_meant(g))
+        path = start.paths[start.g.contents[i]]
+        content = _edited(start, plan, i, how, start.base[path].content, rng)
         out[path] = Entry("file", start.base[path].mode, content)
+    for i, mode in plan.modes:
+        path = start.paths[start.g.contents[i]]
+        out[path] = replace(out.get(path) or start.base[path], mode=MODES[mode])
     return out
+
+
+def _edited(start: Start, plan: Plan, i: int, how: int, content: bytes, rng: Random) -> bytes:
+    g = start.g
+    named = g.contents[i] not in g.files
+    if how in (NEAR, NEAR_AFTER):
+        return near_lines(content, start.said, named=named, after=how == NEAR_AFTER, cased=plan.salt % 2 == 1)
+    if how in (SUFFIXED, PREFIXED, ABOVE):
+        lines = [substitute(line, start.renames, inside=g.inside) for line in g.added(g.contents[i])]
+        return holding(content, lines, how)
+    if how == REPEATED:
+        return repeated(content, start.said)
+    if how in (BLANK, BARE):
+        return with_line(content, b"" if how == BLANK else b"word")
+    return edited(content, how, rng, g.constants.numbers, named=named, kept=_meant(g))
 
 
 def _decoys(start: Start, plan: Plan) -> Changes:
     out: Changes = {}
-    for i in plan.decoys:
-        source = start.paths[start.g.contents[i]]
+    cased = plan.salt % 2 == 1
+    directories = [p for p, e in start.base.items() if e.type == "dir"]
+    sources = [*(start.paths[start.g.contents[i]] for i in plan.decoys), *(directories if plan.decoys else ())]
+    for source in sources:
         where, _, name = source.rpartition("/")
-        names = (_below(where, n) for n in near(name, start.said))
+        names = (_below(where, n) for n in near(name, start.said, cased=cased))
         out |= {p: start.base[source] for p in names if p not in start.base}
     return out
 
@@ -157,7 +188,7 @@ def with_older(base: Snapshot, paths: Sequence[str]) -> Snapshot:
     return base.replace(changes | {p: Entry("file", 0o644, b"an older one\n") for p in paths})
 
 
-def shaped(g: Grammar, base: Snapshot, source: str, how: int, word: str) -> dict[str, Entry]:
+def shaped(g: Grammar, base: Snapshot, args: Args, source: str, how: int, word: str) -> dict[str, Entry]:
     """A copy of a file under a name of another build; {} where its name allows none, or the file is not there."""
     where, _, old = source.rpartition("/")
     name = _renamed_stem(old, word, g)
@@ -169,12 +200,14 @@ def shaped(g: Grammar, base: Snapshot, source: str, how: int, word: str) -> dict
         return {folder: Entry("dir", 0o755), f"{folder}/{_renamed_stem(old, word[::-1], g)}": base[source]}
     last = name[name.rfind(".") :] if dot else ""
     mark = re.search(r"[^\w.]|_", stem)
-    if how == MARK_TWICE and mark is None:
+    said = next((v for v in map(as_text, args.values()) if 0 < len(v) < 12 and "/" not in v and "\n" not in v), "")
+    if (how == MARK_TWICE and mark is None) or (how == SAID_WITHIN and not said):
         return {}
     name = {
         ENDING_TWICE: f"{name}{last}",
         HIDDEN_ITEM: f".{name}",
         MARK_TWICE: f"{name[: mark.start()]}{mark.group()}{name[mark.start() :]}" if mark else "",
+        SAID_WITHIN: f"{stem}{said}{word}{dot}{ending}",
     }.get(how, f"{stem}.{word[:3]}{dot}{ending}")
     return {_below(where, name): base[source]}
 

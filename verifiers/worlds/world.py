@@ -51,7 +51,7 @@ def realise(g: Grammar, plan: Plan) -> World | None:
     if other - g.template.parameters or _collides(g, base, renames):
         return None
     base = with_older(base, [substitute(g.made[i], renames, inside=g.inside) for i in plan.stale])
-    shapes = [shaped(g, base, paths[g.files[i]], how, words[-1 - n]) for n, (i, how) in enumerate(plan.shaped)]
+    shapes = [shaped(g, base, args, paths[g.files[i]], how, words[-1 - n]) for n, (i, how) in enumerate(plan.shaped)]
     base = base.replace({p: e for made in shapes for p, e in made.items()})
     stays = tuple(p for made in shapes for p, e in made.items() if e.type == "dir")
     return World(g.task_id, base, args, g.template.fill(args), other, stays)
@@ -62,7 +62,9 @@ def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[s
     fresh = iter(words)
     for i, (token, _) in enumerate(g.bound):
         word = next(fresh)
-        if i in plan.rename_bound:
+        if i in plan.grown:
+            out[token] = str(3 * int(token) + 10)
+        elif i in plan.rename_bound:
             digits = new_digits(token, rng) if token.isdecimal() else f"0{rng.randint(11, 99)}{i}" if i in plan.numeric else ""
             dash = "-" if i in plan.dashed and not digits else ""
             tail = f".{word[:2].lower()}" if i in plan.dotted and not digits else ""
