@@ -16,6 +16,7 @@ from verifiers.checks.crash_convergent import unlocked
 from verifiers.checks.deterministic_replay import masked
 from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
+from verifiers.interface import Args
 from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
 from verifiers.worlds.differential import _harms_what_stays, unnoticed
@@ -234,6 +235,15 @@ def test_lines_that_hold_what_is_written_are_tried() -> None:
     assert b"1\n2\nMILK\nxmilk\n" in tried
     assert b"milkx\n1\n2\n" in tried
     assert all(strange(Plan(edits=((0, how),))) for how in (SUFFIXED, PREFIXED, ABOVE, NEAR_AFTER))
+
+
+def test_a_line_that_is_put_together_may_replace_an_older_one() -> None:
+    """``KEY=valuex`` is another value of the key, not a line that holds the wanted one."""
+    x = Expectation(tree(a=b"1\n"), tree(a=b"1\nKEY=v1\n"), frozenset(), "", True, (0,), (True,))
+    args: Args = {"key": "KEY", "value": "v1"}
+    assert grammar("t", args, templates([(("echo KEY=v1 >> a",), args)])[0], x).added("a") == ()
+    copied = replace(x, base=tree(a=b"1\n", b=b"KEY=v1\n"))
+    assert grammar("t", args, templates([(("cat b >> a",), args)])[0], copied).added("a") == ("KEY=v1",)
 
 
 def test_words_come_twice_and_lines_of_another_kind_between() -> None:

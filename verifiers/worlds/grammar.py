@@ -48,13 +48,17 @@ class Grammar:
         return self.expectation.base
 
     def added(self, path: str) -> tuple[str, ...]:
-        """The first lines that the trace adds to a file which is there before."""
+        """The first lines that the trace adds to a file which is there before and takes over whole: from an argument or from
+        another file. Of a line that it puts together (``KEY=value``) one like it may be an older one, to be replaced."""
         before, after = self.base.get(path), self.expectation.tree.get(path)
         if before is None or after is None or after.type != "file" or b"\0" in after.content:
             return ()
+        others = (e.content for p, e in self.base.items() if p != path and e.type == "file")
+        whole = {line for content in others for line in content.split(b"\n")}
+        whole |= {as_text(v).encode("utf-8", "surrogateescape") for v in self.args.values()}
+        new = [line for line in after.content.split(b"\n") if line.strip() and line in whole]
         old = set(before.content.split(b"\n"))
-        new = [line for line in after.content.split(b"\n") if line.strip() and line not in old]
-        return tuple(line.decode("utf-8", "surrogateescape") for line in dict.fromkeys(new))[:MOST_ADDED]
+        return tuple(line.decode("utf-8", "surrogateescape") for line in dict.fromkeys(new) if line not in old)[:MOST_ADDED]
 
 
 def grammar(
