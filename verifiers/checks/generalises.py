@@ -18,8 +18,9 @@ class Generalises:
     why = (
         "Hypothesis draws workspaces and arguments from the grammar of the evidence, and three oracles judge them, each "
         "only where it is sound. Differential: on clean starts (recorded bases renamed, with more or fewer items, "
-        "bystanders, near misses of what the arguments say, deep trees, values that look like numbers, options or endings of "
-        "two parts, names of another build, series that go on past ten, words of the skill's own text) the trace's own commands "
+        "bystanders, near misses of what the arguments say and of lines that are to be added, deep trees, other modes, larger "
+        "numbers, words twice, blank lines, values that look like numbers, options or endings of two parts, names of another "
+        "build or with an argument in them, series that go on past ten, words of the skill's own text) the trace's own commands "
         "say what is right. Unusual bystanders count only where the commands pass them over; results that are there before, "
         "last lines without their end, and links or hidden files where no recording has any count for `exercised` only. "
         "Renaming: giving hostile characters to names that nothing mentions must rename the result and change nothing else. "
@@ -27,7 +28,7 @@ class Generalises:
         "of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 6
+    version = 7
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 
