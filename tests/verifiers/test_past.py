@@ -29,7 +29,7 @@ many = st.lists(numbers, max_size=4).map(tuple)
 pairs = st.lists(st.tuples(numbers, numbers), max_size=3).map(tuple)
 any_plan = st.builds(
     Plan, rename_bound=many, rename_free=many, rename_words=many, copies=pairs, drops=many, bystanders=many, edits=pairs,
-    many=many, odd=pairs, spoken=pairs, modes=pairs, grown=many, salt=numbers,
+    many=many, odd=pairs, spoken=pairs, grown=many, salt=numbers,
 )  # fmt: skip
 FILE, OTHER = Entry("file", 0o644, b"one\ntwo\nthree\n"), Entry("file", 0o600, b"x")
 BASE = Snapshot({"a.txt": FILE, "d": Entry("dir", 0o755), "d/b.txt": OTHER})

@@ -18,7 +18,7 @@ class Generalises:
     why = (
         "Hypothesis draws workspaces and arguments from the grammar of the evidence, and three oracles judge them, each "
         "only where it is sound. Differential: on clean starts (recorded bases renamed, with more or fewer items, "
-        "bystanders, near misses of what the arguments say and of lines that are to be added, deep trees, other modes, larger "
+        "bystanders, near misses of what the arguments say and of lines that are to be added, deep trees, larger "
         "numbers, words twice, blank lines, values that look like numbers, options or endings of two parts, names of another "
         "build or with an argument in them, series that go on past ten, words of the skill's own text) the trace's own commands "
         "say what is right. Unusual bystanders count only where the commands pass them over; results that are there before, "

@@ -17,13 +17,13 @@ from pathlib import Path
 from sandbox.interface import JsonValue
 from verifiers.worlds.edits import EDITS
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.plans import MAX_COPIES, MODES, ODDITIES, SHAPES, Plan
+from verifiers.worlds.plans import MAX_COPIES, ODDITIES, SHAPES, Plan
 
 SCHEMA = "assay-counterexamples/1"
 MOST = 16
 """Kept for one skill, the newest first."""
 MAX_BYTES = 1 << 18
-_PAIRS = frozenset({"copies", "edits", "modes", "odd", "shaped", "spoken", "voiced"})
+_PAIRS = frozenset({"copies", "edits", "odd", "shaped", "spoken", "voiced"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,6 @@ def fits(g: Grammar, plan: Plan) -> bool:
         "copies": (len(g.files), len(g.directories)), "edits": (len(g.contents), EDITS),
         "odd": (len(g.directories), len(ODDITIES)), "spoken": (len(g.free_words), len(g.constants.words)),
         "voiced": (len(g.bound), len(g.constants.words)), "shaped": (len(g.files), len(SHAPES)),
-        "modes": (len(g.contents), len(MODES)),
     }  # fmt: skip
     return within and all(
         0 <= i < first and 0 <= j < second for name, (first, second) in ranges.items() for i, j in getattr(plan, name)

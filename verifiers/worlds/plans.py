@@ -36,7 +36,6 @@ HIDDEN, LINK = ODDITIES.index("hidden file"), ODDITIES.index("link")
 SHAPES = ("dot within", "ending twice", "in a directory of such a name", "mark twice", "hidden", "what an argument says within")
 """Names of another build for one more item: a hidden one counts where the commands treat it as one."""
 ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, HIDDEN_ITEM, SAID_WITHIN = 1, 2, 3, 4, 5
-MODES = (0o600, 0o640, 0o755, 0o700)
 DEPTH = 6
 MOST_VOICED = 10
 SPARE = 3 * MAX_COPIES + 12 + DEPTH
@@ -79,8 +78,6 @@ class Plan:
     """Those that get a dot in the middle, as ``tar.gz`` has."""
     grown: tuple[int, ...] = ()
     """Words of arguments that are numbers and become larger ones, with a digit more if they had one."""
-    modes: tuple[tuple[int, int], ...] = ()
-    """(file of ``contents``, one of MODES)."""
     shaped: tuple[tuple[int, int], ...] = ()
     """(file, one of SHAPES): a copy under a name of another build."""
     stale: tuple[int, ...] = ()
@@ -110,7 +107,6 @@ def plans(g: Grammar) -> st.SearchStrategy[Plan]:
         drops=st.one_of(*[some(len(g.files), 2)] * 3, st.just(tuple(range(len(g.files))))),
         bystanders=some(len(g.directories), 2),
         edits=pairs(len(g.contents), DRAWN, 2),
-        modes=pairs(len(g.contents), len(MODES), 2),
         many=some(len(g.files), 1),
         odd=pairs(len(g.directories), len(ODDITIES), 1),
         spoken=pairs(len(g.free_words), len(g.constants.words), 2),
@@ -131,7 +127,6 @@ def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     out += [Plan(edits=((i, NEAR_AFTER),)) for i in every][:2]
     out += [Plan(edits=((i, how),)) for i in every if g.added(g.contents[i]) for how in (SUFFIXED, PREFIXED, ABOVE)][:3]
     out += [Plan(edits=((i, REPEATED),)) for i in every][:3]
-    out.append(Plan(modes=tuple((i, i % len(MODES)) for i in every[:8])))
     if turn == 0:
         out += [Plan(grown=(i,)) for i, (t, _) in enumerate(g.bound) if t.isdecimal() and len(t) < 3 and t[0] != "0"][:3]
     named = {as_text(v).strip("/") for v in g.args.values()}

@@ -37,7 +37,6 @@ from verifiers.worlds.plans import (
     KINDS,
     MARK_TWICE,
     MAX_MANY,
-    MODES,
     SAID_WITHIN,
     Plan,
 )
@@ -79,9 +78,6 @@ def _edits(start: Start, plan: Plan, rng: Random) -> Changes:
         path = start.paths[start.g.contents[i]]
         content = _edited(start, plan, i, how, start.base[path].content, rng)
         out[path] = Entry("file", start.base[path].mode, content)
-    for i, mode in plan.modes:
-        path = start.paths[start.g.contents[i]]
-        out[path] = replace(out.get(path) or start.base[path], mode=MODES[mode])
     return out
 
 
