@@ -76,11 +76,17 @@ def shapes_of(command: str, moved: bool = False) -> tuple[Shape, ...]:
     # tree-sitter-bash 0.25 ends the process on "${" and a letter beyond the basic plane, so it does not see those.
     plain = re.sub("[\U00010000-\U0010ffff]", "x", command)
     root = _parser().parse(plain.encode("utf-8", "surrogatepass")).root_node
-    walk, shapes = _Walk(moved=moved), list[Shape]()
+    try:
+        return tuple(_shapes(root, _Walk(moved=moved)))
+    except RecursionError:  # nested some hundred levels deep: like nothing but itself
+        return (Shape(command, (), (), observes=False, moves=False),)
+
+
+def _shapes(root: Node, walk: _Walk) -> Iterator[Shape]:
     for nodes in _statements(root):
-        shapes.append(_shape(nodes, walk))
-        walk = _Walk(walk.variables, moved=walk.moved or shapes[-1].moves)
-    return tuple(shapes)
+        shape = _shape(nodes, walk)
+        walk = _Walk(walk.variables, moved=walk.moved or shape.moves)
+        yield shape
 
 
 def _statements(node: Node) -> Iterator[tuple[Node, ...]]:

@@ -53,7 +53,10 @@ def parse(text: str) -> Seq:
     root = _parser().parse(_BEYOND_ASCII.sub(b"x", source)).root_node
     if root.has_error:
         raise ShellError(f"cannot parse {text[:60]!r}")
-    return _Reader(source).sequence(root.children)
+    try:
+        return _Reader(source).sequence(root.children)
+    except RecursionError:
+        raise ShellError(f"{text[:60]!r} is nested too deeply") from None
 
 
 class _Reader:

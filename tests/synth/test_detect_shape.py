@@ -170,3 +170,12 @@ def test_any_text_has_shapes(text: str) -> None:
 def test_any_program_has_a_shape(command: str, text: str) -> None:
     """Programs of any text."""
     assert isinstance(program_shape(command, text), str)
+
+
+@pytest.mark.parametrize(
+    "command", ["(" * 3000 + "a" + ")" * 3000, "if a; then " * 3000 + "b;" + " fi;" * 3000, "a " + "&& a " * 3000]
+)
+def test_a_command_nested_too_deeply_is_like_itself_only(command: str) -> None:
+    """Foreign text may be nested deeper than Python's stack; it counts as work that nothing is known of."""
+    (shape,) = shapes_of(command)
+    assert (shape.skeleton, shape.names, shape.observes) == (command, (), False)

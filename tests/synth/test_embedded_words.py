@@ -131,6 +131,12 @@ def test_redirections_and_here_documents() -> None:
     assert only('cat <<< "hi"').redirects[0].target.literal == "hi\n"
 
 
+def test_text_nested_too_deeply_is_a_shell_error() -> None:
+    """Foreign text may be nested deeper than Python's stack."""
+    with pytest.raises(ShellError, match="too deeply"):
+        parse("if a; then " * 3000 + "b;" + " fi;" * 3000)
+
+
 @pytest.mark.parametrize(
     "text",
     [
