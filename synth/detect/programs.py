@@ -50,6 +50,8 @@ _ESCAPE_CLASS = frozenset("sSwWdDbBnrtf0123456789<>")
 _PLAIN_RUN = re.compile(r"(?:[^\W]|[ ,:@=_\-~%#!;/<>\"'`]|\.(?![*+?{]))+")
 _ADDRESS = r"(?:\d+|\$|/(?:[^/\\]|\\.)*/)?"
 _SUBSTITUTION = re.compile(rf"({_ADDRESS}(?:,{_ADDRESS})?!?)\s*([sy])([^\w\s])(.*)\3(.*)\3(\w*)", re.DOTALL)
+_TEXT = re.compile(rf"({_ADDRESS}(?:,{_ADDRESS})?!?)\s*([aic])[\\\s].*", re.DOTALL)
+"""A sed command that adds lines: what it adds is data."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
@@ -72,6 +74,9 @@ def _substitution(script: str) -> str:
         if operator == "y":
             return f"y/{pattern}/{replacement}/"
         return f"{_address(address)}s/{_regex(pattern)}/{_replacement(replacement)}/{flags}"
+    found = _TEXT.fullmatch(script)
+    if found:
+        return f"{_NUMBER.sub('N', _address(found[1]))}{found[2]} W"
     found = re.fullmatch(r"(/.*/)(!?[a-zA-Z].*)", script, re.DOTALL)
     if found:
         return _regex(found[1]) + found[2][:2]

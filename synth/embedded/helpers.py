@@ -48,7 +48,7 @@ _APPEND = '''
 def _append(path: Path, block: bytes) -> int:
     """Let a file end in this block; return 1, or 0 where it does already."""
     data = path.read_bytes() if path.exists() else b""
-    return _put(path, data if data.endswith(block) else data + block)
+    return _put(path, data if (b"\\n" + data).endswith(b"\\n" + block) else data + block)
 '''
 
 _ADD = '''
@@ -128,7 +128,7 @@ def _inserted(data: bytes, place: Callable[[int, str], bool], block: str, after:
     out = ""
     for k, line in enumerate(lines):
         taken = place(k + 1, line.rstrip("\\n"))
-        there = "".join(lines[k + 1 :]).startswith(block) if after else out.endswith(block)
+        there = "".join(lines[k + 1 :]).startswith(block) if after else ("\\n" + out).endswith("\\n" + block)
         out += block if taken and not after and not there else ""
         out += line if line.endswith("\\n") or not (taken and after) else line + "\\n"
         out += block if taken and after and not there else ""

@@ -34,6 +34,8 @@ def shape_of(command: str) -> Shape:
         ("LC_ALL=C sort -u -- a > b", "sort -u c > d"),
         ("find a -type f -print0 | xargs -0 -r -- rm", "find b -type f | xargs rm"),
         ("jq -r --arg k v '.[]|select(.a==$k)' f", "jq -r --arg name x '.[]|select(.b==$name)' g"),
+        ("sed -i '2a ## 1.0\\n- one' f", "sed -i '4a ## 2.0\\n- more of it' g"),
+        ("sed -i '/^\\[a\\]/,/^\\[/ s/^b=.*/b=1/' f", "sed -i '/^\\[c d\\]/,/^\\[/ s|^e=.*|e=/x/y|' g"),
         ("awk -v n=1 '{print n}' f", "awk -v m=22 '{print m}' g"),
     ],
 )
@@ -65,6 +67,8 @@ def test_literals_do_not_matter(one: str, other: str) -> None:
         ("jq --arg k v 'length' f", "jq --arg k v 'keys' f"),
         ("sed -e 's/a/b/' -e '/x/d' f", "sed -e 's/a/b/' -e '/x/p' f"),
         ("mv a .", "mv a b"),
+        ("sed '2a x' f", "sed '2i x' f"),
+        ("sed 's/a/b/' f", "sed 's/a/b&/' f"),
     ],
 )
 def test_what_is_done_matters(one: str, other: str) -> None:
