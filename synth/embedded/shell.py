@@ -35,6 +35,10 @@ from verifiers.binding.words import heredoc_lines
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 
 
+MAX_DEPTH = 150
+"""Levels of a command's syntax tree: all that works on it is recursive, and Python's stack is not deep."""
+
+
 @lru_cache(maxsize=1)
 def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
@@ -53,10 +57,19 @@ def parse(text: str) -> Seq:
     root = _parser().parse(_BEYOND_ASCII.sub(b"x", source)).root_node
     if root.has_error:
         raise ShellError(f"cannot parse {text[:60]!r}")
-    try:
-        return _Reader(source).sequence(root.children)
-    except RecursionError:
-        raise ShellError(f"{text[:60]!r} is nested too deeply") from None
+    if _deeper(root, MAX_DEPTH):
+        raise ShellError(f"{text[:60]!r} is nested too deeply")
+    return _Reader(source).sequence(root.children)
+
+
+def _deeper(root: Node, most: int) -> bool:
+    """Whether a node lies more than so many levels down."""
+    level = [root]
+    for _ in range(most):
+        level = [child for node in level for child in node.children]
+        if not level:
+            return False
+    return True
 
 
 class _Reader:
