@@ -50,6 +50,8 @@ _ESCAPE_CLASS = frozenset("sSwWdDbBnrtf0123456789<>")
 _PLAIN_RUN = re.compile(r"(?:[^\W]|[ ,:@=_\-~%#!;/<>\"'`]|\.(?![*+?{]))+")
 _ADDRESS = r"(?:\d+|\$|/(?:[^/\\]|\\.)*/)?"
 _SUBSTITUTION = re.compile(rf"({_ADDRESS}(?:,{_ADDRESS})?!?)\s*([sy])([^\w\s])(.*)\3(.*)\3(\w*)", re.DOTALL)
+LONG = 2000
+"""Characters of a script that is told by its beginning: reading it takes time that grows with the square of its length."""
 _TEXT = re.compile(rf"({_ADDRESS}(?:,{_ADDRESS})?!?)\s*([aic])[\\\s].*", re.DOTALL)
 """A sed command that adds lines: what it adds is data."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -68,6 +70,8 @@ def program_shape(command: str, text: str) -> str:
 
 def _substitution(script: str) -> str:
     """A sed or Perl script: operator and flags as they are, pattern and replacement as shapes."""
+    if len(script) > LONG:
+        return _NUMBER.sub("N", script[:80])
     found = _SUBSTITUTION.fullmatch(script)
     if found:
         address, operator, _, pattern, replacement, flags = found.groups()

@@ -170,6 +170,11 @@ def test_any_text_has_shapes(text: str) -> None:
     assert shapes_of(text) == first
 
 
+def test_a_long_script_is_told_by_its_beginning() -> None:
+    """A script of nothing but delimiters would be read for hours."""
+    assert program_shape("sed", "s" + "/" * 200_000) == "s" + "/" * 79
+
+
 @given(st.sampled_from(["sed", "awk", "jq", "tr", "grep", "rename", "sqlite3", "perl"]), st.text())
 def test_any_program_has_a_shape(command: str, text: str) -> None:
     """Programs of any text."""
