@@ -91,3 +91,10 @@ def test_any_text_can_be_parsed(text: str) -> None:
     script = parse_script((text,))
     assert all(isinstance(w.text, str) for w in script.words)
     assert isinstance(c_decode(text), str)
+
+
+@pytest.mark.parametrize("command", ["$(" * 3000 + "a" + ")" * 3000, "if a; then " * 3000 + "b;" + " fi;" * 3000])
+def test_commands_nested_too_deeply_give_what_was_read(command: str) -> None:
+    """Foreign text may be nested deeper than Python's stack; the next command is read all the same."""
+    assert "c" in texts("mv c d", command)
+    assert "c" in texts(command, "mv c d")

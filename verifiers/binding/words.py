@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -64,7 +65,8 @@ def parse_script(commands: tuple[str, ...]) -> Script:
     statements: set[str] = set()
     variables: dict[str, str] = {}
     for step, command in enumerate(commands):
-        _collect(command, step, words, statements, 0)
+        with contextlib.suppress(RecursionError):  # nested some hundred levels deep: what was read before that stays
+            _collect(command, step, words, statements, 0)
         variables.update((name, unquote(value)) for name, value in _ASSIGNMENT.findall(command))
         if len(command.split()) > 1:
             statements.add(squeeze(command))

@@ -83,6 +83,7 @@ class Plan:
     stale: tuple[int, ...] = ()
     """(path that the trace makes): there is an older file in its place."""
     salt: int = 0
+    """Of the seed of what is drawn; where it is odd, near misses differ in case and in nothing else."""
 
 
 def plans(g: Grammar) -> st.SearchStrategy[Plan]:
