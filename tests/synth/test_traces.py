@@ -37,6 +37,8 @@ json_values = st.recursive(
     max_leaves=6,
 )
 any_text = st.text(st.characters(exclude_characters="\0"))
+command_text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
+"""A lone surrogate stands for no byte: no command can hold it."""
 
 
 @st.composite
@@ -46,7 +48,7 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
     record: dict[str, Any] = {
         "task_id": draw(st.text(min_size=1, max_size=20).filter(lambda s: bool(s.strip()))),
         "task_description": draw(st.text()),
-        "commands": draw(lists),
+        "commands": draw(st.lists(command_text, min_size=n, max_size=n)),
         "outputs": draw(lists),
         "success": draw(st.booleans()),
         "duration_ms": draw(st.floats(0, 1e9) | st.integers(0, 10**6)),
