@@ -19,7 +19,13 @@ from verifiers.subject import load_subject
 from verifiers.verify import Options, verify
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-FAMILIES = {"rename": "pub_rename_ext", "count": "pub_count_lines", "append": "pub_append_line", "mirror": "pub_mirror_dirs"}
+FAMILIES = {
+    "rename": "pub_rename_ext",
+    "count": "pub_count_lines",
+    "append": "pub_append_line",
+    "mirror": "pub_mirror_dirs",
+    "replace": "pub_sed_tree",
+}
 EVERY = sorted((FIXTURES / "attacks").glob("*.py"))
 
 

@@ -23,6 +23,7 @@ from verifiers.worlds.edits import (
     near,
     near_lines,
     repeated,
+    saying,
     with_line,
 )
 
@@ -124,11 +125,20 @@ def test_words_change_their_case() -> None:
     assert any(b"ADA" in changed for changed in seen)
 
 
+def test_a_line_says_what_the_text_does_not() -> None:
+    """Behind the first one, for a header stays one; nothing where every word is there, and nothing in JSON."""
+    assert saying(b"old here\n", ["new", "old"]) == b"old here\nnew\n"
+    assert saying(b"h\na\nb", ["x", "y"]) == b"h\nx y\na\nb"
+    for same in (b"new\nold\n", b'["old",\n1]\n', b"no end", b"", b"\0\n"):
+        assert saying(same, ["new", "old"] if same.count(b"\n") > 1 else ["new"]) == same
+
+
 @given(st.binary(max_size=80) | st.text(max_size=80).map(str.encode), st.integers(0, EDITS - 1), st.integers(0, 9), st.booleans())
 def test_any_content_can_be_edited(content: bytes, how: int, seed: int, named: bool) -> None:
     """Never a crash, and JSON stays JSON."""
     changed = edited(content, how, Random(seed), named=named)
     near_lines(content, ["ab"], named=named)
+    assert set(content.split(b"\n")) <= set(saying(content, ["ab"]).split(b"\n"))
     if how in (0, 1, 2, GROWN) and content[:1] == b"[" and _is_json(content):
         assert _is_json(changed)
 

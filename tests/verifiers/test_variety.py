@@ -26,6 +26,7 @@ from verifiers.worlds.edits import (
     NEAR,
     NEAR_AFTER,
     PREFIXED,
+    SAID,
     SUFFIXED,
     UNENDED,
     edited,
@@ -184,7 +185,7 @@ def test_lines_that_hold_what_is_written_are_tried() -> None:
     assert b"1\n2\nmilkx\n" in tried
     assert b"1\n2\nMILK\nxmilk\n" in tried
     assert b"milkx\n1\n2\n" in tried
-    assert all(strange(Plan(edits=((0, how),))) for how in (SUFFIXED, PREFIXED, ABOVE, NEAR_AFTER))
+    assert all(strange(Plan(edits=((0, how),))) for how in (SUFFIXED, PREFIXED, ABOVE, NEAR_AFTER, SAID))
 
 
 def test_a_line_that_is_put_together_may_replace_an_older_one() -> None:

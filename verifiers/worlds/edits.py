@@ -13,10 +13,11 @@ DRAWN = 9
 GROWN, EMPTY, NEAR, UNENDED, NUMBERS, CASES = 3, 4, 5, 6, 7, 8
 NEAR_AFTER, SUFFIXED, PREFIXED, ABOVE = 9, 10, 11, 12
 """More ways: near lines behind all others (``near_lines``), and lines that hold one that is to be written (``holding``)."""
-REPEATED, BLANK, BARE = 13, 14, 15
-"""A word of the arguments twice where it stood once (``repeated``), a blank line, a line of one word (``with_line``)."""
-EDITS = 16
-STRANGE = frozenset({NEAR, NEAR_AFTER, SUFFIXED, PREFIXED, ABOVE})
+REPEATED, BLANK, BARE, SAID = 13, 14, 15, 16
+"""A word of the arguments twice where it stood once (``repeated``); a blank line, a line of one word (``with_line``), a line of
+what arguments say and the text does not (``saying``)."""
+EDITS = 17
+STRANGE = frozenset({NEAR, NEAR_AFTER, SUFFIXED, PREFIXED, ABOVE, SAID})
 """Ways that add what no recording has."""
 MOST_NEAR = 8
 _WHOLE_NUMBER = re.compile(r"(?<![\w.:/+-])\d{1,4}(?![\w.:/+-])", re.ASCII)
@@ -196,6 +197,16 @@ def with_line(content: bytes, line: bytes) -> bytes:
         return content
     lines = content.split(b"\n")
     return b"\n".join([*lines[: len(lines) // 2], line, *lines[len(lines) // 2 :]])
+
+
+def saying(content: bytes, said: Sequence[str]) -> bytes:
+    """Text with a second line of those words of the arguments that it does not have: what the task writes may stand there, and
+    the rest is still to be done."""
+    missing = [w for w in map(str.encode, said) if w not in content]
+    head, newline, tail = content.partition(b"\n")
+    if not missing or not newline or b"\0" in content or content[:1] in (b"[", b"{"):
+        return content
+    return head + newline + b" ".join(missing) + b"\n" + tail
 
 
 def beyond(numbers: Sequence[int], least: int, most: int) -> int:

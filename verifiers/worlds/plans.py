@@ -21,6 +21,7 @@ from verifiers.worlds.edits import (
     NUMBERS,
     PREFIXED,
     REPEATED,
+    SAID,
     STRANGE,
     SUFFIXED,
     UNENDED,
@@ -127,7 +128,7 @@ def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     out += [Plan(edits=((i, NEAR),), decoys=(i,), salt=cased) for i in every for cased in (0, 1)][:4]
     out += [Plan(edits=((i, NEAR_AFTER),)) for i in every][:2]
     out += [Plan(edits=((i, how),)) for i in every if g.added(g.contents[i]) for how in (SUFFIXED, PREFIXED, ABOVE)][:3]
-    out += [Plan(edits=((i, REPEATED),)) for i in every][:3]
+    out += [Plan(edits=((i, REPEATED),)) for i in every][:3] + [Plan(edits=((i, SAID),)) for i in every][:2]
     if turn == 0:
         out += [Plan(grown=(i,)) for i, (t, _) in enumerate(g.bound) if t.isdecimal() and len(t) < 3 and t[0] != "0"][:3]
     named = {as_text(v).strip("/") for v in g.args.values()}

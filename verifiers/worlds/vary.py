@@ -18,6 +18,7 @@ from verifiers.worlds.edits import (
     NEAR_AFTER,
     PREFIXED,
     REPEATED,
+    SAID,
     SUFFIXED,
     beyond,
     edited,
@@ -25,6 +26,7 @@ from verifiers.worlds.edits import (
     near,
     near_lines,
     repeated,
+    saying,
     with_line,
 )
 from verifiers.worlds.grammar import Grammar
@@ -91,6 +93,8 @@ def _edited(start: Start, plan: Plan, i: int, how: int, content: bytes, rng: Ran
         return holding(content, lines, how)
     if how == REPEATED:
         return repeated(content, start.said)
+    if how == SAID:
+        return saying(content, start.said)
     if how in (BLANK, BARE):
         return with_line(content, b"" if how == BLANK else b"word")
     return edited(content, how, rng, g.constants.numbers, named=named, kept=_meant(g))
