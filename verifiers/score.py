@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sandbox.interface import JsonValue
 from verifiers.interface import Score
 
-FORMULA = "assay-score/1"
+FORMULA = "assay-score/2"
 CONFIDENCE = 0.95
 """One-sided. The score is the (1 - CONFIDENCE) quantile of the posterior."""
 DISCOUNT_SEEN = 0.5
@@ -22,6 +22,8 @@ CASES_PER_TRIAL = 20
 """So many generated cases weigh as much as one recorded trace."""
 MAX_GENERATED_PER_RECORDED = 2.0
 """Generated trials count for at most so many times the recorded ones: they are made from the same grammar."""
+DISCOUNT_FIXED = 0.5
+"""For a name that the skill has fixed and every trace shares: the trials say nothing of another name there."""
 DISCOUNT_TORN = 0.9
 DISCOUNT_RESIDUE = 0.95
 _DIGITS = 6
@@ -57,6 +59,8 @@ class ScoreInputs:
     """A killed run leaves extra paths behind."""
     failures: int = 0
     """Leave-one-out failures."""
+    fixed: tuple[str, ...] = ()
+    """Names that the skill has fixed and no trace varies, see ``verifiers.binding.fixed``."""
 
     def __post_init__(self) -> None:
         if len({t.task_id for t in self.trials}) != len(self.trials):
@@ -81,12 +85,17 @@ class ScoreInputs:
         """S: discount for torn writes and residue."""
         return (DISCOUNT_TORN if self.torn else 1.0) * (DISCOUNT_RESIDUE if self.residue else 1.0)
 
+    @property
+    def variety(self) -> float:
+        """V: discount for names that nothing varied."""
+        return DISCOUNT_FIXED if self.fixed else 1.0
+
 
 def score(inputs: ScoreInputs) -> Score | None:
     """Returns the score of a skill that fully passed; None when mutants have not run (nothing says what the trials are worth)."""
     if inputs.adequacy is None:
         return None
-    n = inputs.adequacy * inputs.convergence * (inputs.recorded + inputs.generated_trials)
+    n = inputs.adequacy * inputs.convergence * inputs.variety * (inputs.recorded + inputs.generated_trials)
     # Rounded down: a rounded score must not claim more than the trials support.
     value = math.floor(lower_bound(n, inputs.failures) * 10**_DIGITS) / 10**_DIGITS
     estimate = round((n + 1) / (n + 2 + inputs.failures), _DIGITS)
@@ -133,9 +142,11 @@ def recompute(inputs: Mapping[str, JsonValue]) -> Score | None:
     if inputs.get("formula") != FORMULA:
         raise ValueError(f"score inputs of formula {inputs.get('formula')!r}, this is {FORMULA!r}")
     traces, adequacy = inputs.get("traces"), inputs.get("adequacy")
-    generated, failures = inputs.get("generated"), inputs.get("failures")
+    generated, failures, fixed = inputs.get("generated"), inputs.get("failures"), inputs.get("fixed")
     if not isinstance(traces, list) or not isinstance(generated, int) or not isinstance(failures, int):
         raise ValueError("score inputs need traces (a list), generated and failures (counts)")
+    if not isinstance(fixed, list) or not all(isinstance(name, str) for name in fixed):
+        raise ValueError("score inputs need fixed (a list of names)")
     if adequacy is not None and not isinstance(adequacy, int | float):
         raise ValueError("adequacy is neither a number nor null")
     return score(
@@ -146,6 +157,7 @@ def recompute(inputs: Mapping[str, JsonValue]) -> Score | None:
             torn=inputs.get("torn") is True,
             residue=inputs.get("residue") is True,
             failures=failures,
+            fixed=tuple(str(name) for name in fixed),
         )
     )
 
@@ -160,9 +172,17 @@ def explain(inputs: Mapping[str, JsonValue]) -> list[tuple[str, str]]:
         ("G", f"{numbers.get('G', 0.0):g} generated trials ({numbers.get('generated', 0):g} judged cases)"),
         ("A", f"{numbers.get('adequacy', 0.0):.3g} mutant adequacy"),
         ("S", f"{numbers.get('S', 1.0):.3g} after torn writes and residue"),
+        ("V", f"{numbers.get('V', 1.0):.3g} after {_said_fixed(inputs.get('fixed'))}"),
         ("f", f"{numbers.get('failures', 0):g} leave-one-out failures"),
         ("N", f"{numbers.get('N', 0.0):.3g} trials in all"),
     ]
+
+
+def _said_fixed(names: JsonValue) -> str:
+    if not isinstance(names, list) or not names:
+        return "names that are fixed in the skill and the same in every trace (none)"
+    shown = ", ".join(map(str, names[:4])) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return f"names that are fixed in the skill and the same in every trace ({shown}): a trace with another would tell"
 
 
 def router_seeds(value: float) -> int:
@@ -191,8 +211,10 @@ def _as_json(inputs: ScoreInputs, n: float) -> dict[str, JsonValue]:
         "torn": inputs.torn,
         "residue": inputs.residue,
         "failures": inputs.failures,
+        "fixed": [*inputs.fixed],
         "R": inputs.recorded,
         "G": inputs.generated_trials,
         "S": inputs.convergence,
+        "V": inputs.variety,
         "N": round(n, _DIGITS),
     }

@@ -14,6 +14,7 @@ from pathlib import Path
 from sandbox import telemetry
 from sandbox.interface import Sandbox, SandboxError
 from verifiers.binding.cases import Bound, bind
+from verifiers.binding.fixed import fixed_names
 from verifiers.capabilities import capabilities
 from verifiers.catalog import DYNAMIC, STATIC, Check
 from verifiers.context import Context, Judge
@@ -303,6 +304,7 @@ def _score(run: _Run, options: Options) -> Score | None:
         tuple(trials), generated=generated if isinstance(generated, int) else 0,
         adequacy=float(adequacy) if isinstance(adequacy, int | float) else None,
         torn=bool(crash.get("torn")), residue=bool(crash.get("residue")), failures=options.leave_one_out_failures,
+        fixed=fixed_names(context.subject.source, [(c.evidence, c.args) for c in context.cases if c.evidence is not None]),
     )  # fmt: skip
     return score(inputs)
 

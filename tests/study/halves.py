@@ -19,6 +19,7 @@ from synth.crystallization.search import Search, SearchSettings
 from synth.embedded import EmbeddedGenerator
 from synth.interface import Candidate, ExecutionTrace, TracePattern
 from synth.tracing.traces import load_traces, to_evidence
+from verifiers.binding.fixed import fixed_names
 from verifiers.interface import Args, Evidence, Report, Score, Subject, Verdict
 from verifiers.mutation.mutants import mutants
 from verifiers.score import ScoreInputs, Trial, score
@@ -72,7 +73,7 @@ def point(bench: Bench, kind: str, subject: Subject, bindings: Mapping[str, Args
     purpose."""
     options = Options(budget="fast", checks=DYNAMIC, min_usable=len(seen), memory=bench.memory, workers=1)
     report = bench.verify(subject, [(t, bindings[t]) for t in seen], options)
-    value = score_of(report, bench.traces) if report.verdict is Verdict.PASS else None
+    value = score_of(subject, report, bench.traces) if report.verdict is Verdict.PASS else None
     after = tried(bench, subject, [(t, bindings[t]) for t in rest])
     return made(kind, f"{subject.path}", len(seen), report, value, after)
 
@@ -83,7 +84,7 @@ def made(kind: str, name: str, seen: int, report: Report, value: Score | None, a
     return Point(kind, name, seen, report.verdict, number, estimate, held, after.why)
 
 
-def score_of(report: Report, traces: Mapping[str, Evidence]) -> Score | None:
+def score_of(subject: Subject, report: Report, traces: Mapping[str, Evidence]) -> Score | None:
     """The score that a report on the dynamic checks alone would have; every trace counts as seen."""
     measured = {c.id: c.measured for c in report.checks}
     blind = measured["controls-fail"]["not_discriminating"]
@@ -102,6 +103,7 @@ def score_of(report: Report, traces: Mapping[str, Evidence]) -> Score | None:
             adequacy=float(adequacy) if isinstance(adequacy, int | float) else None,
             torn=bool(crash.get("torn")),
             residue=bool(crash.get("residue")),
+            fixed=fixed_names(subject.source, [(traces[t], args) for t, args in sorted(report.bindings.items())]),
         )
     )
 

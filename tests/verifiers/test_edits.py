@@ -127,8 +127,9 @@ def test_words_change_their_case() -> None:
 
 def test_a_line_says_what_the_text_does_not() -> None:
     """Behind the first one, for a header stays one; nothing where every word is there, and nothing in JSON."""
-    assert saying(b"old here\n", ["new", "old"]) == b"old here\nnew\n"
-    assert saying(b"h\na\nb", ["x", "y"]) == b"h\nx y\na\nb"
+    assert saying(b"my old here\n", ["new", "old"]) == b"my old here\nmy new here\n"
+    assert saying(b"id,word\n1,one\n2,two\n", ["new", "old"]) == b"id,word\n1,new\n1,old\n1,one\n2,two\n"
+    assert saying(b"xoldy\n", ["new", "old"]) == b"xoldy\nnew\n"
     for same in (b"new\nold\n", b'["old",\n1]\n', b"no end", b"", b"\0\n"):
         assert saying(same, ["new", "old"] if same.count(b"\n") > 1 else ["new"]) == same
 

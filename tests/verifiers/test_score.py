@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,9 @@ def trials(count: int, unseen: bool = True, reconstructed: bool = False) -> tupl
 def any_inputs(draw: st.DrawFn) -> ScoreInputs:
     rows = tuple(Trial(f"t{i}", draw(st.booleans()), draw(st.booleans())) for i in range(draw(counts)))
     return ScoreInputs(
-        rows, draw(st.integers(0, 1000)), draw(fractions), draw(st.booleans()), draw(st.booleans()), draw(st.integers(0, 5))
-    )
+        rows, draw(st.integers(0, 1000)), draw(fractions), draw(st.booleans()), draw(st.booleans()), draw(st.integers(0, 5)),
+        draw(st.sampled_from([(), ("dict",), ("a", "b")])),
+    )  # fmt: skip
 
 
 def value_of(inputs: ScoreInputs) -> float:
@@ -38,6 +40,7 @@ def value_of(inputs: ScoreInputs) -> float:
     ("inputs", "n", "expected"),
     [
         (ScoreInputs(trials(3), 160, 0.85), 7.65, 0.676),
+        (ScoreInputs(trials(3), 160, 0.85, fixed=("dict",)), 3.825, 0.457),
         (ScoreInputs(trials(3), 0, 0.85), 2.55, 0.309),
         (ScoreInputs(trials(5), 200, 0.85), 12.75, 0.791),
         (ScoreInputs(trials(12), 480, 0.85), 30.6, 0.907),
@@ -103,23 +106,23 @@ def test_estimate_is_a_probability_above_the_bound(inputs: ScoreInputs) -> None:
 def test_monotone_in_evidence(inputs: ScoreInputs, more: int) -> None:
     """More traces, more cases never lower the score."""
     longer = (*inputs.trials, Trial("one more", True))
-    extra = ScoreInputs(longer, inputs.generated + more, inputs.adequacy, inputs.torn, inputs.residue, inputs.failures)
+    extra = replace(inputs, trials=longer, generated=inputs.generated + more)
     assert value_of(extra) >= value_of(inputs)
 
 
 @given(any_inputs())
 def test_monotone_in_faults(inputs: ScoreInputs) -> None:
-    """A failure, torn writes, residue or less adequacy never raise the score."""
+    """A failure, torn writes, residue, a name that nothing varies or less adequacy never raise the score."""
     base = value_of(inputs)
     assert inputs.adequacy is not None
     worse = [
-        ScoreInputs(inputs.trials, inputs.generated, inputs.adequacy / 2, inputs.torn, inputs.residue, inputs.failures),
-        ScoreInputs(inputs.trials, inputs.generated, inputs.adequacy, True, inputs.residue, inputs.failures),
-        ScoreInputs(inputs.trials, inputs.generated, inputs.adequacy, inputs.torn, True, inputs.failures),
-        ScoreInputs(inputs.trials, inputs.generated, inputs.adequacy, inputs.torn, inputs.residue, inputs.failures + 1),
-        ScoreInputs(tuple(Trial(t.task_id, False, True) for t in inputs.trials), inputs.generated, inputs.adequacy,
-                    inputs.torn, inputs.residue, inputs.failures),
-    ]  # fmt: skip
+        replace(inputs, adequacy=inputs.adequacy / 2),
+        replace(inputs, torn=True),
+        replace(inputs, residue=True),
+        replace(inputs, failures=inputs.failures + 1),
+        replace(inputs, fixed=("dict",)),
+        replace(inputs, trials=tuple(Trial(t.task_id, False, True) for t in inputs.trials)),
+    ]
     assert all(value_of(w) <= base for w in worse)
 
 
@@ -131,18 +134,19 @@ def test_recomputable_from_the_report(inputs: ScoreInputs) -> None:
     assert recompute(json.loads(json.dumps(dict(first.inputs)))) == first
     shuffled = list(inputs.trials)
     random.Random(1).shuffle(shuffled)
-    again = ScoreInputs(tuple(shuffled), inputs.generated, inputs.adequacy, inputs.torn, inputs.residue, inputs.failures)
-    assert score(again) == first
+    assert score(replace(inputs, trials=tuple(shuffled))) == first
 
 
 @pytest.mark.parametrize(
     "bad",
     [
         {},
-        {"formula": "assay-score/0"},
-        {"formula": "assay-score/1", "traces": 3, "generated": 0, "failures": 0},
-        {"formula": "assay-score/1", "traces": [{}], "generated": 0, "failures": 0},
-        {"formula": "assay-score/1", "traces": [], "generated": 0, "failures": 0, "adequacy": "high"},
+        {"formula": "assay-score/1", "traces": [], "generated": 0, "failures": 0, "fixed": []},
+        {"formula": "assay-score/2", "traces": 3, "generated": 0, "failures": 0, "fixed": []},
+        {"formula": "assay-score/2", "traces": [{}], "generated": 0, "failures": 0, "fixed": []},
+        {"formula": "assay-score/2", "traces": [], "generated": 0, "failures": 0, "fixed": [], "adequacy": "high"},
+        {"formula": "assay-score/2", "traces": [], "generated": 0, "failures": 0},
+        {"formula": "assay-score/2", "traces": [], "generated": 0, "failures": 0, "fixed": [1]},
     ],
 )
 def test_recompute_refuses_foreign_inputs(bad: dict[str, object]) -> None:
@@ -178,12 +182,14 @@ def test_enough_evidence_reaches_any_value() -> None:
 
 def test_explain_names_every_part() -> None:
     """The parts people see are the parts that were used."""
-    result = score(ScoreInputs(trials(3), 160, 0.85, torn=True))
+    result = score(ScoreInputs(trials(3), 160, 0.85, torn=True, fixed=("a", "b", "c", "d", "e", "f")))
     assert result is not None
     parts = dict(explain(result.inputs))
     assert parts["R"].startswith("3 recorded trials")
-    assert parts["N"].startswith("6.88")
-    assert list(parts) == ["R", "G", "A", "S", "f", "N"]
+    assert parts["N"].startswith("3.44")
+    assert parts["V"].startswith("0.5")
+    assert "a, b, c, d and 2 more" in parts["V"]
+    assert list(parts) == ["R", "G", "A", "S", "V", "f", "N"]
 
 
 def test_the_page_says_what_the_code_does() -> None:
@@ -191,14 +197,15 @@ def test_the_page_says_what_the_code_does() -> None:
     page = (Path(__file__).parent.parent.parent / "docs" / "score.md").read_text()
     rows = [line.strip("|").split("|") for line in page.partition("## Worked examples")[2].partition("##")[0].splitlines()]
     examples = [[cell.strip() for cell in row] for row in rows if len(row) == 8 and row[2].strip().isdigit()]
-    assert len(examples) == 6
+    assert len(examples) == 7
     for what, r, g, generated, adequacy, n, value, estimate in examples:
         reconstructed = "reconstructed" in what
         count = int(float(r) / (0.25 if reconstructed else 1.0))
         failures = 1 if "f = 1" in what else 0
         rows_of = trials(count, unseen=not reconstructed, reconstructed=reconstructed)
         rows_of += (Trial("seen", unseen=False),) if failures else ()  # the refit without it was wrong
-        result = score(ScoreInputs(rows_of, int(g), float(adequacy), failures=failures))
+        fixed = ("dict.txt",) if "`dict.txt`" in what else ()
+        result = score(ScoreInputs(rows_of, int(g), float(adequacy), failures=failures, fixed=fixed))
         assert result is not None
         wanted = {"R": float(r), "G": float(generated), "N": pytest.approx(float(n), abs=0.005)}
         assert {key: result.inputs[key] for key in wanted} == wanted

@@ -289,6 +289,7 @@ def _score(report: Report) -> ScoreView | None:
         ("+", number("G"), "generated"),
         ("×", number("adequacy", ".3g"), "adequacy"),
         ("×", number("S", ".3g"), "convergence"),
+        ("×", number("V", ".3g"), "variety"),
         ("=", number("N", ".3g"), "trials"),
     )
     value, estimate = report.score.value, report.score.estimate

@@ -7,7 +7,7 @@ where to look. They only choose what is tried, never what is right.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from verifiers.subject import ParseProblem, parse_module
@@ -36,11 +36,25 @@ def constants(source: str) -> Constants:
     tree = parse_module(source)
     if isinstance(tree, ParseProblem):
         return NO_CONSTANTS
-    values = [c.value for body in _bodies(tree) for c in ast.walk(body) if isinstance(c, ast.Constant)]
+    values = _values(tree)
     numbers = {v for v in values if isinstance(v, int) and not isinstance(v, bool) and 2 <= v <= LARGEST}
-    texts = [v if isinstance(v, str) else v.decode("utf-8", "replace") for v in values if isinstance(v, str | bytes)]
-    words = dict.fromkeys(t for text in texts for t in tokens(text) if len(t) > 2 and not t.isdecimal())
+    words = dict.fromkeys(t for text in _texts(values) for t in tokens(text) if len(t) > 2 and not t.isdecimal())
     return Constants(tuple(sorted(numbers)), tuple(words)[:MOST_WORDS])
+
+
+def texts(source: str) -> list[str]:
+    """The texts that a skill's statements mention; none where it does not parse. Docstrings and parameter defaults are left
+    out."""
+    tree = parse_module(source)
+    return [] if isinstance(tree, ParseProblem) else _texts(_values(tree))
+
+
+def _values(tree: ast.Module) -> list[object]:
+    return [c.value for body in _bodies(tree) for c in ast.walk(body) if isinstance(c, ast.Constant)]
+
+
+def _texts(values: Sequence[object]) -> list[str]:
+    return [v if isinstance(v, str) else v.decode("utf-8", "replace") for v in values if isinstance(v, str | bytes)]
 
 
 def _bodies(tree: ast.Module) -> Iterator[ast.stmt]:

@@ -187,14 +187,14 @@ def _telling(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
     for (i, world), record in zip(worlds.items(), records, strict=True):
         g, plan, _, case = cases[i]
         plain = _case(context, g, world, [record], case.label, bare(g, plan))
-        if plain is not None and unnoticed(plain.expectation, case.expectation) is not has_hidden_item(plan):
+        if plain is not None and unnoticed(plain.expectation, case.expectation, bool(plan.before)) is not has_hidden_item(plan):
             same.add(i)
     return [c for i, c in enumerate(cases) if i in same]
 
 
-def unnoticed(plain: Expectation, odd: Expectation) -> bool:
+def unnoticed(plain: Expectation, odd: Expectation, made: bool = False) -> bool:
     """Whether two outcomes differ only in what one base has more than the other, paths or lines, and that is still there as it
-    was."""
+    was. ``made``: that may be what the commands make where it is not there."""
     more = {p: e for p, e in odd.base.items() if p not in plain.base}
     if not same_answer(plain.answer, odd.answer) or any(odd.tree.get(p) != e for p, e in more.items()):
         return False
@@ -202,7 +202,8 @@ def unnoticed(plain: Expectation, odd: Expectation) -> bool:
     added = Counter[bytes]()
     for p, e in plain.base.items():
         added += _lines_of(odd.base.get(p)) - _lines_of(e)
-    found = differences(plain.tree, tree)
+    usual = Snapshot({p: e for p, e in plain.tree.items() if p not in more}) if made else plain.tree
+    found = differences(usual, tree)
     return all(d.kind == "content" and added and _only_more(plain.tree[d.path], tree[d.path], added) for d in found)
 
 

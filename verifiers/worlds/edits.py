@@ -13,10 +13,10 @@ DRAWN = 9
 GROWN, EMPTY, NEAR, UNENDED, NUMBERS, CASES = 3, 4, 5, 6, 7, 8
 NEAR_AFTER, SUFFIXED, PREFIXED, ABOVE = 9, 10, 11, 12
 """More ways: near lines behind all others (``near_lines``), and lines that hold one that is to be written (``holding``)."""
-REPEATED, BLANK, BARE, SAID = 13, 14, 15, 16
-"""A word of the arguments twice where it stood once (``repeated``); a blank line, a line of one word (``with_line``), a line of
+REPEATED, BLANK, BARE, SAID, PADDED = 13, 14, 15, 16, 17
+"""A word of the arguments twice where it stood once (``repeated``); a blank line, a line of one word (``with_line``), lines of
 what arguments say and the text does not (``saying``)."""
-EDITS = 17
+EDITS = 18
 STRANGE = frozenset({NEAR, NEAR_AFTER, SUFFIXED, PREFIXED, ABOVE, SAID})
 """Ways that add what no recording has."""
 MOST_NEAR = 8
@@ -200,13 +200,17 @@ def with_line(content: bytes, line: bytes) -> bytes:
 
 
 def saying(content: bytes, said: Sequence[str]) -> bytes:
-    """Text with a second line of those words of the arguments that it does not have: what the task writes may stand there, and
-    the rest is still to be done."""
-    missing = [w for w in map(str.encode, said) if w not in content]
-    head, newline, tail = content.partition(b"\n")
-    if not missing or not newline or b"\0" in content or content[:1] in (b"[", b"{"):
+    """Text with lines behind its first one that have a word of the arguments which it does not have: each is the next line with
+    that word in the place of those that arguments say too, or of its last one. What the task writes may stand there already."""
+    if b"\0" in content or b"\n" not in content or content[:1] in (b"[", b"{"):
         return content
-    return head + newline + b" ".join(missing) + b"\n" + tail
+    head, _, tail = content.decode("utf-8", "surrogateescape").partition("\n")
+    like = tail.partition("\n")[0] or head
+    heard = re.compile("|".join(rf"\w*{re.escape(w)}\w*" for w in said) or r"(?!)")
+    pattern = heard if heard.search(like) else re.compile(r"[^\W\d_]{2,}(?=[\W\d_]*$)")
+    lines = [pattern.sub(word, like) for word in said if word not in head + tail][:MOST_NEAR]
+    text = "".join(f"{x}\n" for x in (head, *(x for x in lines if x != like))) + tail
+    return text.encode("utf-8", "surrogateescape")
 
 
 def beyond(numbers: Sequence[int], least: int, most: int) -> int:

@@ -89,9 +89,9 @@ def fits(g: Grammar, plan: Plan) -> bool:
         "numeric": len(g.bound), "dashed": len(g.bound), "dotted": len(g.bound), "grown": len(g.bound),
         "decoys": len(g.contents), "deep": len(g.directories),
         "drops": len(g.files), "bystanders": len(g.directories), "many": len(g.files),
-        "stale": len(g.made),
+        "stale": len(g.made), "before": len(g.made),
     }  # fmt: skip
-    few = (plan.copies, plan.bystanders, plan.edits, plan.odd, plan.decoys, plan.stale, plan.shaped)
+    few = (plan.copies, plan.bystanders, plan.edits, plan.odd, plan.decoys, plan.stale, plan.before, plan.shaped)
     if any(len(v) > MAX_COPIES for v in few) or max(len(plan.many), len(plan.deep)) > 1:
         return False  # there are no names for more
     within = all(0 <= i < count for name, count in counts.items() for i in getattr(plan, name))

@@ -19,6 +19,7 @@ from verifiers.worlds.edits import (
     NEAR,
     NEAR_AFTER,
     NUMBERS,
+    PADDED,
     PREFIXED,
     REPEATED,
     SAID,
@@ -83,6 +84,8 @@ class Plan:
     """(file, one of SHAPES): a copy under a name of another build."""
     stale: tuple[int, ...] = ()
     """(path that the trace makes): there is an older file in its place."""
+    before: tuple[int, ...] = ()
+    """(path that the trace makes): it is there before, an older file or a directory with something in it."""
     salt: int = 0
     """Of the seed of what is drawn; where it is odd, near misses differ in case and in nothing else."""
 
@@ -129,6 +132,7 @@ def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     out += [Plan(edits=((i, NEAR_AFTER),)) for i in every][:2]
     out += [Plan(edits=((i, how),)) for i in every if g.added(g.contents[i]) for how in (SUFFIXED, PREFIXED, ABOVE)][:3]
     out += [Plan(edits=((i, REPEATED),)) for i in every][:3] + [Plan(edits=((i, SAID),)) for i in every][:2]
+    out += _made_already(g)
     if turn == 0:
         out += [Plan(grown=(i,)) for i, (t, _) in enumerate(g.bound) if t.isdecimal() and len(t) < 3 and t[0] != "0"][:3]
     named = {as_text(v).strip("/") for v in g.args.values()}
@@ -143,6 +147,17 @@ def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     return out + [Plan(spoken=tuple(enumerate(chunk))) for chunk in chunks[:4]] + _unlike(g)[turn::of]
 
 
+def _made_already(g: Grammar) -> list[Plan]:
+    """Plans in which a directory or a file that the trace makes is there before; empty files first, for those are often touched
+    and not written."""
+    made = [g.expectation.tree[p] for p in g.made]
+    out = []
+    for kind, most in (("dir", 1), ("file", 3)):
+        of_kind = [i for i, entry in enumerate(made) if entry.type == kind]
+        out += [Plan(before=(i,)) for i in sorted(of_kind, key=lambda i: len(made[i].content))[:most]]
+    return out
+
+
 def _unlike(g: Grammar) -> list[Plan]:
     """Plans with what recordings seldom have, of each kind for a few files: namesakes, names of another build, other numbers and
     cases."""
@@ -150,7 +165,7 @@ def _unlike(g: Grammar) -> list[Plan]:
     hows = (*range(HIDDEN_ITEM), SAID_WITHIN)
     out += [Plan(shaped=((i, how),)) for i in range(len(g.files)) for how in hows][: 2 * len(hows)]
     contents = range(len(g.contents))[:2]
-    out += [Plan(edits=((i, how),)) for i in contents for how in (BLANK, BARE)]
+    out += [Plan(edits=((i, how),)) for i in contents for how in (BLANK, BARE, PADDED)]
     return out + [Plan(edits=((i, how),), salt=n) for i in contents for how in (NUMBERS, CASES) for n in range(2)]
 
 
@@ -174,9 +189,10 @@ def strange(plan: Plan) -> bool:
 
 
 def without_strange(plan: Plan) -> Plan:
-    """The plan without unusual bystanders, near misses and hidden items."""
+    """The plan without unusual bystanders, near misses, hidden items and what is made already."""
     shaped = tuple((i, how) for i, how in plan.shaped if how != HIDDEN_ITEM)
-    return replace(plan, odd=(), decoys=(), shaped=shaped, edits=tuple((i, how) for i, how in plan.edits if how not in STRANGE))
+    edits = tuple((i, how) for i, how in plan.edits if how not in STRANGE)
+    return replace(plan, odd=(), decoys=(), before=(), shaped=shaped, edits=edits)
 
 
 def has_hidden_item(plan: Plan) -> bool:
@@ -211,11 +227,13 @@ def _has_namesake(base: Snapshot, kind: int) -> bool:
 
 
 def usual(gs: Sequence[Grammar], g: Grammar, plan: Plan) -> Plan:
-    """The plan without what no recording speaks of: nothing left of what they have, links where none has one."""
+    """The plan without what no recording speaks of: nothing left of what they have, links where none has one, something of what
+    they make there before. Then only harm counts."""
     linked = any(e.type == "symlink" for x in gs for e in x.base.values())
     return replace(
         plan,
         edits=tuple((i, how) for i, how in plan.edits if how != EMPTY),
         drops=plan.drops if len(plan.drops) < len(g.files) else (),
+        before=(),
         odd=tuple((d, kind) for d, kind in plan.odd if linked or kind % KINDS != LINK),
     )

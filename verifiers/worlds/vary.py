@@ -16,6 +16,7 @@ from verifiers.worlds.edits import (
     BLANK,
     NEAR,
     NEAR_AFTER,
+    PADDED,
     PREFIXED,
     REPEATED,
     SAID,
@@ -95,8 +96,8 @@ def _edited(start: Start, plan: Plan, i: int, how: int, content: bytes, rng: Ran
         return repeated(content, start.said)
     if how == SAID:
         return saying(content, start.said)
-    if how in (BLANK, BARE):
-        return with_line(content, b"" if how == BLANK else b"word")
+    if how in (BLANK, BARE, PADDED):
+        return with_line(content, {BLANK: b"", BARE: b"word"}.get(how, b"  two words "))
     return edited(content, how, rng, g.constants.numbers, named=named, kept=_meant(g))
 
 
@@ -181,11 +182,31 @@ def _meant(g: Grammar) -> frozenset[str]:
 
 def with_older(base: Snapshot, paths: Sequence[str]) -> Snapshot:
     """An older file in the place of each path, and the directories that it needs."""
-    above = {"/".join(p.split("/")[:n]) for p in paths for n in range(1, len(p.split("/")))} - set(paths)
+    above = {above for p in paths for above in _parents(p)} - set(paths)
     if any(base[p].type != "dir" for p in above if p in base):
         return base
     changes: dict[str, Entry | None] = {p: Entry("dir", 0o755) for p in sorted(above) if p not in base}
     return base.replace(changes | {p: Entry("file", 0o644, b"an older one\n") for p in paths})
+
+
+def with_before(g: Grammar, base: Snapshot, made: Mapping[str, str], word: str) -> Snapshot:
+    """What the trace makes is there before, with the modes that it gives: an older file, or a directory with one more file.
+    ``made``: path on this start -> recorded path."""
+    changes: Changes = {}
+    for path, recorded in made.items():
+        result = g.expectation.tree
+        new = {p: result[r] for p, r in zip(_parents(path), _parents(recorded), strict=False) if r in g.made}
+        if result[recorded].type == "dir":
+            new |= {path: result[recorded], f"{path}/{word}.{word[:3]}": Entry("file", 0o640, b"a bystander\n")}
+        elif result[recorded].type == "file":
+            new[path] = Entry("file", result[recorded].mode, b"an older one\n")
+        changes |= {p: e for p, e in new.items() if p not in base}
+    return base.replace(changes)
+
+
+def _parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:n]) for n in range(1, len(parts))]
 
 
 def shaped(g: Grammar, base: Snapshot, args: Args, source: str, how: int, word: str) -> dict[str, Entry]:

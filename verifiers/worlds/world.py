@@ -16,7 +16,7 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.plans import SPARE, Plan
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, fresh_words, like, new_digits, rename_tree, substitute, tokens
-from verifiers.worlds.vary import Start, shaped, varied, with_older
+from verifiers.worlds.vary import Start, shaped, varied, with_before, with_older
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ def realise(g: Grammar, plan: Plan) -> World | None:
     if other - g.template.parameters or _collides(g, base, renames):
         return None
     base = with_older(base, [substitute(g.made[i], renames, inside=g.inside) for i in plan.stale])
+    base = with_before(g, base, {substitute(g.made[i], renames, inside=g.inside): g.made[i] for i in plan.before}, words[-SPARE])
     shapes = [shaped(g, base, args, paths[g.files[i]], how, words[-1 - n]) for n, (i, how) in enumerate(plan.shaped)]
     base = base.replace({p: e for made in shapes for p, e in made.items()})
     stays = tuple(p for made in shapes for p, e in made.items() if e.type == "dir")
