@@ -172,17 +172,18 @@ def explain(inputs: Mapping[str, JsonValue]) -> list[tuple[str, str]]:
         ("G", f"{numbers.get('G', 0.0):g} generated trials ({numbers.get('generated', 0):g} judged cases)"),
         ("A", f"{numbers.get('adequacy', 0.0):.3g} mutant adequacy"),
         ("S", f"{numbers.get('S', 1.0):.3g} after torn writes and residue"),
-        ("V", f"{numbers.get('V', 1.0):.3g} after {_said_fixed(inputs.get('fixed'))}"),
+        ("V", f"{numbers.get('V', 1.0):.3g} after names that no trace varies ({unvaried(inputs) or 'none'})"),
         ("f", f"{numbers.get('failures', 0):g} leave-one-out failures"),
         ("N", f"{numbers.get('N', 0.0):.3g} trials in all"),
     ]
 
 
-def _said_fixed(names: JsonValue) -> str:
-    if not isinstance(names, list) or not names:
-        return "names that are fixed in the skill and the same in every trace (none)"
-    shown = ", ".join(map(str, names[:4])) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"names that are fixed in the skill and the same in every trace ({shown}): a trace with another would tell"
+def unvaried(inputs: Mapping[str, JsonValue], most: int = 4) -> str:
+    """The names that the skill has fixed and no trace varies, for people; "" where there are none."""
+    names = inputs.get("fixed")
+    if not isinstance(names, list):
+        return ""
+    return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def router_seeds(value: float) -> int:

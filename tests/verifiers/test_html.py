@@ -22,6 +22,7 @@ from verifiers.formats import render
 from verifiers.formats.effects import Side
 from verifiers.formats.html_page import _compared, side_by_side
 from verifiers.formats.json_report import report_from_json
+from verifiers.formats.page import score_line
 from verifiers.interface import Report
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "reports"
@@ -101,6 +102,19 @@ def test_holds_the_parts() -> None:
         '{"new_ext": "txt", "old_ext": "html"}', "no score: only a full PASS has one", "counts a file twice",
     ):  # fmt: skip
         assert part in text, part
+
+
+def test_names_that_no_trace_varies_are_shown() -> None:
+    """In the page, in plain text and in Markdown; nothing of it where there are none."""
+    passing = REPORTS[0]
+    assert passing.score is not None
+    inputs = {**passing.score.inputs, "fixed": ["dict", "<b>"]}
+    shown = " ".join(read(page([replace(passing, score=replace(passing.score, inputs=inputs))])).text)
+    assert "no trace varies it: dict, <b>." in shown
+    assert "no trace varies" not in " ".join(read(page(REPORTS)).text)
+    named = replace(passing, score=replace(passing.score, inputs=inputs))
+    assert score_line(named).endswith("(fixed, and no trace varies it: dict, <b>)")
+    assert score_line(passing) == "score 0.676, estimate 0.896"
 
 
 def test_holds_mutants_that_no_run_told_from_the_skill() -> None:

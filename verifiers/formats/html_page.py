@@ -16,7 +16,7 @@ from verifiers.formats.effects import Side, headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, points_at_line, score_line
 from verifiers.formats.text import clip, escape, one_line, seconds
 from verifiers.interface import CheckResult, Finding, NotChecked, Report, Verdict
-from verifiers.score import explain
+from verifiers.score import unvaried
 
 _MARKS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–", "NOT_CHECKED": "·"}
 _MAX_TEXT = 8000
@@ -100,7 +100,8 @@ class ScoreView:
     estimate_percent: float
     flow: tuple[tuple[str, str, str], ...]
     """Operator before it, number, what it is."""
-    parts: tuple[tuple[str, str], ...]
+    unvaried: str
+    """Names that the skill has fixed and no trace varies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,8 +294,8 @@ def _score(report: Report) -> ScoreView | None:
         ("=", number("N", ".3g"), "trials"),
     )
     value, estimate = report.score.value, report.score.estimate
-    parts = tuple(explain(report.score.inputs))
-    return ScoreView(f"{value:.3f}", f"{estimate:.3f}", round(100 * value, 2), round(100 * estimate, 2), flow, parts)
+    names = unvaried(report.score.inputs)
+    return ScoreView(f"{value:.3f}", f"{estimate:.3f}", round(100 * value, 2), round(100 * estimate, 2), flow, names)
 
 
 def _rows(check: CheckResult | None, key: str) -> list[Mapping[str, JsonValue]]:

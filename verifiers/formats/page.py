@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from verifiers.formats.text import plural, seconds
 from verifiers.gating.gate import GateResult, Row
 from verifiers.interface import CheckResult, Finding, Report, Severity, Verdict, merge
+from verifiers.score import unvaried
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +102,11 @@ def evidence_line(report: Report) -> str:
 
 
 def score_line(report: Report) -> str:
-    """``score 0.676, estimate 0.896``; why there is none otherwise."""
+    """``score 0.457, estimate 0.828 (fixed, and no trace varies it: dict)``; why there is none otherwise."""
     if report.score is not None:
-        return f"score {report.score.value:.3f}, estimate {report.score.estimate:.3f}"
+        names = unvaried(report.score.inputs)
+        note = f" (fixed, and no trace varies it: {names})" if names else ""
+        return f"score {report.score.value:.3f}, estimate {report.score.estimate:.3f}{note}"
     if report.verdict is not Verdict.PASS:
         return "no score: only a full PASS has one"
     return "no score: the report is partial" if report.partial else "no score: mutants have not run"
