@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from labelled import DYNAMIC, FIXTURES, Bench, Label
+from labelled import DYNAMIC, FIXTURES, Bench, Label, load_labels
 
 from synth.crystallization.judge import SandboxJudge
 from synth.crystallization.search import Search, SearchSettings
@@ -54,6 +54,10 @@ class Point:
     """It did the right thing on every other trace."""
     why: str = ""
     """Why it did not."""
+    fixed: bool = False
+    """It has a name fixed that no trace of the scored part varies."""
+    folder: str = "gate"
+    """``heldout``: of the tasks that were written without looking at judge and generator."""
 
 
 def cuts(rows: Sequence[str]) -> list[tuple[list[str], list[str]]]:
@@ -80,8 +84,9 @@ def point(bench: Bench, kind: str, subject: Subject, bindings: Mapping[str, Args
 
 def made(kind: str, name: str, seen: int, report: Report, value: Score | None, after: Report) -> Point:
     held = after.verdict is Verdict.PASS
-    number, estimate = (value.value, value.estimate) if value is not None else (0.0, 0.0)
-    return Point(kind, name, seen, report.verdict, number, estimate, held, after.why)
+    if value is None:
+        return Point(kind, name, seen, report.verdict, 0.0, 0.0, held, after.why)
+    return Point(kind, name, seen, report.verdict, value.value, value.estimate, held, after.why, bool(value.inputs["fixed"]))
 
 
 def score_of(subject: Subject, report: Report, traces: Mapping[str, Evidence]) -> Score | None:
@@ -114,7 +119,7 @@ def of_labels(bench: Bench, labels: Sequence[Label]) -> Iterator[Point]:
         bindings = dict(label.bindings)
         kind = "labelled good" if label.good else "labelled faulty"
         for seen, rest in cuts(list(bindings))[: None if label.good else 1]:
-            yield point(bench, kind, label.subject, bindings, seen, rest)
+            yield replace(point(bench, kind, label.subject, bindings, seen, rest), folder=label.folder)
 
 
 def of_mutants(bench: Bench, labels: Sequence[Label], each: int) -> Iterator[Point]:
@@ -150,14 +155,16 @@ class Watching(SandboxJudge):
         return report
 
 
-def families() -> dict[str, list[ExecutionTrace]]:
+def families(folder: str = "gate") -> dict[str, list[ExecutionTrace]]:
     """Successful traces of each kind of task, three or more."""
     lines = (FIXTURES / "traces" / "labels.jsonl").read_text("utf-8").splitlines()
-    labels = {r["task_id"]: r for r in map(json.loads, lines)}
+    kinds = {r["task_id"]: r["task_family"] for r in map(json.loads, lines) if not r["labels"]["is_noise"]}
+    if folder == "heldout":
+        kinds = {task_id: label.family for label in load_labels(folder) for task_id, _ in label.bindings}
     out: dict[str, list[ExecutionTrace]] = {}
-    for trace in load_traces(FIXTURES / "traces" / "traces.jsonl"):
-        if trace.success and not labels[trace.task_id]["labels"]["is_noise"]:
-            out.setdefault(labels[trace.task_id]["task_family"], []).append(trace)
+    for trace in load_traces(FIXTURES / ("traces" if folder == "gate" else folder) / "traces.jsonl"):
+        if trace.success and trace.task_id in kinds:
+            out.setdefault(kinds[trace.task_id], []).append(trace)
     return {family: traces for family, traces in sorted(out.items()) if len(traces) >= 3}
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from calibration import bins, cumulative, measured, part, read
+from calibration import bins, cumulative, measured, names, part, read
 from gate_study import kinds, missed
 from halves import Point, cuts
 from hypothesis import given
@@ -59,6 +59,23 @@ def test_a_score_that_promised_too_much_is_named() -> None:
     assert "score >= 0.7" in " ".join(cumulative(broken)[1])
     assert part([*honest, refused(False)]).missed == ()
     assert part([*broken, refused(False)]).missed != ()
+
+
+def test_an_estimate_that_does_not_rank_is_named() -> None:
+    """Among scored skills those that held have to stand above those that did not; the held-out tasks are looked at alone too."""
+    ranked = [*[scored(0.35, True)] * 8, replace(scored(0.15, False), folder="heldout"), scored(0.35, False)]
+    assert "AUC" not in " ".join(part(ranked).missed)
+    flat = [*[scored(0.35, True)] * 8, scored(0.35, False)]
+    assert "AUC 0.500" in " ".join(part(flat).missed)
+    unseen = [*ranked, replace(scored(0.15, True), folder="heldout")]
+    assert "held-out" in " ".join(part(unseen).missed)
+
+
+def test_names_that_nothing_varied_have_a_row() -> None:
+    """How many of them held, by the tasks they are of."""
+    rows = names([scored(0.3, True), replace(scored(0.1, False), fixed=True, folder="heldout")]).splitlines()
+    assert rows[2].startswith("| fixtures/traces | no | 1 | 1/1")
+    assert rows[3].startswith("| fixtures/heldout | yes | 1 | 0/1")
 
 
 @given(st.lists(st.text(min_size=1), min_size=2, max_size=12, unique=True))
