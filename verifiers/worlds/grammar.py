@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from sandbox.interface import ROOT, Snapshot
 from verifiers.expectation.oracle import Expectation
@@ -37,7 +39,7 @@ class Grammar:
     directories: tuple[str, ...]
     """``""`` for the workspace itself."""
     contents: tuple[str, ...] = ()
-    """Regular files whose lines may vary: those of ``files``, then those that are named."""
+    """Regular files whose lines may vary: those that are named and those of ``files`` by turns."""
     made: tuple[str, ...] = ()
     """Paths that the trace makes, the shallowest first."""
     constants: Constants = NO_CONSTANTS
@@ -94,10 +96,14 @@ def grammar(
         inside=inside,
         files=files,
         directories=("", *(p for p, e in base.items() if e.type == "dir")),
-        contents=(*files, *(p for p in regular if p not in files)),
+        contents=_by_turns([p for p in regular if p not in files], files),
         made=tuple(sorted((p for p in expectation.tree if p not in whole and p != ROOT), key=lambda p: (p.count("/"), p))),
         constants=constants,
     )
+
+
+def _by_turns(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
+    return tuple(p for pair in zip_longest(a, b) for p in pair if p is not None)
 
 
 def in_repository(path: str, tree: Snapshot) -> bool:

@@ -131,7 +131,7 @@ def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     out += [Plan(edits=((i, NEAR),), decoys=(i,), salt=cased) for i in every for cased in (0, 1)][:4]
     out += [Plan(edits=((i, NEAR_AFTER),)) for i in every][:2]
     out += [Plan(edits=((i, how),)) for i in every if g.added(g.contents[i]) for how in (SUFFIXED, PREFIXED, ABOVE)][:3]
-    out += [Plan(edits=((i, REPEATED),)) for i in every][:3] + [Plan(edits=((i, SAID),)) for i in every][:2]
+    out += [Plan(edits=((i, REPEATED),)) for i in every][:3] + [Plan(edits=((i, SAID),)) for i in every][:3]
     out += _made_already(g)
     if turn == 0:
         out += [Plan(grown=(i,)) for i, (t, _) in enumerate(g.bound) if t.isdecimal() and len(t) < 3 and t[0] != "0"][:3]
@@ -164,7 +164,7 @@ def _unlike(g: Grammar) -> list[Plan]:
     out = [Plan(odd=((i, kind),)) for i in _peopled(g) for kind in range(KINDS, 2 * KINDS)]
     hows = (*range(HIDDEN_ITEM), SAID_WITHIN)
     out += [Plan(shaped=((i, how),)) for i in range(len(g.files)) for how in hows][: 2 * len(hows)]
-    contents = range(len(g.contents))[:2]
+    contents = range(len(g.contents))[:3]
     out += [Plan(edits=((i, how),)) for i in contents for how in (BLANK, BARE, PADDED)]
     return out + [Plan(edits=((i, how),), salt=n) for i in contents for how in (NUMBERS, CASES) for n in range(2)]
 
