@@ -18,7 +18,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Args
 from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
-from verifiers.worlds.differential import _harms_what_stays, unnoticed
+from verifiers.worlds.differential import _harms_what_stays
 from verifiers.worlds.draw import draw
 from verifiers.worlds.edits import (
     ABOVE,
@@ -32,6 +32,7 @@ from verifiers.worlds.edits import (
     edited,
 )
 from verifiers.worlds.grammar import Grammar, grammar
+from verifiers.worlds.noticed import unnoticed
 from verifiers.worlds.plans import (
     DEPTH,
     ENDING_TWICE,

@@ -3,21 +3,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sandbox.interface import Entry, ReplayRecord, Snapshot, Surroundings
+from sandbox.interface import ReplayRecord, Snapshot, Surroundings
 from verifiers.context import Case, Context, Generated, Wrong
-from verifiers.expectation.answers import same_answer
 from verifiers.expectation.equivalence import differences, durable_effects
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
+from verifiers.worlds.noticed import marked_alike, unnoticed
 from verifiers.worlds.past import Failing, matching
-from verifiers.worlds.plans import Plan, bare, has_hidden_item, held, plans, strange, systematic, unheld, usual, without_strange
+from verifiers.worlds.plans import (
+    Plan,
+    bare,
+    has_hidden_item,
+    held,
+    marks,
+    plans,
+    strange,
+    systematic,
+    unheld,
+    usual,
+    without_strange,
+)
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text
 from verifiers.worlds.world import World, realise
@@ -152,7 +163,9 @@ def _harms_what_stays(case: Case, record: ReplayRecord) -> bool:
 def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
     """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie."""
     words = tuple(i for i in plan.rename_bound if not g.bound[i][0].isdecimal())
-    relaxed = replace(plan, rename_bound=words, numeric=(), dashed=(), dotted=(), voiced=(), decoys=(), rename_words=(), edits=())
+    relaxed = replace(
+        plan, rename_bound=words, numeric=(), dashed=(), dotted=(), marked=(), voiced=(), decoys=(), rename_words=(), edits=()
+    )
     world = realise(g, relaxed) if relaxed != plan else None
     found = _clean_cases(context, [(g, relaxed, world)]) if world is not None else []
     if not found:
@@ -174,7 +187,8 @@ def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]
         case = _case(context, g, world, [record], f"generated case {i} (trace {g.task_id}, seed {context.seed})", bare(g, plan))
         if case is not None:
             out.append((g, plan, world, case))
-    return _telling(context, out) if any(strange(plan) for _, plan, _, _ in out) else out
+    out = _telling(context, out) if any(strange(plan) for _, plan, _, _ in out) else out
+    return _taken_for_text(context, out) if any(plan.marked for _, plan, _, _ in out) else out
 
 
 def _telling(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
@@ -192,27 +206,18 @@ def _telling(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
     return [c for i, c in enumerate(cases) if i in same]
 
 
-def unnoticed(plain: Expectation, odd: Expectation, made: bool = False) -> bool:
-    """Whether two outcomes differ only in what one base has more than the other, paths or lines, and that is still there as it
-    was. ``made``: that may be what the commands make where it is not there."""
-    more = {p: e for p, e in odd.base.items() if p not in plain.base}
-    if not same_answer(plain.answer, odd.answer) or any(odd.tree.get(p) != e for p, e in more.items()):
-        return False
-    tree = Snapshot({p: e for p, e in odd.tree.items() if p not in more})
-    added = Counter[bytes]()
-    for p, e in plain.base.items():
-        added += _lines_of(odd.base.get(p)) - _lines_of(e)
-    usual = Snapshot({p: e for p, e in plain.tree.items() if p not in more}) if made else plain.tree
-    found = differences(usual, tree)
-    return all(d.kind == "content" and added and _only_more(plain.tree[d.path], tree[d.path], added) for d in found)
-
-
-def _lines_of(entry: Entry | None) -> Counter[bytes]:
-    return Counter(entry.content.split(b"\n") if entry is not None else ())
-
-
-def _only_more(plain: Entry, odd: Entry, added: Counter[bytes]) -> bool:
-    return _lines_of(odd) == _lines_of(plain) + added
+def _taken_for_text(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
+    """Those on which the commands do with a marked word what they do with the word alone: where a mark means something to them,
+    what is right no recording shows."""
+    worlds = {i: w for i, (g, plan, _, _) in enumerate(cases) if plan.marked and (w := realise(g, replace(plan, marked=())))}
+    records = context.traces.map(shell_request(w.base, w.commands) for w in worlds.values())
+    same = {i for i, (_, plan, _, _) in enumerate(cases) if not plan.marked}
+    for (i, world), record in zip(worlds.items(), records, strict=True):
+        g, plan, _, case = cases[i]
+        plain = _case(context, g, world, [record], case.label, bare(g, plan))
+        if plain is not None and marked_alike(plain.expectation, case.expectation, sorted(marks(g, plan).values())):
+            same.add(i)
+    return [c for i, c in enumerate(cases) if i in same]
 
 
 def _case(

@@ -17,13 +17,13 @@ from pathlib import Path
 from sandbox.interface import JsonValue
 from verifiers.worlds.edits import EDITS
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.plans import MAX_COPIES, ODDITIES, SHAPES, Plan
+from verifiers.worlds.plans import MARKS, MAX_COPIES, ODDITIES, SHAPES, Plan
 
 SCHEMA = "assay-counterexamples/1"
 MOST = 16
 """Kept for one skill, the newest first."""
 MAX_BYTES = 1 << 18
-_PAIRS = frozenset({"copies", "edits", "odd", "shaped", "spoken", "voiced"})
+_PAIRS = frozenset({"copies", "edits", "marked", "odd", "shaped", "spoken", "voiced"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,14 @@ def fits(g: Grammar, plan: Plan) -> bool:
         "drops": len(g.files), "bystanders": len(g.directories), "many": len(g.files),
         "stale": len(g.made), "before": len(g.made),
     }  # fmt: skip
-    few = (plan.copies, plan.bystanders, plan.edits, plan.odd, plan.decoys, plan.stale, plan.before, plan.shaped)
+    few = (plan.copies, plan.bystanders, plan.edits, plan.odd, plan.decoys, plan.stale, plan.before, plan.marked, plan.shaped)
     if any(len(v) > MAX_COPIES for v in few) or max(len(plan.many), len(plan.deep)) > 1:
         return False  # there are no names for more
     within = all(0 <= i < count for name, count in counts.items() for i in getattr(plan, name))
     ranges = {
         "copies": (len(g.files), len(g.directories)), "edits": (len(g.contents), EDITS),
         "odd": (len(g.directories), len(ODDITIES)), "spoken": (len(g.free_words), len(g.constants.words)),
+        "marked": (len(g.bound), len(MARKS)),
         "voiced": (len(g.bound), len(g.constants.words)), "shaped": (len(g.files), len(SHAPES)),
     }  # fmt: skip
     return within and all(

@@ -40,6 +40,8 @@ SHAPES = ("dot within", "ending twice", "in a directory of such a name", "mark t
 ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, HIDDEN_ITEM, SAID_WITHIN = 1, 2, 3, 4, 5
 DEPTH = 6
 MOST_VOICED = 10
+MARKS = ("{}%s", "\\n&")
+"""What words of arguments get behind them: placeholders (``{name}``), and what formats and replacements treat specially."""
 SPARE = 3 * MAX_COPIES + 12 + DEPTH
 """Words for new names, besides those for renaming."""
 MAX_MANY = 300
@@ -78,6 +80,8 @@ class Plan:
     """(word of an argument, word of the skill's own text): the one becomes the other."""
     dotted: tuple[int, ...] = ()
     """Those that get a dot in the middle, as ``tar.gz`` has."""
+    marked: tuple[tuple[int, int], ...] = ()
+    """(one of those, one of MARKS): judged only where the commands take the mark for text like any other."""
     grown: tuple[int, ...] = ()
     """Words of arguments that are numbers and become larger ones, with a digit more if they had one."""
     shaped: tuple[tuple[int, int], ...] = ()
@@ -134,6 +138,7 @@ def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     out += [Plan(edits=((i, REPEATED),)) for i in every][:3] + [Plan(edits=((i, SAID),)) for i in every][:3]
     out += _made_already(g)
     if turn == 0:
+        out += [replace(renamed, marked=(mark,)) for mark in _markable(g, texts)]
         out += [Plan(grown=(i,)) for i, (t, _) in enumerate(g.bound) if t.isdecimal() and len(t) < 3 and t[0] != "0"][:3]
     named = {as_text(v).strip("/") for v in g.args.values()}
     out += [Plan(deep=(i,)) for i, d in enumerate(g.directories) if d in named][:1] or [Plan(deep=(0,))]
@@ -145,6 +150,29 @@ def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
     room, words = len(g.free_words), len(g.constants.words)
     chunks = [range(n, min(words, n + room)) for n in range(0, words, room)] if room else []
     return out + [Plan(spoken=tuple(enumerate(chunk))) for chunk in chunks[:4]] + _unlike(g)[turn::of]
+
+
+def marks(g: Grammar, plan: Plan) -> dict[int, str]:
+    """Which words of arguments get which mark behind them. Placeholders have the names of other parameters, if there are any."""
+    out = {}
+    for i, how in plan.marked:
+        own = g.bound[i][1]
+        names = [p for p in sorted(g.args) if p not in own][:3] or [*own]
+        out[i] = MARKS[how].format("".join(f"{{{name}}}" for name in names))
+    return out
+
+
+def _markable(g: Grammar, texts: Sequence[int]) -> list[tuple[int, int]]:
+    """Of each text argument, up to four, a word that no other one has, with each mark. A backslash may mean something to the
+    format of a file (JSON), so a word that stands in one gets none."""
+    alone = {g.bound[i][1][0]: i for i in texts if len(g.bound[i][1]) == 1 and isinstance(g.args[g.bound[i][1][0]], str)}
+    written = b"\n".join(e.content for e in g.base.values()).decode("utf-8", "replace").lower()
+    return [
+        (i, how)
+        for i in [*alone.values()][:4]
+        for how, mark in enumerate(MARKS)
+        if "\\" not in mark or g.bound[i][0].lower() not in written
+    ]
 
 
 def _made_already(g: Grammar) -> list[Plan]:

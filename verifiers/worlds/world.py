@@ -13,7 +13,7 @@ from random import Random
 from sandbox.interface import ROOT, JsonValue, Snapshot
 from verifiers.interface import Args
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.plans import SPARE, Plan
+from verifiers.worlds.plans import SPARE, Plan, marks
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, fresh_words, like, new_digits, rename_tree, substitute, tokens
 from verifiers.worlds.vary import Start, shaped, varied, with_before, with_older
@@ -61,6 +61,7 @@ def realise(g: Grammar, plan: Plan) -> World | None:
 def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[str, str]:
     out: dict[str, str] = {}
     fresh = iter(words)
+    marked = marks(g, plan)
     for i, (token, _) in enumerate(g.bound):
         word = next(fresh)
         if i in plan.grown:
@@ -69,6 +70,7 @@ def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[s
             digits = new_digits(token, rng) if token.isdecimal() else f"0{rng.randint(11, 99)}{i}" if i in plan.numeric else ""
             dash = "-" if i in plan.dashed and not digits else ""
             tail = f".{word[:2].lower()}" if i in plan.dotted and not digits else ""
+            tail += marked.get(i, "") if not digits else ""
             out |= {t: digits or dash + like(t, word) + tail for t in (token.upper(), token.capitalize(), token.lower(), token)}
     for i, token in enumerate(g.free):
         word = next(fresh)

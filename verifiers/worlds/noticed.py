@@ -1,0 +1,51 @@
+"""Whether commands took notice of what a generated start has and no recording: if they did, nothing says what is right. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sandbox.interface import Entry, Snapshot
+from verifiers.expectation.answers import same_answer
+from verifiers.expectation.equivalence import differences
+from verifiers.expectation.oracle import Expectation
+
+
+def unnoticed(plain: Expectation, odd: Expectation, made: bool = False) -> bool:
+    """Whether two outcomes differ only in what one base has more than the other, paths or lines, and that is still there as it
+    was. ``made``: that may be what the commands make where it is not there."""
+    more = {p: e for p, e in odd.base.items() if p not in plain.base}
+    if not same_answer(plain.answer, odd.answer) or any(odd.tree.get(p) != e for p, e in more.items()):
+        return False
+    tree = Snapshot({p: e for p, e in odd.tree.items() if p not in more})
+    added = Counter[bytes]()
+    for p, e in plain.base.items():
+        added += _lines_of(odd.base.get(p)) - _lines_of(e)
+    usual = Snapshot({p: e for p, e in plain.tree.items() if p not in more}) if made else plain.tree
+    found = differences(usual, tree)
+    return all(d.kind == "content" and added and _only_more(plain.tree[d.path], tree[d.path], added) for d in found)
+
+
+def _lines_of(entry: Entry | None) -> Counter[bytes]:
+    return Counter(entry.content.split(b"\n") if entry is not None else ())
+
+
+def _only_more(plain: Entry, odd: Entry, added: Counter[bytes]) -> bool:
+    return _lines_of(odd) == _lines_of(plain) + added
+
+
+def marked_alike(plain: Expectation, marked: Expectation, found: Sequence[str]) -> bool:
+    """Whether two outcomes differ only in the given marks."""
+
+    def bare(text: str) -> str:
+        for mark in found:
+            text = text.replace(mark, "")
+        return text
+
+    def of(entry: Entry) -> Entry:
+        content = bare(entry.content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        return replace(entry, content=content, target=bare(entry.target))
+
+    tree = {bare(path): of(entry) for path, entry in marked.tree.items()}
+    return not differences(plain.tree, tree) and same_answer(plain.answer, bare(marked.answer))
