@@ -72,7 +72,7 @@ def test_marks_stand_behind_a_word_of_an_argument() -> None:
     """In the value and where the commands say it; placeholders have the names of the other parameters."""
     g = making()
     i = next(i for i, (token, _) in enumerate(g.bound) if token == "Birds")
-    assert marks(g, Plan(marked=((i, 0), (i, 1)))) == {i: "\\n&"}
+    assert marks(g, Plan(marked=((i, 0), (i, 1)))) == {i: "\\a&"}
     assert marks(g, Plan(marked=((i, 0),))) == {i: "{folder}%s"}
     world = realise(g, Plan(rename_bound=(i,), marked=((i, 0),)))
     assert world is not None
@@ -83,7 +83,7 @@ def test_marks_stand_behind_a_word_of_an_argument() -> None:
     assert {how for p in systematic(quoted) for j, how in p.marked if j == i} == {0}
 
 
-@given(st.text("ab{}%s\\n&x", max_size=9), st.sampled_from(["{a}%s", "\\n&"]))
+@given(st.text("ab{}%s\\a&x", max_size=9), st.sampled_from(["{a}%s", "\\a&"]))
 def test_commands_that_take_a_mark_for_text_only_add_it(text: str, mark: str) -> None:
     """The same with marks taken away; one character more anywhere is a difference."""
     word = f"w{text}".replace(mark, "")

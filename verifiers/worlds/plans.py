@@ -40,8 +40,9 @@ SHAPES = ("dot within", "ending twice", "in a directory of such a name", "mark t
 ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, HIDDEN_ITEM, SAID_WITHIN = 1, 2, 3, 4, 5
 DEPTH = 6
 MOST_VOICED = 10
-MARKS = ("{}%s", "\\n&")
-"""What words of arguments get behind them: placeholders (``{name}``), and what formats and replacements treat specially."""
+MARKS = ("{}%s", "\\a&")
+"""What words of arguments get behind them: placeholders (``{name}``), and what formats and replacements treat specially. Not
+``\\n``: JSON writes an end of line that it read as one in the same two characters, and nothing would show that it was read."""
 SPARE = 3 * MAX_COPIES + 12 + DEPTH
 """Words for new names, besides those for renaming."""
 MAX_MANY = 300
