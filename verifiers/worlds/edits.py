@@ -20,6 +20,7 @@ EDITS = 18
 STRANGE = frozenset({NEAR, NEAR_AFTER, SUFFIXED, PREFIXED, ABOVE, SAID})
 """Ways that add what no recording has."""
 MOST_NEAR = 8
+_COLUMNS = (b",", b";", b"\t", b"|", b":")
 _WHOLE_NUMBER = re.compile(r"(?<![\w.:/+-])\d{1,4}(?![\w.:/+-])", re.ASCII)
 """No part of a date, a time, a version, an address or an identifier."""
 _WORD = re.compile(r"(?<![\w.])[A-Za-z]{2,}(?![\w.(=])", re.ASCII)
@@ -192,10 +193,14 @@ def repeated(content: bytes, said: Sequence[str]) -> bytes:
 
 
 def with_line(content: bytes, line: bytes) -> bytes:
-    """Text with one more line in the middle; the first and the last line stay what they are."""
+    """Text with one more line in the middle; the first and the last line stay what they are. A table stays as it is: what is
+    right for a row without columns no recording says, and commands do it by chance (``cut`` prints it whole)."""
     if b"\0" in content or content.count(b"\n") < 2 or content[:1] in (b"[", b"{"):
         return content
     lines = content.split(b"\n")
+    counts = ({line.count(mark) for line in lines if line} for mark in _COLUMNS)
+    if any(len(count) == 1 and count != {0} for count in counts):
+        return content
     return b"\n".join([*lines[: len(lines) // 2], line, *lines[len(lines) // 2 :]])
 
 
