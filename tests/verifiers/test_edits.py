@@ -132,6 +132,8 @@ def test_a_line_says_what_the_text_does_not() -> None:
     assert saying(b"my old here\n", ["new", "old"]) == b"my old here\nmy new here\n"
     assert saying(b"id,word\n1,one\n2,two\n", ["new", "old"]) == b"id,word\n1,new\n1,old\n1,one\n2,two\n"
     assert saying(b"xoldy\n", ["new", "old"]) == b"xoldy\nnew\n"
+    long = b"x" * 100_000 + b"\n"
+    assert saying(long, ["new"]) == long
     for same in (b"new\nold\n", b'["old",\n1]\n', b"no end", b"", b"\0\n"):
         assert saying(same, ["new", "old"] if same.count(b"\n") > 1 else ["new"]) == same
 

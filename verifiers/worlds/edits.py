@@ -20,6 +20,8 @@ EDITS = 18
 STRANGE = frozenset({NEAR, NEAR_AFTER, SUFFIXED, PREFIXED, ABOVE, SAID})
 """Ways that add what no recording has."""
 MOST_NEAR = 8
+MAX_LIKE = 1000
+"""Characters of a line that others are made like: in longer ones a search for words takes too long."""
 _COLUMNS = (b",", b";", b"\t", b"|", b":")
 _WHOLE_NUMBER = re.compile(r"(?<![\w.:/+-])\d{1,4}(?![\w.:/+-])", re.ASCII)
 """No part of a date, a time, a version, an address or an identifier."""
@@ -211,6 +213,8 @@ def saying(content: bytes, said: Sequence[str]) -> bytes:
         return content
     head, _, tail = content.decode("utf-8", "surrogateescape").partition("\n")
     like = tail.partition("\n")[0] or head
+    if len(like) > MAX_LIKE:
+        return content
     heard = re.compile("|".join(rf"\w*{re.escape(w)}\w*" for w in said) or r"(?!)")
     pattern = heard if heard.search(like) else re.compile(r"[^\W\d_]{2,}(?=[\W\d_]*$)")
     lines = [pattern.sub(word, like) for word in said if word not in head + tail][:MOST_NEAR]
