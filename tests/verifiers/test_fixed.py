@@ -49,8 +49,16 @@ def test_what_a_trace_varies_is_not_fixed() -> None:
 
 def test_programs_and_options_are_no_names() -> None:
     """A file that is called as a program or an option is does not make their words fixed."""
-    source = HEAD + '    return {"ok": ["sort", "--reverse"]}\n'
-    assert names(source, (trace("sort --reverse a", "a", "sort", "reverse"), {})) == ()
+    source = HEAD + '    return {"ok": ["sort", "--reverse", "-c"]}\n'
+    assert names(source, (trace("sort --reverse a c", "a", "sort", "reverse", "c"), {})) == ()
+
+
+def test_what_git_keeps_is_no_name() -> None:
+    """``git commit`` is not about ``.git/logs/commit``."""
+    source = HEAD + '    return {"ok": ["git", "commit", "main.c"]}\n'
+    files = (".git/HEAD", ".git/objects/aa/bb", ".git/refs/heads/main", ".git/commit", "main.c")
+    assert names(source, (trace("git commit main.c", *files), {})) == ("c", "main")
+    assert names(source, (trace("git commit main", *files[:-1]), {})) == ()
 
 
 def test_without_traces_nothing_is_fixed() -> None:
