@@ -74,6 +74,7 @@ def test_words_come_twice_and_lines_of_another_kind_between() -> None:
     assert with_line(b"1\n2\n3\n", b"") == b"1\n2\n\n3\n"
     assert with_line(b'["a",\n"b"]\n', b"w") == b'["a",\n"b"]\n'
     assert with_line(b"id,name\n1,a\n2,b\n", b"w") == b"id,name\n1,a\n2,b\n"
+    assert with_line(b"id,name\n1,a\n2,b\n", b"") == b"id,name\n1,a\n\n2,b\n"
     assert with_line(b"id,name\n1\n2,b\n", b"w") == b"id,name\n1\nw\n2,b\n"
 
 

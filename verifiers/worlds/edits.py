@@ -195,13 +195,13 @@ def repeated(content: bytes, said: Sequence[str]) -> bytes:
 
 
 def with_line(content: bytes, line: bytes) -> bytes:
-    """Text with one more line in the middle; the first and the last line stay what they are. A table stays as it is: what is
-    right for a row without columns no recording says, and commands do it by chance (``cut`` prints it whole)."""
+    """Text with one more line in the middle; the first and the last line stay what they are. A table gets no row without columns:
+    what is right for it no recording says, and commands do it by chance (``cut`` prints it whole). A blank line is no row."""
     if b"\0" in content or content.count(b"\n") < 2 or content[:1] in (b"[", b"{"):
         return content
     lines = content.split(b"\n")
-    counts = ({line.count(mark) for line in lines if line} for mark in _COLUMNS)
-    if any(len(count) == 1 and count != {0} for count in counts):
+    counts = ({row.count(mark) for row in lines if row} for mark in _COLUMNS)
+    if line.strip() and any(len(count) == 1 and count != {0} for count in counts):
         return content
     return b"\n".join([*lines[: len(lines) // 2], line, *lines[len(lines) // 2 :]])
 
