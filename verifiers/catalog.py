@@ -8,10 +8,10 @@ from typing import Protocol, TypeAlias, cast
 
 from verifiers import checks
 from verifiers.context import Context
-from verifiers.interface import CheckResult, Question, StaticCheck
+from verifiers.interface import CheckPage, CheckResult, StaticCheck
 
 
-class Check(Question, Protocol):
+class Check(CheckPage, Protocol):
     """A check that runs the skill."""
 
     def run(self, context: Context) -> CheckResult: ...

@@ -26,7 +26,7 @@ from verifiers.budgets import COUNTS, Counts
 from verifiers.expectation.answers import answer_at, answer_path, failure, same_answer
 from verifiers.expectation.equivalence import Difference, differences
 from verifiers.expectation.oracle import Expectation, Replayed
-from verifiers.interface import Args, Budget, Counterexample, Evidence, Finding, Subject
+from verifiers.interface import Args, Budget, Counterexample, Decision, Evidence, Finding, Subject
 
 if TYPE_CHECKING:
     from verifiers.worlds.past import Past
@@ -190,7 +190,8 @@ class Context:
     """What the command that shows a finding again must say besides, quoted: where evidence and bindings are."""
     past: Past | None = None
     """Where counterexamples of this skill's name are kept."""
-    evidence_args: Mapping[str, Args] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
+    """Answers to earlier questions."""
     first: dict[str, ReplayRecord] = field(default_factory=dict)
     """label of a recorded case -> the first (observed) run on its base."""
     primed: float = 0.0

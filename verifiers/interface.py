@@ -164,6 +164,9 @@ class Counterexample:
     trace: str | None = None
 
 
+MOST_QUESTIONS = 3
+"""That one report asks."""
+
 Severity = Literal["error", "warning", "info"]
 
 
@@ -197,6 +200,8 @@ class CheckResult:
     seconds: float = 0.0
     measured: Mapping[str, JsonValue] = field(default_factory=dict)
     """Counts and facts for score and report, JSON values, deterministic."""
+    questions: tuple[Question, ...] = ()
+    """Cases beyond the evidence where commands and skill part."""
 
     @classmethod
     def not_applicable(cls, id: str, why: str, runs: int = 0, **measured: JsonValue) -> CheckResult:
@@ -232,7 +237,7 @@ class Example:
 Stage = Literal["static", "dynamic"]
 
 
-class Question(Protocol):
+class CheckPage(Protocol):
     """What every check tells of itself, one file each in ``verifiers/checks/``. Tests and manual are generated from it."""
 
     id: ClassVar[str]
@@ -247,10 +252,75 @@ class Question(Protocol):
     """Shown in the manual: raise it when the check's meaning changes. (The cache's keys hold a digest of the judge's code.)"""
 
 
-class StaticCheck(Question, Protocol):
+class StaticCheck(CheckPage, Protocol):
     """A check that reads the text only. Judges a batch at once (mypy starts once for all)."""
 
     def run_batch(self, subjects: Sequence[Subject]) -> list[CheckResult]: ...
+
+
+# ---------------------------------------------------------------- questions and decisions
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedCase:
+    """A generated start with arguments: what a question is about."""
+
+    task_id: str
+    """The trace whose commands it was made from."""
+    base: Snapshot
+    args: Args
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) of the trace's name, the start and the arguments."""
+        doc = [self.task_id, self.base.digest, sorted((k, repr(v)) for k, v in self.args.items())]
+        return hashlib.sha256(json.dumps(doc).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What one side, the trace's commands or the skill, did on a case."""
+
+    tree: Snapshot
+    """The workspace afterwards."""
+    answer: str | None = None
+    """None where none is claimed."""
+    failure: str = ""
+    """How it reported failure; "" where it claims success."""
+    diff: tuple[str, ...] = ()
+    """For people: a line for each path that it changed, or one that nothing changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A case beyond the evidence on which the trace's commands and the skill part (SEMANTICS §6). Never a FAIL."""
+
+    invariant: str
+    """Name of what the case breaks and all recorded starts keep: ``unique-keys``, ``no-blanks-in-names``; or why else it is
+    beyond the evidence: ``commands-disagree``, ``refused``."""
+    message: str
+    """One sentence for somebody who knows neither shell nor Python."""
+    case: GeneratedCase
+    commands: Behaviour
+    skill: Behaviour
+    harm: int = 0
+    """How much would be lost if the skill is wrong: questions are asked in descending order of it."""
+
+
+Says = Literal["commands", "skill", "neither", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Somebody's answer to a question: from then on it is evidence."""
+
+    question: Question
+    says: Says
+    text: str = ""
+    """Of ``neither``: what would be right."""
+    who: str = ""
+    when: str = ""
+    """ISO 8601, or ""."""
 
 
 # ---------------------------------------------------------------- reports
@@ -310,6 +380,10 @@ class Report:
     excluded: Mapping[str, str] = field(default_factory=dict)
     inferred: tuple[str, ...] = ()
     """task_ids whose binding was inferred."""
+    questions: tuple[Question, ...] = ()
+    """Open ones, the most harmful first; at most ``MOST_QUESTIONS``."""
+    decisions: tuple[Decision, ...] = ()
+    """Those that the verdict rests on."""
 
     def check(self, id: str) -> CheckResult | None:
         return next((c for c in self.checks if c.id == id), None)

@@ -21,14 +21,17 @@ from verifiers.context import Context, Judge
 from verifiers.expectation.oracle import Replayed, replay
 from verifiers.expectation.sessions import Memory, RememberingSession
 from verifiers.interface import (
+    MOST_QUESTIONS,
     Binding,
     Budget,
     CheckResult,
+    Decision,
     Evidence,
     EvidenceSummary,
     Finding,
     NotChecked,
     Profile,
+    Question,
     Report,
     SandboxSummary,
     Score,
@@ -70,6 +73,8 @@ class Options:
     torn_strict: bool = False
     forbid_outside: bool = False
     leave_one_out_failures: int = 0
+    decisions: tuple[Decision, ...] = ()
+    """Answers to earlier questions, in the order in which they were given."""
     database: Path | None = None
     """Directory of past counterexamples, which are tried first."""
     reproduce_with: tuple[str, ...] = ()
@@ -151,7 +156,13 @@ def _verified(
         partial=options.partial, budget=options.budget, profile=options.profile,
         capabilities=capabilities(run.context) if run.context else (), excluded=dict(sorted(options.excluded.items())),
         inferred=tuple(sorted(t for t, b in run.bound.bindings.items() if b.inferred)),
+        questions=_questions(run), decisions=options.decisions,
     )  # fmt: skip
+
+
+def _questions(run: _Run) -> tuple[Question, ...]:
+    asked = [q for r in run.results for q in r.questions]
+    return tuple(sorted(asked, key=lambda q: -q.harm)[:MOST_QUESTIONS])
 
 
 def derive_seed(subject: Subject, evidence: Sequence[Evidence], bindings: Mapping[str, Binding] | None, options: Options) -> int:
@@ -217,6 +228,7 @@ def _dynamic(
                 Judge(run.replayed.read_only, None), options.min_usable, options.torn_strict, options.forbid_outside,
                 options.reproduce_with,
                 Past(options.database, subject.name) if options.database is not None else None,
+                options.decisions,
             )  # fmt: skip
             _run_checks(run, checks, run.context, options, waiting)
     except SandboxError as error:

@@ -9,7 +9,7 @@ import pytest
 from verifiers import checks
 from verifiers.catalog import CATALOG, DYNAMIC, ORDER, STATIC, by_id
 from verifiers.conventions import RULES
-from verifiers.interface import ConfigError, Question
+from verifiers.interface import ConfigError, CheckPage
 from verifiers.manual import explain, render_manual
 from verifiers.source import static
 
@@ -29,8 +29,8 @@ def test_catalog_is_whole_and_ordered() -> None:
 
 
 @pytest.mark.parametrize("check", CATALOG, ids=lambda c: c.id)
-def test_a_check_says_what_it_asks(check: Question) -> None:
-    """Question, reason and version are there."""
+def test_a_check_says_what_it_asks(check: CheckPage) -> None:
+    """CheckPage, reason and version are there."""
     assert check.title.endswith("?")
     assert len(check.why) > 60
     assert check.version >= 1
