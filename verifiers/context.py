@@ -113,6 +113,10 @@ class Judge:
             return Wrong("effect", f"{found[0]}{more}", found[0].expected, found[0].observed, found)
         return self.answer_wrong(record, x, also)
 
+    def refuses(self, record: ReplayRecord) -> bool:
+        """Whether a run reports failure."""
+        return failure(record.outcome) is not None
+
     def answer_wrong(self, record: ReplayRecord, x: Expectation, also: Sequence[Expectation] = ()) -> Wrong | None:
         if self.answer_path is None:
             return (

@@ -47,14 +47,17 @@ def record(folder: Path) -> None:
     played = play([{"workspace": t["workspace"], "commands": t["commands"]} for t in task["traces"]])
     lines = []
     for t, p in zip(task["traces"], played, strict=True):
-        meta = {"source": task["source"], "license": task.get("license", "own"), "cwds": p["cwds"], "stderrs": p["stderrs"], "user": "uid 1000"}
+        meta = {"source": task["source"], "license": task.get("license", "own"), "user": "uid 1000"}
+        meta |= {"cwds": p["cwds"], "stderrs": p["stderrs"]}
         lines.append({
-            "task_id": t["task_id"], "task_description": t["task_description"], "commands": t["commands"], "outputs": p["outputs"],
+            "task_id": t["task_id"], "task_description": t["task_description"],
+            "commands": t["commands"], "outputs": p["outputs"],
             "exit_codes": p["exit_codes"], "success": t.get("success", True), "duration_ms": p["ms"],
             "timestamp": t.get("timestamp", "2026-11-22T09:00:00+00:00"), "metadata": meta,
             "workspace": p["before"], "post_workspace": p["after"],
         })  # fmt: skip
-        print(f"  {t['task_id']}: exit {p['exit_codes']}, {'changed' if p['before'] != p['after'] else 'NO CHANGE'}, last output {p['outputs'][-1][:80]!r}")
+        changed = "changed" if p["before"] != p["after"] else "NO CHANGE"
+        print(f"  {t['task_id']}: exit {p['exit_codes']}, {changed}, last output {p['outputs'][-1][:80]!r}")
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (folder / "evidence.jsonl").write_text(text, encoding="utf-8")
 
@@ -66,11 +69,6 @@ def bindings(task: dict[str, Any], label: dict[str, Any]) -> dict[str, Any]:
 
 def arguments(label: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     return {parameter: values[role] for parameter, role in label["parameters"].items() if role in values}
-
-
-def plain(tree: dict[str, Any]) -> dict[str, Any]:
-    """A tree as the worlds write it: text where it is text."""
-    return {p: e for p, e in tree.items()}
 
 
 def wrong(world: dict[str, Any], seen: dict[str, Any], wanted: Sequence[dict[str, Any]]) -> str:

@@ -1,6 +1,7 @@
 """Runs inside the sandbox image: plays shell commands and skills on small workspaces and prints what came of them as JSON.
 
-Reads one JSON list of jobs on stdin: ``{"workspace", "commands"}`` or ``{"workspace", "skill", "args", "times", "api"}``. Standard library only.
+Reads one JSON list of jobs on stdin: ``{"workspace", "commands"}`` or ``{"workspace", "skill", "args", "times", "api"}``.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ open(sys.argv[3], "w").write(json.dumps(value))
 def entry(path: Path) -> dict[str, Any]:
     mode = f"{path.lstat().st_mode & 0o7777:04o}"
     if path.is_symlink():
-        return {"type": "symlink", "target": os.readlink(path)}
+        return {"type": "symlink", "target": str(path.readlink())}
     if path.is_dir():
         return {"type": "dir", "mode": mode}
     return {"type": "file", "mode": mode, "content_b64": base64.b64encode(path.read_bytes()).decode()}
@@ -84,14 +85,16 @@ def commands(job: dict[str, Any]) -> dict[str, Any]:
         cwds.append(str(cwd.relative_to(WORKSPACE)))
         report = ROOT / "pwd"
         script = f'trap \'pwd -P > "{report}"\' EXIT\n{command}'
-        done = subprocess.run(["bash", "-c", script], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
+        argv = ["bash", "-c", script]
+        done = subprocess.run(argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
         outputs.append((done.stdout + done.stderr).decode("utf-8", "replace"))
         errors.append(done.stderr.decode("utf-8", "replace"))
         codes.append(done.returncode)
         new = Path(report.read_text().strip()) if report.exists() else cwd
         cwd = new if new.is_dir() and (new == WORKSPACE or WORKSPACE in new.parents) else WORKSPACE
     took = round((time.monotonic() - began) * 1000, 2)
-    return {"before": before, "after": snapshot(), "outputs": outputs, "stderrs": errors, "exit_codes": codes, "cwds": cwds, "ms": took}
+    said = {"outputs": outputs, "stderrs": errors, "exit_codes": codes, "cwds": cwds, "ms": took}
+    return {"before": before, "after": snapshot(), **said}
 
 
 def skill(job: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +109,9 @@ def skill(job: dict[str, Any]) -> dict[str, Any]:
         argv = [sys.executable, "-c", DRIVER, str(ROOT / "skill.py"), json.dumps(job["args"]), str(value)]
         env = {"PATH": os.environ["PATH"], "HOME": str(ROOT / "home"), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8", "TZ": "UTC"}
         try:
-            done = subprocess.run(argv, cwd=WORKSPACE, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, env=env, check=False)
+            done = subprocess.run(
+                argv, cwd=WORKSPACE, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, env=env, check=False
+            )
             raised = "" if done.returncode == 0 else done.stderr.decode("utf-8", "replace")[-400:]
         except subprocess.TimeoutExpired:
             raised = "no end within 10 s"

@@ -10,7 +10,9 @@ from sandbox.interface import JsonValue, ReplayRecord, Returned, Snapshot, Surro
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context, Wrong
 from verifiers.expectation.oracle import Expectation, expect, shell_request
-from verifiers.interface import CheckResult, Finding, Verdict
+from verifiers.interface import CheckResult, Finding, Question, Verdict
+from verifiers.worlds.asking import question
+from verifiers.worlds.trials import Beyond
 
 FACTORS: Mapping[str, tuple[Surroundings, str]] = {
     "directory order": (Surroundings(order="reversed"), "order"),
@@ -29,6 +31,8 @@ FACTORS: Mapping[str, tuple[Surroundings, str]] = {
 SAME_VALUE = ("directory order", "directory order (shuffled)", "hash seed")
 """Under these the returned JSON must be equal, not only the effect."""
 
+UNPROMISED = Beyond("usual-umask", "the umask is the usual one")
+"""Modes of directories made on the way hang on it, for one of the two sides."""
 
 SLOW = ("wall clock",)
 """Tried on one trace, last, and no longer after the normal run than it takes for time stamps to differ; that the commands do not
@@ -42,7 +46,7 @@ class DeterministicReplay:
         "The trace's commands and the skill run from the same base with one factor changed at a time: directory order, "
         "hash seed, time zone, locale, HOME, umask, working directory, wall clock, number of CPUs. Each path and "
         "attribute must be what the commands leave under that factor or normally: a factor may do to the skill what it "
-        "does to the commands, and nothing else; files that the task writes may be new ones with a masked mode. "
+        "does to the commands, and nothing else; that modes of directories made on the way follow the umask is a question. "
         "The returned value must not depend on directory order or hash seed. A "
         "factor counts only if a probe inside the job saw it change."
     )
@@ -63,6 +67,7 @@ class DeterministicReplay:
         skills = self._skills(context, [t for t in trials if t[0] not in SLOW])
         skills += self._skills(context, [t for t in trials if t[0] in SLOW])
         findings: list[Finding] = []
+        questions: list[Question] = []
         seen: set[str] = set()
         judged = 0
         for (factor, case), trace, skill in zip(trials, traces, skills, strict=True):
@@ -71,7 +76,9 @@ class DeterministicReplay:
             seen.add(factor)
             judged += 1
             wrong = self._wrong(context, case, trace, skill, factor)
-            if wrong is not None:
+            if wrong is not None and factor == "umask" and self._only_on_the_way(context, case, trace, skill):
+                questions += [question(case, skill, UNPROMISED, context.judge.answer_path)] if not questions else []
+            elif wrong is not None:
                 text = f"{case.label}: another {factor} flips the outcome: {wrong.message}"
                 findings.append(context.finding(self.id, text, case, wrong))
         unseen = [f for f in FACTORS if f not in seen]
@@ -79,7 +86,12 @@ class DeterministicReplay:
         notes = tuple(Finding(f"factor not checked: {f} (a probe in the job saw no change)", severity="info") for f in unseen)
         verdict = Verdict.FAIL if findings else Verdict.PASS if judged else Verdict.INCONCLUSIVE
         why = "" if judged else "no factor could be changed here"
-        return CheckResult(self.id, verdict, (*findings, *notes), why, runs=len(traces) + len(skills), measured=measured)
+        return CheckResult(self.id, verdict, (*findings, *notes), why, len(traces) + len(skills), 0.0, measured, tuple(questions))
+
+    def _only_on_the_way(self, context: Context, case: Case, trace: Expectation | None, skill: ReplayRecord) -> bool:
+        """Whether all that differs are modes of directories that the task makes: nobody promised one or the other."""
+        accepted = (trace, masked(case.expectation)) if trace is not None else ()
+        return context.judge.wrong(skill, case.expectation, accepted) is None
 
     def _skills(self, context: Context, trials: Sequence[tuple[str, Case]]) -> list[ReplayRecord]:
         since = time.monotonic() - context.primed
@@ -107,7 +119,7 @@ class DeterministicReplay:
     def _wrong(self, context: Context, case: Case, trace: Expectation | None, skill: ReplayRecord, factor: str) -> Wrong | None:
         if trace is None:
             return None
-        wrong = context.judge.wrong(skill, case.expectation, (trace, *([masked(case.expectation)] if factor == "umask" else [])))
+        wrong = context.judge.wrong(skill, case.expectation, (trace,))
         if wrong is None and factor in SAME_VALUE:
             a, b = (getattr(r.outcome, "value", None) for r in (context.first[case.label], skill))
             if isinstance(skill.outcome, Returned) and a != b:
@@ -116,10 +128,10 @@ class DeterministicReplay:
 
 
 def masked(x: Expectation) -> Expectation:
-    """What an atomic writer leaves under the umask: files whose content the task writes are new files, and masked as such."""
-    written = {e.path for e in x.effects if e.kind in ("content", "created")}
+    """What is left where directories that the task makes get their modes from the umask."""
     mode = FACTORS["umask"][0].umask
-    tree = {p: replace(e, mode=e.mode & ~mode) if p in written and e.type == "file" else e for p, e in x.tree.items()}
+    made = {e.path for e in x.effects if e.kind == "created"}
+    tree = {p: replace(e, mode=e.mode & ~mode) if p in made and e.type == "dir" else e for p, e in x.tree.items()}
     return replace(x, tree=Snapshot(tree))
 
 

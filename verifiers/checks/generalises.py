@@ -6,10 +6,14 @@ from sandbox.interface import JsonValue, ReplayRecord, Returned
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Finding, Verdict
+from verifiers.worlds.decided import decided
 from verifiers.worlds.differential import differential
 from verifiers.worlds.implicit import implicit
 from verifiers.worlds.judged import grammars
 from verifiers.worlds.renaming import renaming
+
+ORACLES = {"differential": differential, "renaming": renaming, "implicit": implicit}
+"""Tried in this order, until one finds something."""
 
 
 class Generalises:
@@ -35,8 +39,8 @@ class Generalises:
     def run(self, context: Context) -> CheckResult:
         context.prime()
         gs = grammars(context)
-        parts = {"differential": differential(context, gs)}
-        for name, oracle in (("renaming", renaming), ("implicit", implicit)):
+        parts = {"decided": decided(context)}
+        for name, oracle in ORACLES.items():
             if not any(p.findings for p in parts.values()):
                 parts[name] = oracle(context, gs)
         for part in parts.values():
@@ -46,10 +50,12 @@ class Generalises:
         measured: dict[str, JsonValue] = {
             **{f"{name}_judged": p.judged for name, p in parts.items()},
             "judged_nonempty": speaking,
+            "judged_beyond": sum(p.beyond for p in parts.values()),
             "memoriser_rejected": memoriser_rejected(context),
             "not_checked": list[JsonValue](sorted({f"{p}: {why}" for g in gs for p, why in g.template.why_not.items()})),
         }
         runs = sum(p.runs for p in parts.values())
+        questions = tuple(q for p in parts.values() for q in p.questions)
         if findings:
             return CheckResult(self.id, Verdict.FAIL, tuple(findings), runs=runs, measured=measured)
         why = "" if speaking else "no generated case could be judged: the evidence leaves nothing that may vary"
@@ -57,7 +63,7 @@ class Generalises:
         if why:
             return CheckResult(self.id, Verdict.INCONCLUSIVE, (Finding(why, context.subject.path),), why, runs, measured=measured)
         notes = tuple(Finding(text, severity="info") for p in parts.values() for text in p.information[:3])
-        return CheckResult(self.id, Verdict.PASS, notes, runs=runs, measured=measured)
+        return CheckResult(self.id, Verdict.PASS, notes, runs=runs, measured=measured, questions=questions)
 
 
 def memoriser_rejected(context: Context) -> bool:

@@ -7,7 +7,8 @@ where to look. They only choose what is tried, never what is right.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from verifiers.subject import ParseProblem, parse_module
@@ -16,6 +17,10 @@ from verifiers.worlds.tokens import tokens
 LARGEST = 1 << 21
 """Beyond this a number is no size that a trial can reach."""
 MOST_WORDS = 24
+MOST_BITS = 40
+_FOLDS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow, ast.LShift: operator.lshift,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,23 @@ def texts(source: str) -> list[str]:
 
 
 def _values(tree: ast.Module) -> list[object]:
-    return [c.value for body in _bodies(tree) for c in ast.walk(body) if isinstance(c, ast.Constant)]
+    return [folded(node) for body in _bodies(tree) for node in ast.walk(body) if folded(node) is not None]
+
+
+def folded(node: ast.AST) -> object:
+    """The constant that an expression is, arithmetic and joined text included: ``1024 * 1024``. None where it is none."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if not isinstance(node, ast.BinOp) or type(node.op) not in _FOLDS:
+        return None
+    left, right = folded(node.left), folded(node.right)
+    if isinstance(left, str) and isinstance(right, str) and isinstance(node.op, ast.Add):
+        return left + right
+    if not isinstance(left, int) or not isinstance(right, int) or max(abs(left), abs(right)) > LARGEST:
+        return None
+    if isinstance(node.op, ast.Pow | ast.LShift) and not 0 <= right <= MOST_BITS:
+        return None
+    return _FOLDS[type(node.op)](left, right)
 
 
 def _texts(values: Sequence[object]) -> list[str]:

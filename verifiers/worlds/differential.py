@@ -1,245 +1,275 @@
-"""The differential oracle of ``generalises``: the trace's commands against the skill, on starts where that is sound (SEMANTICS
-§6)."""
+"""The differential oracle of ``generalises``: the trace's commands against the skill.
+
+Within the evidence another outcome is wrong; beyond it harm is wrong, and anything else is a question.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import ReplayRecord, Snapshot, Surroundings
+from sandbox.interface import ReplayRecord, Surroundings
 from verifiers.context import Case, Context, Generated, Wrong
-from verifiers.expectation.equivalence import differences, durable_effects
+from verifiers.expectation.answers import answer_at
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
+from verifiers.worlds.asking import answered, question
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.harm import lost, untouched
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
-from verifiers.worlds.noticed import marked_alike, unnoticed
+from verifiers.worlds.noticed import alike, unnoticed
 from verifiers.worlds.past import Failing, matching
-from verifiers.worlds.plans import (
-    Plan,
-    bare,
-    has_hidden_item,
-    held,
-    marks,
-    plans,
-    strange,
-    systematic,
-    unheld,
-    usual,
-    without_strange,
-)
+from verifiers.worlds.plans import Plan, bare, has_hidden_item, held, plans, strange, systematic, unheld, without_strange
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text
+from verifiers.worlds.trials import Evidenced, Trial, distinct
 from verifiers.worlds.world import World, realise
 
 SYSTEMATIC = 3
 """Traces that get the plans which do not hang on the draw."""
 
+Judgeable = tuple[Trial, Case]
+"""A trial on which the commands run cleanly, and what they do there."""
+
 
 def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
-    """The trace's commands against the skill on clean starts: first those where it was wrong before, then drawn ones."""
+    """Tries starts where the skill was wrong before, then systematic and drawn ones."""
+    evidenced = Evidenced.of(gs)
     out = Judged()
-    known = _wrong_again(context, gs)
+    known = _wrong_again(context, evidenced)
     if known is not None:
         out.findings.append(known)
         out.judged += 1
         return out
-    able = _able(gs)
-    share = -(-context.counts.differential // len(able)) if able else 0
-    chosen = able[:SYSTEMATIC]
-    drawn = [(g, p) for n, g in enumerate(chosen) for p in systematic(g, turn=n, of=len(chosen))]
-    drawn += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
-    worlds = _worlds((g, held(gs, g, p)) for g, p in drawn)
-    cases = _clean_cases(context, worlds)
-    records = context.run("generated case", (context.request(c.base, c.args) for _, _, _, c in cases))
-    out.runs = len(worlds) + len(records)
-    for (g, plan, world, case), record in zip(cases, records, strict=True):
+    trials = distinct(t for g, p in _plans(context, gs) for t in evidenced.trials(g, p))
+    cases = judgeable(context, trials)
+    records = context.run("generated case", (context.request(c.base, c.args) for _, c in cases))
+    out.runs = len(trials) + len(records)
+    for (trial, case), record in zip(cases, records, strict=True):
         wrong = context.judge.wrong(record, case.expectation)
         if wrong is not None:
-            wrong, case = _second_look(context, world, case, record)
+            wrong, case = _second_look(context, trial.world, case, record)
         if wrong is None:
             out.judged += 1
-            out.passed.append(Generated(case, record, "differential", world.varied))
-            continue
-        if _accident(g, world, case, record):
+            out.beyond += trial.beyond is not None
+            out.passed.append(Generated(case, record, "differential", trial.world.varied))
+        elif _accident(trial, case, record):
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
-            continue
-        plain = usual(gs, g, plan)
-        if plain != plan and not _harms_what_stays(case, record):
-            found = _wrong_on(context, g, plain, case.label)
-            if found is None:
-                out.information.append(f"{case.label}: not judged, the recordings have nothing like it ({wrong.message})")
-                continue
-            plan, (case, record, wrong) = plain, found
-        if wrong.kind == "failure" and _untouched(case, record) and _right_when_relaxed(context, g, plan):
-            out.information.append(
-                f"{case.label}: not judged, an unusual value is refused where the commands take it ({wrong.message})"
-            )
+        elif trial.beyond is not None:
+            _beyond(context, evidenced, out, trial, case, record)
+        elif wrong.kind == "failure" and untouched(case.base, record) and _right_when_relaxed(context, evidenced, trial):
+            why = "an unusual value is refused where the commands take it"
+            out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
         else:
             out.judged += 1
-            out.findings.append(_shrunk(context, g, plan, case, wrong))
+            out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
+        if out.findings:
             break
     return out
 
 
-def let_off(context: Context) -> list[Generated]:
-    """Runs on starts where another outcome would not be held against the skill, and it did what the commands do: its code for
-    them did no harm. They are no trials."""
-    gs = grammars(context)
-    cases = _clean_cases(context, _worlds((g, p) for g in _able(gs)[:SYSTEMATIC] for p in unheld(g) if p != held(gs, g, p)))
-    records = context.run("start that is let off", (context.request(c.base, c.args) for _, _, _, c in cases))
-    return [
-        Generated(case, record, "differential", world.varied)
-        for (_, _, world, case), record in zip(cases, records, strict=True)
-        if context.judge.wrong(record, case.expectation) is None
-    ]
+def _plans(context: Context, gs: Sequence[Grammar]) -> list[tuple[Grammar, Plan]]:
+    able = _able(gs)
+    share = -(-context.counts.differential // len(able)) if able else 0
+    chosen = able[:SYSTEMATIC]
+    found = [(g, p) for n, g in enumerate(chosen) for p in systematic(g, turn=n, of=len(chosen))]
+    found += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
+    return [(g, held(gs, g, p)) for g, p in found]
 
 
 def _able(gs: Sequence[Grammar]) -> list[Grammar]:
     return [g for g in gs if g.template.parameters or not g.args]
 
 
-def _worlds(plans: Iterable[tuple[Grammar, Plan]]) -> list[tuple[Grammar, Plan, World]]:
-    """Those that differ from the recorded start and from each other."""
-    found: dict[tuple[str, str, str], tuple[Grammar, Plan, World]] = {}
-    for g, plan in plans:
-        world = realise(g, plan)
-        if world is not None and (world.base != g.base or world.varied):
-            found.setdefault((g.task_id, world.base.digest, repr(world.args)), (g, plan, world))
-    return list(found.values())
+def let_off(context: Context) -> list[Generated]:
+    """Runs on starts where another outcome would not be held against the skill, and it did what the commands do: its code for
+    them did no harm. They are no trials."""
+    gs = grammars(context)
+    plans = [(g, p) for g in _able(gs)[:SYSTEMATIC] for p in unheld(g) if p != held(gs, g, p)]
+    worlds = [(g, p, w) for g, p in plans if (w := realise(g, p)) is not None]
+    cases = judgeable(context, distinct(Trial(g, p, w) for g, p, w in worlds))
+    records = context.run("start that is let off", (context.request(c.base, c.args) for _, c in cases))
+    return [
+        Generated(case, record, "differential", trial.world.varied)
+        for (trial, case), record in zip(cases, records, strict=True)
+        if context.judge.wrong(record, case.expectation) is None
+    ]
 
 
-def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
+def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord) -> None:
+    """Beyond the evidence: raising with nothing changed is right, lost bytes are wrong, the rest is for a person to say."""
+    beyond = trial.beyond
+    if beyond is None:
+        return
+    harm = lost(case, record)
+    if harm is not None:
+        out.judged += 1
+        message = f"beyond the evidence ({beyond.name}) it does harm: {harm.message}"
+        out.findings.append(context.finding(CHECK_ID, message, case, harm, f"--seed {context.seed}"))
+    elif context.judge.refuses(record) and untouched(case.base, record):
+        out.information.append(f"{case.label}: refused, and nothing was changed ({beyond.name})")
+    elif trial.odd_value and _taken_for_text_by_the_skill(context, trial, record):
+        out.information.append(f"{case.label}: the skill takes for text what means something to the commands ({beyond.name})")
+    elif beyond.name not in answered(context.decisions) | {q.invariant for q in out.questions}:
+        case, record = _smallest(context, evidenced, trial, case, record)
+        out.questions.append(question(case, record, beyond, context.judge.answer_path))
+
+
+def _taken_for_text_by_the_skill(context: Context, trial: Trial, record: ReplayRecord) -> bool:
+    """Whether the skill does with an odd value what it does with a plain one: then only the commands read a meaning into it."""
+    plain = realise(trial.g, _unmarked(trial.plan))
+    if plain is None:
+        return False
+    other = context.run("plain value", [context.request(plain.base, plain.args)])[0]
+    if context.judge.refuses(other) != context.judge.refuses(record):
+        return False
+    return alike(_seen(plain, other, context), _seen(trial.world, record, context), _instead(trial))
+
+
+def _seen(world: World, record: ReplayRecord, context: Context) -> Expectation:
+    """What a run of the skill did, in the form of an expectation."""
+    path = context.judge.answer_path
+    text = answer_at(getattr(record.outcome, "value", None), path) if path is not None else None
+    return Expectation(world.base, record.post, frozenset(), text or "", True, (0,), (True,))
+
+
+def _smallest(
+    context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord
+) -> tuple[Case, ReplayRecord]:
+    """The smallest case found with the same cause on which commands and skill part."""
+    best = [(case, record)]
+    name = trial.beyond.name if trial.beyond is not None else ""
+
+    def still_parted(plan: Plan) -> bool:
+        trials = [t for t in evidenced.trials(trial.g, plan) if t.beyond is not None and t.beyond.name == name]
+        for _, smaller in judgeable(context, trials[:1]):
+            again = context.run("shrinking", [context.request(smaller.base, smaller.args)])[0]
+            parted = context.judge.wrong(again, smaller.expectation) is not None
+            if parted and not (context.judge.refuses(again) and untouched(smaller.base, again)):
+                best.append((replace(smaller, label=case.label), again))
+                return True
+        return False
+
+    shrink(trial.plan, still_parted, context.counts.shrink // 5)
+    return best[-1]
+
+
+def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
     """A past counterexample that is still one. Those that pass count nowhere: reports do not depend on what was kept."""
-    stored = matching(context.past.failing(), gs) if context.past is not None else []
-    worlds = [(g, p, w) for g, p in stored if (w := realise(g, p)) is not None]
-    cases = _clean_cases(context, worlds)
-    records = context.skill.map([context.request(c.base, c.args) for _, _, _, c in cases])
-    for (g, plan, world, case), record in zip(cases, records, strict=True):
-        case = replace(case, label=f"past counterexample (trace {g.task_id})")
+    stored = matching(context.past.failing(), evidenced.gs) if context.past is not None else []
+    trials = [t for g, p in stored for t in evidenced.trials(g, p)[:1] if t.beyond is None or t.odd_value]
+    cases = judgeable(context, trials)
+    records = context.skill.map([context.request(c.base, c.args) for _, c in cases])
+    for (trial, case), record in zip(cases, records, strict=True):
+        case = replace(case, label=f"past counterexample (trace {trial.g.task_id})")
         wrong = context.judge.wrong(record, case.expectation)
         if wrong is not None:
-            wrong, case = _second_look(context, world, case, record)
-        if (
-            wrong is not None
-            and not _accident(g, world, case, record)
-            and plan == held(gs, g, plan)
-            and (plan == usual(gs, g, plan) or _harms_what_stays(case, record))
-            and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan))
-        ):
-            return _shrunk(context, g, plan, case, wrong)
+            wrong, case = _second_look(context, trial.world, case, record)
+        if wrong is None or trial.beyond is not None or _accident(trial, case, record):
+            continue
+        if not (wrong.kind == "failure" and untouched(case.base, record) and _right_when_relaxed(context, evidenced, trial)):
+            return _shrunk(context, evidenced, trial, case, wrong)
     return None
 
 
-def _wrong_on(context: Context, g: Grammar, plan: Plan, label: str) -> tuple[Case, ReplayRecord, Wrong] | None:
-    """The run on a plan's world if the skill is wrong there."""
-    world = realise(g, plan)
-    found = _clean_cases(context, [(g, plan, world)]) if world is not None else []
-    if world is None or not found:
-        return None
-    case = replace(found[0][3], label=label)
-    record = context.run("generated case", [context.request(case.base, case.args)])[0]
-    wrong = context.judge.wrong(record, case.expectation)
-    if wrong is not None:
-        wrong, case = _second_look(context, world, case, record)
-    return None if wrong is None or _accident(g, world, case, record) else (case, record, wrong)
-
-
-def _untouched(case: Case, record: ReplayRecord) -> bool:
-    """Whether a refusing run left its workspace alone: raising after the damage is no refusal."""
-    return not durable_effects(case.base, record.post)
-
-
-def _harms_what_stays(case: Case, record: ReplayRecord) -> bool:
-    """Whether a run removed or changed something that the commands leave as it was: that is wrong on any start. Of an empty file
-    only removal counts, since what a header or a line does to it no recording says."""
-    kept = {p: e for p, e in case.base.items() if case.expectation.tree.get(p) == e}
-    after = {p: record.post[p] for p in kept if p in record.post}
-    found = differences(Snapshot(kept), Snapshot(after))
-    return any(d.kind != "content" or kept[d.path].content for d in found)
-
-
-def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
+def _right_when_relaxed(context: Context, evidenced: Evidenced, trial: Trial) -> bool:
     """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie."""
+    g, plan = trial.g, trial.plan
     words = tuple(i for i in plan.rename_bound if not g.bound[i][0].isdecimal())
     relaxed = replace(
         plan, rename_bound=words, numeric=(), dashed=(), dotted=(), marked=(), voiced=(), decoys=(), rename_words=(), edits=()
     )
-    world = realise(g, relaxed) if relaxed != plan else None
-    found = _clean_cases(context, [(g, relaxed, world)]) if world is not None else []
+    found = judgeable(context, evidenced.trials(g, relaxed)[:1]) if relaxed != plan else []
     if not found:
         return False
-    case = found[0][3]
+    case = found[0][1]
     record = context.run("relaxed case", [context.request(case.base, case.args)])[0]
     return context.judge.wrong(record, case.expectation) is None
 
 
-CleanCase = tuple[Grammar, Plan, World, Case]
-"""A world on which the commands run cleanly, and what they do there."""
-
-
-def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]) -> list[CleanCase]:
-    """The worlds on which the commands themselves run cleanly, with what they do there."""
-    records = context.traces.map(shell_request(w.base, w.commands) for _, _, w in worlds)
-    out = []
-    for i, ((g, plan, world), record) in enumerate(zip(worlds, records, strict=True)):
-        case = _case(context, g, world, [record], f"generated case {i} (trace {g.task_id}, seed {context.seed})", bare(g, plan))
+def judgeable(context: Context, trials: Sequence[Trial]) -> list[Judgeable]:
+    """The trials on which the commands themselves run cleanly, with what they do there; each in the zone that this shows."""
+    records = context.traces.map(shell_request(t.world.base, t.world.commands) for t in trials)
+    cases: list[Judgeable] = []
+    for i, (t, record) in enumerate(zip(trials, records, strict=True)):
+        label = f"generated case {i} (trace {t.g.task_id}, seed {context.seed})"
+        case = _case(context, t, [record], label)
         if case is not None:
-            out.append((g, plan, world, case))
-    out = _telling(context, out) if any(strange(plan) for _, plan, _, _ in out) else out
-    return _taken_for_text(context, out) if any(plan.marked for _, plan, _, _ in out) else out
+            cases.append((t, case))
+    return _taken_for_text(context, _telling(context, cases))
 
 
-def _telling(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
+def _telling(context: Context, cases: Sequence[Judgeable]) -> list[Judgeable]:
     """Those on which the commands take no notice of unusual bystanders and near misses, and take hidden items for items: else no
     recording shows what is right."""
-    without = {i: without_strange(plan) for i, (_, plan, _, _) in enumerate(cases) if strange(plan)}
-    worlds = {i: w for i, plan in without.items() if (w := realise(cases[i][0], plan)) is not None}
+    plain = _plainer(context, cases, {i: without_strange(t.plan) for i, (t, _) in enumerate(cases) if strange(t.plan)})
+    out = []
+    for i, (trial, case) in enumerate(cases):
+        other = plain.get(i)
+        if not strange(trial.plan) or (
+            other is not None and unnoticed(other, case.expectation, bool(trial.plan.before)) is not has_hidden_item(trial.plan)
+        ):
+            out.append((trial, case))
+    return out
+
+
+def _taken_for_text(context: Context, cases: Sequence[Judgeable]) -> list[Judgeable]:
+    """Arguments of other characters than the recorded ones are within the evidence where the commands do with them what they do
+    with plain ones: then they are text like any other."""
+    plain = _plainer(context, cases, {i: _unmarked(t.plan) for i, (t, _) in enumerate(cases) if t.odd_value})
+    out = []
+    for i, (trial, case) in enumerate(cases):
+        other = plain.get(i)
+        if trial.odd_value and other is not None and alike(other, case.expectation, _instead(trial)):
+            trial = replace(trial, beyond=None)
+        out.append((trial, case))
+    return out
+
+
+def _unmarked(plan: Plan) -> Plan:
+    return replace(plan, numeric=(), dashed=(), dotted=(), marked=())
+
+
+def _instead(trial: Trial) -> dict[str, str]:
+    """Each odd word of the arguments -> the plain one that stands there without its mark."""
+    plain = realise(trial.g, _unmarked(trial.plan))
+    renames = plain.renames if plain is not None else {}
+    return {odd: renames[t] for t, odd in trial.world.renames.items() if renames.get(t, odd) != odd}
+
+
+def _plainer(context: Context, cases: Sequence[Judgeable], plans: dict[int, Plan]) -> dict[int, Expectation]:
+    """What the commands do on the start of a plan that lacks what is odd about a case."""
+    worlds = {i: w for i, plan in plans.items() if (w := realise(cases[i][0].g, plan)) is not None}
     records = context.traces.map(shell_request(w.base, w.commands) for w in worlds.values())
-    same = set(range(len(cases))) - set(without)
+    out = {}
     for (i, world), record in zip(worlds.items(), records, strict=True):
-        g, plan, _, case = cases[i]
-        plain = _case(context, g, world, [record], case.label, bare(g, plan))
-        if plain is not None and unnoticed(plain.expectation, case.expectation, bool(plan.before)) is not has_hidden_item(plan):
-            same.add(i)
-    return [c for i, c in enumerate(cases) if i in same]
+        trial, case = cases[i]
+        plain = _case(context, replace(trial, world=world, plan=plans[i]), [record], case.label)
+        if plain is not None:
+            out[i] = plain.expectation
+    return out
 
 
-def _taken_for_text(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
-    """Those on which the commands do with a marked word what they do with the word alone: where a mark means something to them,
-    what is right no recording shows."""
-    worlds = {i: w for i, (g, plan, _, _) in enumerate(cases) if plan.marked and (w := realise(g, replace(plan, marked=())))}
-    records = context.traces.map(shell_request(w.base, w.commands) for w in worlds.values())
-    same = {i for i, (_, plan, _, _) in enumerate(cases) if not plan.marked}
-    for (i, world), record in zip(worlds.items(), records, strict=True):
-        g, plan, _, case = cases[i]
-        plain = _case(context, g, world, [record], case.label, bare(g, plan))
-        if plain is not None and marked_alike(plain.expectation, case.expectation, sorted(marks(g, plan).values())):
-            same.add(i)
-    return [c for i, c in enumerate(cases) if i in same]
-
-
-def _case(
-    context: Context, g: Grammar, world: World, records: Sequence[ReplayRecord], label: str, bare: bool = False
-) -> Case | None:
+def _case(context: Context, trial: Trial, records: Sequence[ReplayRecord], label: str) -> Case | None:
+    g, world, nothing_left = trial.g, trial.world, bare(trial.g, trial.plan)
     evidence = next(c.evidence for c in context.cases if c.task_id == g.task_id)
     if evidence is None:
         return None
     x, why = expect(replace(evidence, base=world.base), records)
     clean = not why and x.failed == g.expectation.failed and x.quiet == g.expectation.quiet
-    if not clean or (bool(x.effects) != bool(g.expectation.effects) and not bare):
+    if not clean or (bool(x.effects) != bool(g.expectation.effects) and not nothing_left):
         return None
-    if g.expectation.answer.strip() and not x.answer.strip() and not bare:
+    if g.expectation.answer.strip() and not x.answer.strip() and not nothing_left:
         return None
     if any(x.tree.get(p) != world.base.get(p) for p in world.stays):
         return None
     return Case(label, world.args, x, g.task_id)
 
 
-def _accident(g: Grammar, world: World, case: Case, record: ReplayRecord) -> bool:
+def _accident(trial: Trial, case: Case, record: ReplayRecord) -> bool:
     """Whether a pattern matched nothing, the shell took it for a name, and the run did no harm: no skill is held to that."""
-    return pattern_for_a_name(g, world, case.expectation) and not _harms_what_stays(case, record)
+    return pattern_for_a_name(trial.g, trial.world, case.expectation) and lost(case, record) is None
 
 
 def pattern_for_a_name(g: Grammar, world: World, x: Expectation) -> bool:
@@ -267,31 +297,29 @@ def _second_look(context: Context, world: World, case: Case, record: ReplayRecor
     return context.judge.wrong(record, x), case
 
 
-def _shrunk(context: Context, g: Grammar, plan: Plan, case: Case, wrong: Wrong) -> Finding:
-    """The smallest plan that is still wrong, as a finding."""
+def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wrong: Wrong) -> Finding:
+    """The smallest plan within the evidence that is still wrong, as a finding."""
     best: list[tuple[Case, Wrong]] = [(case, wrong)]
 
     def still_wrong(p: Plan) -> bool:
-        world = realise(g, p)
-        if world is None:
-            return False
-        found = _clean_cases(context, [(g, p, world)])
-        if not found:
-            return False
-        record = context.run("shrinking", [context.request(found[0][3].base, found[0][3].args)])[0]
-        bad = context.judge.wrong(record, found[0][3].expectation)
-        if bad is not None:
-            bad, seen = _second_look(context, world, found[0][3], record)
-            bad = None if _accident(g, world, seen, record) else bad
+        for smaller, found in judgeable(context, evidenced.trials(trial.g, p)[:1]):
+            record = context.run("shrinking", [context.request(found.base, found.args)])[0]
+            bad = context.judge.wrong(record, found.expectation) if smaller.beyond is None else None
             if bad is not None:
-                best.append((replace(seen, label=case.label), bad))
-        return bad is not None
+                bad, found = _second_look(context, smaller.world, found, record)
+            if bad is not None and not _accident(smaller, found, record):
+                best.append((replace(found, label=case.label), bad))
+                return True
+        return False
 
+    plan = trial.plan
     if wrong.observed != "timeout":
         plan = shrink(plan, still_wrong, context.counts.shrink)
     if context.past is not None:
-        context.past.add(Failing(g.task_id, plan))
+        context.past.add(Failing(trial.g.task_id, plan))
     case, wrong = best[-1]
     message = f"differs from the trace's commands on a workspace like the recorded ones: {wrong.message}"
     finding = context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}")
     return replace(finding, notes=(*finding.notes, f"workspace: {', '.join(sorted(case.base))[:300]}"))
+
+

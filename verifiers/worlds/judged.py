@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from verifiers.context import Context, Generated
-from verifiers.interface import Finding
+from verifiers.interface import Finding, Question
 from verifiers.worlds.constants import constants
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
@@ -21,6 +21,9 @@ class Judged:
     passed: list[Generated] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     information: list[str] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    beyond: int = 0
+    """Of the judged cases, those beyond the evidence on which skill and commands agree."""
     judged: int = 0
     runs: int = 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sandbox.interface import Entry, Snapshot
@@ -35,17 +35,17 @@ def _only_more(plain: Entry, odd: Entry, added: Counter[bytes]) -> bool:
     return _lines_of(odd) == _lines_of(plain) + added
 
 
-def marked_alike(plain: Expectation, marked: Expectation, found: Sequence[str]) -> bool:
-    """Whether two outcomes differ only in the given marks."""
+def alike(plain: Expectation, odd: Expectation, instead: Mapping[str, str]) -> bool:
+    """Whether two outcomes differ only in the given words. ``instead``: odd word -> plain word."""
 
     def bare(text: str) -> str:
-        for mark in found:
-            text = text.replace(mark, "")
+        for word in sorted(instead, key=len, reverse=True):
+            text = text.replace(word, instead[word])
         return text
 
     def of(entry: Entry) -> Entry:
         content = bare(entry.content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         return replace(entry, content=content, target=bare(entry.target))
 
-    tree = {bare(path): of(entry) for path, entry in marked.tree.items()}
-    return not differences(plain.tree, tree) and same_answer(plain.answer, bare(marked.answer))
+    tree = {bare(path): of(entry) for path, entry in odd.tree.items()}
+    return not differences(plain.tree, tree) and same_answer(plain.answer, bare(odd.answer))

@@ -36,6 +36,8 @@ HOSTILE = {
     "semicolon": "{};{}",
     "ampersand": "{}&{}",
     "unicode": "{}é日{}",
+    "decomposed letters": "{}e\u0301{}",
+    "letters of compatibility": "{}\ufb01\uff21{}",
     "backslash": "{}\\{}",
     "long": "{0}{1}{0}{1}{0}{1}{0}{1}{0}{1}{0}{1}{0}{1}",
     "percent": "{}%s{}",
@@ -44,7 +46,7 @@ HOSTILE = {
 """Kind -> how a hostile name is made of two plain words. No slash, no NUL, no leading dot; the first word keeps the sort
 order."""
 
-FOR_ARGUMENTS = ("space", "quote", "double quote", "dollar", "semicolon", "ampersand", "unicode", "hash")
+FOR_ARGUMENTS = ("space", "quote", "double quote", "dollar", "semicolon", "ampersand", "unicode", "decomposed letters", "hash")
 """Without meaning as glob or regular expression: an argument may rightly be read as a pattern."""
 
 

@@ -7,7 +7,7 @@ for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from sandbox.interface import ROOT, JsonValue, Snapshot
@@ -31,6 +31,8 @@ class World:
     """Parameters whose value differs from the recorded one."""
     stays: tuple[str, ...] = ()
     """Paths that the commands have to leave as they are: else the case says nothing."""
+    renames: Mapping[str, str] = field(default_factory=dict)
+    """Recorded word -> word on this start."""
 
 
 def realise(g: Grammar, plan: Plan) -> World | None:
@@ -55,7 +57,7 @@ def realise(g: Grammar, plan: Plan) -> World | None:
     shapes = [shaped(g, base, args, paths[g.files[i]], how, words[-1 - n]) for n, (i, how) in enumerate(plan.shaped)]
     base = base.replace({p: e for made in shapes for p, e in made.items()})
     stays = tuple(p for made in shapes for p, e in made.items() if e.type == "dir")
-    return World(g.task_id, base, args, g.template.fill(args), other, stays)
+    return World(g.task_id, base, args, g.template.fill(args), other, stays, renames)
 
 
 def _renames(g: Grammar, plan: Plan, words: list[str], rng: Random) -> Mapping[str, str]:

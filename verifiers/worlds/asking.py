@@ -1,0 +1,61 @@
+"""Questions: a case beyond the evidence on which commands and skill part, in words that let a person decide. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sandbox.interface import ROOT, ReplayRecord, Snapshot
+from verifiers.context import Case
+from verifiers.expectation.answers import answer_at, failure
+from verifiers.expectation.equivalence import durable_effects, show
+from verifiers.interface import Behaviour, Decision, GeneratedCase, Question
+from verifiers.worlds.trials import Beyond
+
+MOST_LINES = 6
+
+
+def question(case: Case, record: ReplayRecord, beyond: Beyond, answer_path: str | None) -> Question:
+    """Asks what is right on a case."""
+    tree = Snapshot({p: e for p, e in record.post.items() if p != ROOT})
+    why = failure(record.outcome) or ""
+    value = getattr(record.outcome, "value", None)
+    text = answer_at(value, answer_path) if answer_path is not None else None
+    skill = Behaviour(tree, text, why, _told(case.base, tree, text, why))
+    x = case.expectation
+    wanted = Snapshot({p: e for p, e in x.tree.items() if p != ROOT})
+    printed = x.answer if answer_path is not None else None
+    commands = Behaviour(wanted, printed, "", _told(case.base, wanted, printed, ""))
+    message = (
+        f"In every recording {beyond.sentence}; here that is not so. "
+        f"The recorded commands: {_short(commands)}. The skill: {_short(skill)}. Which is right?"
+    )
+    changed = len(durable_effects(wanted, tree))
+    return Question(beyond.name, message, GeneratedCase(case.task_id, case.base, case.args), commands, skill, changed)
+
+
+def answered(decisions: Sequence[Decision]) -> frozenset[str]:
+    """The causes about which somebody has decided: they are not asked about again."""
+    return frozenset(d.question.invariant for d in decisions)
+
+
+def _short(side: Behaviour) -> str:
+    return side.diff[0] + (f" and {len(side.diff) - 1} more" if len(side.diff) > 1 else "")
+
+
+def _told(base: Snapshot, tree: Snapshot, answer: str | None, why: str) -> tuple[str, ...]:
+    effects = {e.path: e for e in durable_effects(base, tree)}
+    out = [_line(base, tree, path) for path in sorted(effects)]
+    if len(out) > MOST_LINES:
+        out = [*out[:MOST_LINES], f"{len(out) - MOST_LINES} more paths"]
+    said = [f"answers {answer.strip()[:200]!r}"] if answer is not None else []
+    failed = [f"reports failure: {why[:200]}"] if why else []
+    return (*failed, *(out or ([] if said or failed else ["changes nothing"])), *said)
+
+
+def _line(base: Snapshot, tree: Snapshot, path: str) -> str:
+    before, after = base.get(path), tree.get(path)
+    if before is None and after is not None:
+        return f"creates {path} ({show(after)})"
+    if after is None:
+        return f"removes {path}"
+    return f"changes {path} ({show(before)} becomes {show(after)})" if before is not None else f"changes {path}"
