@@ -10,9 +10,10 @@ from verifiers.worlds.decided import decided
 from verifiers.worlds.differential import differential
 from verifiers.worlds.implicit import implicit
 from verifiers.worlds.judged import grammars
+from verifiers.worlds.opaque import opaque
 from verifiers.worlds.renaming import renaming
 
-ORACLES = {"differential": differential, "renaming": renaming, "implicit": implicit}
+ORACLES = {"differential": differential, "renaming": renaming, "opaque": opaque, "implicit": implicit}
 """Tried in this order, until one finds something."""
 
 

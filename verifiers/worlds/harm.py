@@ -12,6 +12,13 @@ def untouched(base: Snapshot, record: ReplayRecord) -> bool:
     return not durable_effects(base, record.post)
 
 
+def harmless(case: Case, record: ReplayRecord) -> bool:
+    """Whether everything is as it was or as it should be: what a refusing run may leave."""
+    changed = {(d.path, d.kind) for d in differences(case.base, record.post, root=False)}
+    wrong = {(d.path, d.kind) for d in differences(case.expectation.tree, record.post, root=False)}
+    return not changed & wrong
+
+
 def lost(case: Case, record: ReplayRecord) -> Wrong | None:
     """A file that the commands leave as it is and whose bytes are nowhere after the run: removed, or overwritten by something
     that shares no line with it. What a careful skill edits, moves or packs, where naive commands pass it over, is not lost."""

@@ -1,0 +1,205 @@
+"""Equivariance of contents and modes: bytes that nothing mentions mean nothing.
+
+Other bytes in the place of a word of a file must come out in its place, and a file that the task edits keeps its mode. Judged
+only where the trace's commands do just that too, and where the skill does it with a plain word: then nothing but the odd bytes
+can have made the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
+from verifiers.context import Case, Context, Generated
+from verifiers.expectation.equivalence import differences
+from verifiers.expectation.oracle import Expectation, expect, shell_request
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.harm import harmless
+from verifiers.worlds.judged import CHECK_ID, Judged
+from verifiers.worlds.tokens import substitute, tokens
+
+PLAIN = "{}qz"
+FORMS = {
+    "a form feed": "{}\fqz",
+    "a vertical tab": "{}\vqz",
+    "a file separator": "{}\x1cqz",
+    "a next-line character": "{}\x85qz",
+    "a line separator": "{}\u2028qz",
+    "bytes that are no UTF-8": "{}\udcff\udcfeqz",
+    "decomposed letters": "{}e\u0301qz",
+    "a byte order mark": "{}\ufeffqz",
+    "a letter that changes with its case": "{}\u0130\u00dfqz",
+    "a blank": "{} qz",
+    "two blanks": "{}  qz",
+    "a tab": "{}\tqz",
+    "a dash": "{}-qz",
+    "a dot": "{}.qz",
+    "an underscore": "{}_qz",
+    "a digit": "{}7qz",
+    "a quote": "{}'qz",
+    "a double quote": '{}"qz',
+    "a backslash": "{}\\nqz",
+    "a glob": "{}*qz",
+    "an ampersand": "{}&qz",
+    "a dollar": "{}$1qz",
+    "a percent sign": "{}%sqz",
+    "braces": "{}{{0}}qz",
+    "a comma": "{},qz",
+    "a colon": "{}:qz",
+    "an equal sign": "{}=qz",
+    "a hash": "{}#qz",
+    "a slash": "{}/qz",
+    "markup": "{}<b>&lt;qz",
+    "many letters": "{}" + "q" * 9000,
+}
+"""What stands behind a word instead of nothing -> the word with it. The word itself stays in front: lines keep their order."""
+AT_THE_END = {"a blank behind": "{} ", "a tab behind": "{}\t"}
+AT_THE_START = {"a blank before": " {}", "a tab before": "\t{}"}
+MODES = {"nobody else may read": 0o600, "anybody may run": 0o755, "the group may write": 0o664}
+TRACES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """One start with odd bytes or modes, and the recorded outcome with them."""
+
+    g: Grammar
+    what: str
+    expected: Expectation
+    plain: Expectation | None = None
+    """The same with a plain word; None for modes."""
+
+
+def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
+    """Odd bytes and modes where nothing mentions them: the result must have them and be the same otherwise."""
+    out = Judged()
+    able = [g for g in gs if not any(g.expectation.failed) and not g.expectation.volatile]
+    trials = [t for g in able[:TRACES] for t in (*_with_bytes(g), *_with_modes(g))]
+    cases = _supported(context, trials)
+    records = context.run("odd bytes", (context.request(c.base, c.args) for _, c, _ in cases))
+    out.runs = len(trials) + len(records)
+    for (trial, case, also), record in zip(cases, records, strict=True):
+        wrong = context.judge.wrong(record, case.expectation, also)
+        if wrong is None:
+            out.passed.append(Generated(case, record, "renaming"))
+            out.judged += 1
+        elif context.judge.refuses(record) and harmless(case, record):
+            out.information.append(f"{case.label}: refused, and nothing was lost")
+        elif trial.plain is not None and _wrong_when_plain(context, trial):
+            out.information.append(f"{case.label}: not judged, a plain word makes a difference too")
+        else:
+            out.judged += 1
+            message = f"{trial.what} changes more than that: {wrong.message}"
+            out.findings.append(context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}"))
+            break
+    return out
+
+
+def _supported(context: Context, trials: Sequence[Opaque]) -> list[tuple[Opaque, Case, tuple[Expectation, ...]]]:
+    """The trials on which the commands do what is expected; of modes also what else is right: they are sloppy about them."""
+    records = context.traces.map(shell_request(t.expected.base, t.g.template.commands) for t in trials)
+    out: list[tuple[Opaque, Case, tuple[Expectation, ...]]] = []
+    for trial, record in zip(trials, records, strict=True):
+        x = _shown(context, trial, record)
+        if x is None:
+            continue
+        case = Case(f"{trial.what} (trace {trial.g.task_id}, seed {context.seed})", trial.g.args, x, trial.g.task_id)
+        if trial.plain is None:
+            out.append((trial, case, (trial.expected, _copied(x, trial.expected))))
+        elif not differences(trial.expected.tree, x.tree) and trial.expected.answer == x.answer:
+            out.append((trial, case, ()))
+    return out
+
+
+def _shown(context: Context, trial: Opaque, record: ReplayRecord) -> Expectation | None:
+    """What the commands do on the start of a trial, if they run as cleanly as they did when recorded."""
+    evidence = next(c.evidence for c in context.cases if c.task_id == trial.g.task_id)
+    if evidence is None:
+        return None
+    x, why = expect(replace(evidence, base=trial.expected.base, commands=trial.g.template.commands), [record])
+    clean = not why and x.failed == trial.g.expectation.failed and x.quiet == trial.g.expectation.quiet
+    return replace(x, answer_ordered=trial.g.expectation.answer_ordered) if clean else None
+
+
+def _wrong_when_plain(context: Context, trial: Opaque) -> bool:
+    x = trial.plain
+    if x is None:
+        return False
+    record = context.run("plain bytes", [context.request(x.base, trial.g.args)])[0]
+    return context.judge.wrong(record, x) is not None
+
+
+def _with_bytes(g: Grammar) -> Iterator[Opaque]:
+    """Each form behind a word of its own, as far as there are words: those of files that the task reads or changes first."""
+    words = _words(g)
+    for n, (what, form) in enumerate(FORMS.items() if words else ()):
+        yield _bytes(g, words[n % len(words)], what, form)
+    lines = [line for e in _interesting(g) for line in _text(e).split("\n") if line]
+    ends = [w for line in lines for w in tokens(line)[-1:] if line.endswith(w) and w in g.free_words]
+    starts = [w for line in lines for w in tokens(line)[:1] if line.startswith(w) and w in g.free_words]
+    for word in ends[:1]:
+        yield from (_bytes(g, word, what, form) for what, form in AT_THE_END.items())
+    for word in starts[:1]:
+        yield from (_bytes(g, word, what, form) for what, form in AT_THE_START.items())
+
+
+def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
+    return Opaque(g, f"{what} at {word!r}", _image(g, {word: form.format(word)}), _image(g, {word: PLAIN.format(word)}))
+
+
+def _words(g: Grammar) -> list[str]:
+    free = set(g.free_words)
+    found = (w for e in _interesting(g) for w in tokens(_text(e)) if w in free)
+    return list(dict.fromkeys(found))
+
+
+def _interesting(g: Grammar) -> list[Entry]:
+    """Files with text, those that the task changes or an argument names first."""
+    files = [(p, e) for p, e in g.base.items() if e.type == "file" and b"\0" not in e.content]
+    free = {p for p, e in files if g.expectation.tree.get(p) == e and p in g.files}
+    return [e for p, e in sorted(files, key=lambda pair: (pair[0] in free, pair[0]))]
+
+
+def _text(e: Entry) -> str:
+    return e.content.decode("utf-8", "surrogateescape")
+
+
+def _image(g: Grammar, words: dict[str, str]) -> Expectation:
+    """The recorded outcome with other words in contents, in what is made of them, and in the answer."""
+    x = g.expectation
+    base = {p: _renamed(e, words) for p, e in x.base.items()}
+    tree = {p if p in x.base else substitute(p, words): _renamed(e, words) for p, e in x.tree.items()}
+    return replace(x, base=Snapshot(base), tree=Snapshot(tree), answer=substitute(x.answer, words))
+
+
+def _renamed(e: Entry, words: dict[str, str]) -> Entry:
+    if e.type != "file" or b"\0" in e.content:
+        return e
+    return replace(e, content=substitute(_text(e), words).encode("utf-8", "surrogateescape"))
+
+
+def _with_modes(g: Grammar) -> Iterator[Opaque]:
+    """Files that the task changes, moves or copies with other modes: what is edited keeps its own."""
+    x = g.expectation
+    files = [p for p, e in x.base.items() if e.type == "file" and p != ROOT and _keeps_mode(x, p)]
+    for what, mode in MODES.items() if files else ():
+        base = {p: replace(e, mode=mode) if p in files else e for p, e in x.base.items()}
+        tree = {p: replace(e, mode=mode) if p in files else e for p, e in x.tree.items()}
+        yield Opaque(g, f"a mode with which {what}", replace(x, base=Snapshot(base), tree=Snapshot(tree)))
+
+
+def _copied(x: Expectation, kept: Expectation) -> Expectation:
+    """What the commands do, but new files have the mode that those before have: a careful copy keeps it."""
+    modes = {e.mode for p, e in kept.base.items() if e.type == "file" and kept.tree.get(p, e).mode == e.mode}
+    mode = modes.pop() if len(modes) == 1 else None
+    tree = {p: replace(e, mode=mode) if mode is not None and _new(x, p, e) else e for p, e in x.tree.items()}
+    return replace(x, tree=Snapshot(tree))
+
+
+def _new(x: Expectation, path: str, e: Entry) -> bool:
+    return path not in x.base and e.type == "file"
+
+
+def _keeps_mode(x: Expectation, path: str) -> bool:
+    return path not in x.tree or x.tree[path].mode == x.base[path].mode
