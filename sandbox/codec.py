@@ -46,6 +46,7 @@ def environment(where: Surroundings) -> dict[str, str]:
     return {
         "PATH": PATH,
         "HOME": home(where),
+        "PWD": WORKSPACE if where.workdir == "other" else workdir(where),  # who changes directory leaves it as it was
         "USER": "agent",
         "LOGNAME": "agent",
         "SHELL": "/bin/bash",

@@ -9,9 +9,9 @@ from random import Random
 from verifiers.worlds.invariants.kind import Learned, Lesson
 
 SHAPES = (
+    ("a file mode in octal", re.compile(r"[0-7]{3,4}")),
     ("a positive whole number without leading zeros", re.compile(r"[1-9]\d*")),
     ("a whole number", re.compile(r"-?\d+")),
-    ("a file mode in octal", re.compile(r"[0-7]{3,4}")),
     ("a date", re.compile(r"\d{4}-\d{2}-\d{2}")),
     ("a version", re.compile(r"v?\d+(\.\d+)+")),
 )

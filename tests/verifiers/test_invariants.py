@@ -1,0 +1,119 @@
+"""Invariants: what all recorded starts have in common is found, kept, and told."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.interface import Entry, Snapshot
+from verifiers.worlds.invariants.facts import KINDS, Start, learn, role
+
+TEXTS = st.lists(
+    st.lists(st.text(alphabet="ab1,;:= \t@+{}\"[]", max_size=8), max_size=8).map(lambda rows: "".join(f"{r}\n" for r in rows)),
+    min_size=2,
+    max_size=4,
+)
+
+HOLDS = [
+    ("ended-lines", ["a\n", "b\n"], "c\n", "c"),
+    ("filled-files", ["a", "b"], "c", "\n"),
+    ("no-blank-lines", ["a\nb\n", "c\nd\n"], "x\ny\n", "x\n\ny\n"),
+    ("no-blanks-around-lines", ["a\nb\n", "c\nd e\n"], "x y\n", " x\n"),
+    ("equal-columns", ["a,b\nc,d\n", "e,f\ng,h\n"], "x,y\n", "x,y,z\n"),
+    ("equal-columns", ["a\nb\n", "c\nd\n"], "x\n", "x y\n"),
+    ("whole-records", ["@a\nAC\n+\nII\n@b\nGT\n+\nII\n", "@c\nTT\n+\nII\n"], "@x\nA\n+\nI\n", "@x\nA\n+\n"),
+    ("unique-keys", ["1,a\n2,b\n3,c\n", "1,x\n2,a\n"], "7,q\n8,q\n", "7,q\n7,r\n"),
+    ("unique-keys", ["a\nb\nc\n", "d\ne\n"], "x\ny\n", "x\nx\n"),
+    ("sorted-lines", ["a\nb\nc\nd\n", "e\nf\ng\nh\n"], "x\ny\n", "y\nx\n"),
+    ("same-first-line", ["id\n1\n", "id\n2\n3\n"], "id\n9\n", "9\nid\n"),
+    ("line-ends", ["a\nb\n", "c\n"], "x\n", "x\r\n"),
+    ("json", ['{"a": 1}', '{"a": 2}'], '{"a": 3}', '{"a": "x"}'),
+    ("json", ['{"a": 1}', '{"b": 2}'], '{"c": []}', "{"),
+    ("numeric-columns", ["n,v\na,1\nb,2\n", "n,v\nc,3\nd,4\n"], "n,v\nx,9\n", "n,v\nx,y\n"),
+    ("text-in-utf-8", ["a", "é"], "ü", "\udcff"),
+    ("plain-characters", ["alpha", "Beta", "a.b"], "gamma.x", "a b"),
+    ("plain-characters", ["alpha", "beta"], "gamma", "-gamma"),
+    ("same-kind-of-value", ["7", "12"], "300", "007"),
+    ("same-kind-of-value", ["644", "0755"], "0600", "999"),
+]
+
+
+@pytest.mark.parametrize(("name", "seen", "right", "wrong"), HOLDS)
+def test_what_holds_is_found_and_what_breaks_it_is_seen(name: str, seen: list[str], right: str, wrong: str) -> None:
+    kind = next(k for k in KINDS if k.name == name)
+    lesson = kind.learn(seen)
+    assert lesson is not None
+    assert lesson.count > 0
+    assert kind.holds(lesson.value, right)
+    assert not kind.holds(lesson.value, wrong)
+    assert kind.says(lesson.value)
+
+
+def test_every_kind_has_an_example() -> None:
+    assert {k.name for k in KINDS} == {name for name, *_ in HOLDS}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.name)
+@given(seen=TEXTS, other=TEXTS)
+def test_what_is_learned_holds_where_it_was_learned(kind, seen: list[str], other: list[str]) -> None:
+    lesson = kind.learn(seen)
+    if lesson is None:
+        return
+    assert all(kind.holds(lesson.value, text) for text in seen)
+    for text in other:
+        again = kind.keep(lesson.value, text, Random(1))
+        assert again == kind.keep(lesson.value, text, Random(1))
+        if kind.holds(lesson.value, text):
+            assert kind.holds(lesson.value, again)
+
+
+def test_too_little_says_nothing() -> None:
+    assert all(kind.learn([]) is None for kind in KINDS)
+    accident = next(k for k in KINDS if k.name == "sorted-lines")
+    assert accident.learn(["a\nb\n", "c\nd\n"]) is None
+
+
+def test_a_repeated_key_becomes_another_where_keys_are_unique() -> None:
+    unique = next(k for k in KINDS if k.name == "unique-keys")
+    assert unique.holds("key", unique.keep("key", "ab,1\nab,1\n", Random(0)))
+
+
+def start(files: dict[str, str], **args: str) -> Start:
+    return Start(Snapshot({p: Entry("file", 0o644, text.encode()) for p, text in files.items()}), args)
+
+
+def test_files_are_known_by_what_they_are_to_the_task() -> None:
+    args = {"source": "in", "list": "todo.txt", "ext": "csv"}
+    common = frozenset({"that `list` names", "`keys` in the directory that `source` names"})
+    assert role("todo.txt", args, common) == "the file that `list` names"
+    assert role("in/keys", args, common) == "the file `keys` in the directory that `source` names"
+    assert role("a.csv", args, common) == "each file whose ending `ext` names"
+    assert role("a.md", args, common) == "each .md file"
+
+
+def test_a_start_like_the_recorded_ones_breaks_nothing() -> None:
+    recorded = [start({"a.csv": "x,1\ny,2\n"}, file="a.csv"), start({"b.csv": "z,3\nw,4\nv,5\n"}, file="b.csv")]
+    facts = learn(recorded)
+    assert not facts.broken(start({"c.csv": "k,7\nl,8\n"}, file="c.csv"), recorded[0])
+    found = facts.broken(start({"c.csv": "k,7\nl\n"}, file="c.csv"), recorded[0])
+    assert {f.kind.name for f in found} == {"equal-columns", "numeric-columns"}
+    assert all("`file` names" in f.sentence for f in found)
+
+
+def test_a_start_is_made_to_keep_what_holds() -> None:
+    recorded = [start({"a": "b\nc\nd\n"}, file="a"), start({"e": "f\ng\n"}, file="e")]
+    facts = learn(recorded)
+    kept = facts.kept(start({"a": "b\n\n x \nb"}, file="a"), recorded[0], Random(0))
+    rows = kept["a"].content.decode().split("\n")
+    assert rows[-1] == ""
+    assert all(row == row.strip() != "" for row in rows[:-1])
+    assert len(set(rows)) == len(rows)
+
+
+def test_records_are_known_by_their_first_line() -> None:
+    recorded = [start({"r": "@a\nAC\n+\nII\n" * 1 + "@b\nAC\n+\nII\n"}, file="r"), start({"s": "@c\nAA\n+\nII\n"}, file="s")]
+    assert learn(recorded).record_lines(recorded[0], "r") == 4
+    assert learn(recorded).record_lines(recorded[0], "other") == 1
