@@ -20,14 +20,21 @@ def harmless(case: Case, record: ReplayRecord) -> bool:
 
 
 def lost(case: Case, record: ReplayRecord) -> Wrong | None:
-    """A file that the commands leave as it is and whose bytes are nowhere after the run: removed, or overwritten by something
-    that shares no line with it. What a careful skill edits, moves or packs, where naive commands pass it over, is not lost."""
-    after = {e.content for e in record.post.values() if e.type == "file"}
-    for path, e in case.base.items():
-        if e.type != "file" or not e.content.strip() or case.expectation.tree.get(path) != e or e.content in after:
+    """What the commands leave as it is and what is not so after the run: a file removed whose bytes are nowhere, one overwritten
+    by something that shares no line with it, a mode that nobody asked to change.
+
+    What a careful skill edits, moves or packs, where naive commands pass it over, is not lost.
+    """
+    before, after = case.base, record.post
+    moved = {e.content for p, e in after.items() if e.type == "file" and before.get(p) != e}
+    chmods = any(e.kind == "mode" for e in case.expectation.effects)
+    for path, e in before.items():
+        if e.type != "file" or case.expectation.tree.get(path) != e or after.get(path) == e:
             continue
-        now = record.post.get(path)
-        if now is not None and now.type == "file" and _share_a_line(e.content, now.content):
+        now = after.get(path)
+        if e.content in moved and (now is None or now.content != e.content):
+            continue
+        if now is not None and now.type == "file" and (_edited(e.content, now.content) and (chmods or now.mode == e.mode)):
             continue
         shown = show(now) if now is not None else "no such path"
         found = differences({path: e}, {path: now} if now is not None else {})
@@ -35,5 +42,7 @@ def lost(case: Case, record: ReplayRecord) -> Wrong | None:
     return None
 
 
-def _share_a_line(old: bytes, new: bytes) -> bool:
-    return bool({x for x in old.split(b"\n") if x.strip()} & {x for x in new.split(b"\n") if x.strip()})
+def _edited(old: bytes, new: bytes) -> bool:
+    """Whether a text is another one's, with changes: nothing is lost of an empty one."""
+    kept = {x for x in old.split(b"\n") if x.strip()}
+    return not kept or bool(kept & set(new.split(b"\n")))

@@ -1,0 +1,242 @@
+"""Zones: what always held decides whether a difference is wrong or a question; harm is wrong anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.interface import Entry, Raised, ReplayRecord, Returned, Snapshot
+from verifiers.context import Case, Judge
+from verifiers.expectation.oracle import Expectation
+from verifiers.interface import Decision, Question
+from verifiers.worlds.asking import answered, question
+from verifiers.worlds.constants import NO_CONSTANTS
+from verifiers.worlds.decided import _wrong
+from verifiers.worlds.grammar import Grammar, grammar
+from verifiers.worlds.harm import harmless, lost, untouched
+from verifiers.worlds.invariants.facts import Start
+from verifiers.worlds.noticed import alike
+from verifiers.worlds.opaque import FORMS, _image, _with_bytes, _with_modes
+from verifiers.worlds.plans import Plan
+from verifiers.worlds.template import templates
+from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
+from verifiers.worlds.world import World
+
+
+def tree(files: dict[str, bytes], mode: int = 0o644) -> Snapshot:
+    return Snapshot({p: Entry("file", mode, c) for p, c in files.items()})
+
+
+def outcome(before: dict[str, bytes], after: dict[str, bytes], answer: str = "") -> Expectation:
+    return Expectation(tree(before), tree(after), frozenset(), answer, True, (0,), (True,))
+
+
+def ran(after: dict[str, bytes], value: object = None, raised: bool = False) -> ReplayRecord:
+    end = Raised("ValueError", "no") if raised else Returned(value if value is not None else {"ok": True})  # type: ignore[arg-type]
+    return ReplayRecord(end, (), tree(after), "exited")
+
+
+def case(before: dict[str, bytes], after: dict[str, bytes]) -> Case:
+    return Case("a case", {"file": "a"}, outcome(before, after), "t")
+
+
+# ---------------------------------------------------------------- harm
+
+
+def test_bytes_that_the_commands_keep_and_that_are_nowhere_are_lost() -> None:
+    kept = case({"a": b"one\ntwo\n", "b": b"x\n"}, {"a": b"one\ntwo\n", "b": b"y\n"})
+    removed, overwritten = ran({"b": b"y\n"}), ran({"a": b"other\n", "b": b"y\n"})
+    assert (found := lost(kept, removed)) is not None
+    assert "a is lost" in found.message
+    assert lost(kept, overwritten) is not None
+
+
+def test_what_is_moved_edited_or_changed_by_the_commands_too_is_not_lost() -> None:
+    kept = case({"a": b"one\ntwo\n", "b": b"x\n"}, {"a": b"one\ntwo\n", "b": b"y\n"})
+    assert lost(kept, ran({"c": b"one\ntwo\n", "b": b"y\n"})) is None
+    assert lost(kept, ran({"a": b"one\nTWO\n", "b": b"y\n"})) is None
+    assert lost(kept, ran({"a": b"one\ntwo\n"})) is None
+
+
+HARMS = {
+    "renamed, as asked": ({}, False),
+    "bystander removed": ({".b": None}, True),
+    "bystander opened": ({".b": Entry("file", 0o666, b"x")}, True),
+    "bystander written": ({".b": Entry("file", 0o600, b"y")}, True),
+    "header put into an empty file": ({"e": Entry("file", 0o600, b"h")}, False),
+    "empty file removed": ({"e": None}, True),
+    "one more file": ({"new": Entry("file", 0o600, b"n")}, False),
+}
+
+
+@pytest.mark.parametrize("name", HARMS)
+def test_what_the_commands_leave_may_not_be_touched(name: str) -> None:
+    changes, harms = HARMS[name]
+    base = Snapshot({"a": Entry("file", 0o600, b"1"), ".b": Entry("file", 0o600, b"x"), "e": Entry("file", 0o600)})
+    post = base.replace({"a": None, "c": base["a"]})
+    kept = Case("c", {}, Expectation(base, post, frozenset(), "", True, (0,), (True,)), "t")
+    record = ReplayRecord(None, (), post.replace(changes), "exited")
+    assert (lost(kept, record) is not None) is harms
+
+
+def test_a_refusal_may_leave_what_is_right_or_as_it_was_and_nothing_else() -> None:
+    begun = case({"a": b"1", "b": b"1"}, {"a": b"2", "b": b"2"})
+    assert harmless(begun, ran({"a": b"2", "b": b"1"}, raised=True))
+    assert not harmless(begun, ran({"a": b"3", "b": b"1"}, raised=True))
+    assert not harmless(begun, ran({"b": b"1"}, raised=True))
+    assert untouched(begun.base, ran({"a": b"1", "b": b"1"}, raised=True))
+    assert not untouched(begun.base, ran({"a": b"2", "b": b"1"}, raised=True))
+
+
+# ---------------------------------------------------------------- zones
+
+LINES = [b"k1,1\nk2,2\nk3,3\n", b"k4,4\nk5,5\n", b"k6,6\nk7,7\n"]
+
+
+def evidenced() -> Evidenced:
+    """Three recordings of ``fix FILE``, tables with unique keys."""
+    traces = [((f"fix f{i}.csv",), {"file": f"f{i}.csv"}) for i in range(3)]
+    made = templates(traces)
+    gs = [
+        grammar(f"t{i}", {"file": f"f{i}.csv"}, made[i], outcome({f"f{i}.csv": c}, {f"f{i}.csv": c + b"end,0\n"}), NO_CONSTANTS)
+        for i, c in enumerate(LINES)
+    ]
+    return Evidenced.of(gs)
+
+
+def world(e: Evidenced, content: bytes) -> World:
+    g = e.gs[0]
+    return World(g.task_id, tree({"f0.csv": content}), g.args, ("fix f0.csv",), frozenset())
+
+
+def placed(content: bytes) -> Trial | None:
+    e = evidenced()
+    g = e.gs[0]
+    return e._trial(g, Plan(), world(e, content), Start(g.base, g.args))
+
+
+def test_a_start_that_keeps_what_always_held_is_within() -> None:
+    trial = placed(b"k1,1\nk9,9\n")
+    assert trial is not None
+    assert trial.beyond is None
+
+
+def test_a_start_that_breaks_one_thing_is_beyond_and_says_which() -> None:
+    trial = placed(b"k1,1\nk1,2\n")
+    assert trial is not None
+    assert trial.beyond is not None
+    assert trial.beyond.name == "unique-keys"
+    assert "`file` names" in trial.beyond.sentence
+
+
+def test_a_start_that_breaks_more_than_one_thing_is_not_tried() -> None:
+    assert placed(b"k1,1\nk1\n") is None
+
+
+def test_few_of_one_cause_are_tried() -> None:
+    e = evidenced()
+    many = [Trial(e.gs[0], None, world(e, b"k%d,1\n" % i), Beyond("unique-keys", "x")) for i in range(9)]  # type: ignore[arg-type]
+    within = [replace(t, beyond=None) for t in many]
+    assert len(distinct(many)) == 3
+    assert len(distinct(within)) == 9
+    assert len(distinct([*within, *within])) == 9
+
+
+# ---------------------------------------------------------------- odd bytes
+
+
+def one_grammar() -> Grammar:
+    return evidenced().gs[0]
+
+
+def test_odd_bytes_stand_in_the_start_and_in_what_comes_of_it() -> None:
+    g = replace(one_grammar(), free_words=("k",))
+    trials = list(_with_bytes(g))
+    assert len(trials) >= len(FORMS)
+    for t in trials:
+        assert t.plain is not None
+        assert t.expected.base != g.base
+        new = t.expected.base["f0.csv"].content
+        assert t.expected.tree["f0.csv"].content == new + b"end,0\n"
+
+
+@given(st.sampled_from(sorted(FORMS)))
+def test_a_word_is_replaced_in_the_answer_and_in_new_names_too(what: str) -> None:
+    x = outcome({"list": b"one\n"}, {"list": b"one\n", "one": b""}, "one\n")
+    g = replace(one_grammar(), expectation=x)
+    image = _image(g, {"one": FORMS[what].format("one")})
+    word = FORMS[what].format("one")
+    assert image.answer == f"{word}\n"
+    assert set(image.tree) >= {"list", word}
+    assert image.base["list"].content == f"{word}\n".encode("utf-8", "surrogateescape")
+
+
+def test_no_word_is_free_no_bytes_are_tried() -> None:
+    assert not list(_with_bytes(replace(one_grammar(), free_words=())))
+
+
+def test_modes_stay_with_the_files_that_are_edited() -> None:
+    for t in _with_modes(one_grammar()):
+        assert t.expected.base["f0.csv"].mode == t.expected.tree["f0.csv"].mode != 0o644
+
+
+def test_outcomes_are_alike_if_only_the_given_words_differ() -> None:
+    plain, odd = outcome({"a": b""}, {"a": b"x word y"}, "word"), outcome({"a": b""}, {"a": b"x wo-rd y"}, "wo-rd")
+    assert alike(plain, odd, {"wo-rd": "word"})
+    assert not alike(plain, odd, {})
+    assert not alike(plain, replace(odd, answer="other"), {"wo-rd": "word"})
+
+
+# ---------------------------------------------------------------- questions and decisions
+
+
+def asked(says_more: bytes = b"skill\n") -> Question:
+    c = case({"a": b"start\n"}, {"a": b"commands\n"})
+    return question(c, ran({"a": says_more}, {"ok": True, "output": "7"}), Beyond("unique-keys", "a has no line twice"), "output")
+
+
+def test_a_question_tells_both_sides_in_words() -> None:
+    q = asked()
+    assert q.invariant == "unique-keys"
+    assert "a has no line twice" in q.message
+    assert "commands" in q.commands.diff[0]
+    assert "skill" in q.skill.diff[0]
+    assert q.skill.answer == "7"
+    assert q.case.base["a"].content == b"start\n"
+    refused = question(case({"a": b"1"}, {"a": b"2"}), ran({"a": b"3"}, raised=True), Beyond("x", "y"), None)
+    assert refused.skill.failure.startswith("raised ValueError")
+
+
+def test_many_changed_paths_are_told_in_few_lines() -> None:
+    files = {f"f{i}": b"x" for i in range(40)}
+    c = case(files, {})
+    assert len(question(c, ran(files), Beyond("x", "y"), None).commands.diff) == 7
+
+
+def test_what_was_decided_is_not_asked_again() -> None:
+    q = asked()
+    assert answered([Decision(q, "commands"), Decision(replace(q, invariant="json"), "invalid")]) == {"unique-keys", "json"}
+
+
+def test_a_decision_is_what_the_skill_must_do() -> None:
+    q = asked()
+    like_commands = ran({"a": b"commands\n"}, {"ok": True, "output": ""})
+    as_before = ran({"a": b"skill\n"}, {"ok": True, "output": "7"})
+    other = ran({"a": b"third\n"}, {"ok": True, "output": "7"})
+    assert _wrong(Decision(q, "commands"), like_commands, "output") is None
+    assert _wrong(Decision(q, "commands"), as_before, "output") is not None
+    assert _wrong(Decision(q, "skill"), as_before, "output") is None
+    assert _wrong(Decision(q, "skill"), like_commands, "output") is not None
+    assert _wrong(Decision(q, "neither", "a third way"), as_before, "output") is not None
+    assert _wrong(Decision(q, "neither", "a third way"), like_commands, "output") is not None
+    assert _wrong(Decision(q, "neither", "a third way"), other, "output") is None
+
+
+def test_a_judge_knows_a_refusal() -> None:
+    judge = Judge(read_only=False, answer_path=None)
+    assert judge.refuses(ran({}, raised=True))
+    assert judge.refuses(ran({}, {"ok": False}))
+    assert not judge.refuses(ran({}, {"ok": True}))
