@@ -76,7 +76,8 @@ def shown(row: Row) -> str:
     expected = "PASS" if row.candidate.good else "REFUSE"
     asked = f" {len(row.report.questions)} questions" if row.report.questions else ""
     why = row.report.why.replace("\n", " ")[:260]
-    return f"  {row.candidate.name} ({row.candidate.kind}): expected {expected}, got {row.report.verdict}{asked} {row.seconds:.0f} s {why}"
+    head = f"  {row.candidate.name} ({row.candidate.kind}): expected {expected}, got {row.report.verdict}"
+    return f"{head}{asked} {row.seconds:.0f} s {why}"
 
 
 def summary(rows: Sequence[Row]) -> str:
