@@ -16,25 +16,15 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import marked_alike, unnoticed
 from verifiers.worlds.past import Failing, matching
-from verifiers.worlds.plans import (
-    Plan,
-    bare,
-    has_hidden_item,
-    held,
-    marks,
-    plans,
-    strange,
-    systematic,
-    unheld,
-    usual,
-    without_strange,
-)
+from verifiers.worlds.plans import Plan, plans, systematic
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text
+from verifiers.worlds.variation import Rule
 from verifiers.worlds.world import World, realise
 
 SYSTEMATIC = 3
 """Traces that get the plans which do not hang on the draw."""
+STRANGE = (Rule.BYSTANDER, Rule.ITEM)
 
 
 def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
@@ -50,7 +40,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
     chosen = able[:SYSTEMATIC]
     drawn = [(g, p) for n, g in enumerate(chosen) for p in systematic(g, turn=n, of=len(chosen))]
     drawn += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
-    worlds = _worlds((g, held(gs, g, p)) for g, p in drawn)
+    worlds = _worlds((g, p.held(gs)) for g, p in drawn)
     cases = _clean_cases(context, worlds)
     records = context.run("generated case", (context.request(c.base, c.args) for _, _, _, c in cases))
     out.runs = len(worlds) + len(records)
@@ -65,7 +55,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         if _accident(g, world, case, record):
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
             continue
-        plain = usual(gs, g, plan)
+        plain = plan.usual(gs)
         if plain != plan and not _harms_what_stays(case, record):
             found = _wrong_on(context, g, plain, case.label)
             if found is None:
@@ -87,7 +77,7 @@ def let_off(context: Context) -> list[Generated]:
     """Runs on starts where another outcome would not be held against the skill, and it did what the commands do: its code for
     them did no harm. They are no trials."""
     gs = grammars(context)
-    cases = _clean_cases(context, _worlds((g, p) for g in _able(gs)[:SYSTEMATIC] for p in unheld(g) if p != held(gs, g, p)))
+    cases = _clean_cases(context, _worlds((g, p) for g in _able(gs)[:SYSTEMATIC] for p in systematic(g) if p != p.held(gs)))
     records = context.run("start that is let off", (context.request(c.base, c.args) for _, _, _, c in cases))
     return [
         Generated(case, record, "differential", world.varied)
@@ -124,8 +114,8 @@ def _wrong_again(context: Context, gs: Sequence[Grammar]) -> Finding | None:
         if (
             wrong is not None
             and not _accident(g, world, case, record)
-            and plan == held(gs, g, plan)
-            and (plan == usual(gs, g, plan) or _harms_what_stays(case, record))
+            and plan == plan.held(gs)
+            and (plan == plan.usual(gs) or _harms_what_stays(case, record))
             and not (wrong.kind == "failure" and _right_when_relaxed(context, g, plan))
         ):
             return _shrunk(context, g, plan, case, wrong)
@@ -162,10 +152,7 @@ def _harms_what_stays(case: Case, record: ReplayRecord) -> bool:
 
 def _right_when_relaxed(context: Context, g: Grammar, plan: Plan) -> bool:
     """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie."""
-    words = tuple(i for i in plan.rename_bound if not g.bound[i][0].isdecimal())
-    relaxed = replace(
-        plan, rename_bound=words, numeric=(), dashed=(), dotted=(), marked=(), voiced=(), decoys=(), rename_words=(), edits=()
-    )
+    relaxed = plan.relaxed()
     world = realise(g, relaxed) if relaxed != plan else None
     found = _clean_cases(context, [(g, relaxed, world)]) if world is not None else []
     if not found:
@@ -184,24 +171,25 @@ def _clean_cases(context: Context, worlds: Sequence[tuple[Grammar, Plan, World]]
     records = context.traces.map(shell_request(w.base, w.commands) for _, _, w in worlds)
     out = []
     for i, ((g, plan, world), record) in enumerate(zip(worlds, records, strict=True)):
-        case = _case(context, g, world, [record], f"generated case {i} (trace {g.task_id}, seed {context.seed})", bare(g, plan))
+        label = f"generated case {i} (trace {g.task_id}, seed {context.seed})"
+        case = _case(context, g, world, [record], label, plan.has(Rule.BARE))
         if case is not None:
             out.append((g, plan, world, case))
-    out = _telling(context, out) if any(strange(plan) for _, plan, _, _ in out) else out
-    return _taken_for_text(context, out) if any(plan.marked for _, plan, _, _ in out) else out
+    out = _telling(context, out) if any(plan.has(*STRANGE) for _, plan, _, _ in out) else out
+    return _taken_for_text(context, out) if any(plan.has(Rule.TEXT) for _, plan, _, _ in out) else out
 
 
 def _telling(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
     """Those on which the commands take no notice of unusual bystanders and near misses, and take hidden items for items: else no
     recording shows what is right."""
-    without = {i: without_strange(plan) for i, (_, plan, _, _) in enumerate(cases) if strange(plan)}
+    without = {i: plan.without(*STRANGE) for i, (_, plan, _, _) in enumerate(cases) if plan.has(*STRANGE)}
     worlds = {i: w for i, plan in without.items() if (w := realise(cases[i][0], plan)) is not None}
     records = context.traces.map(shell_request(w.base, w.commands) for w in worlds.values())
     same = set(range(len(cases))) - set(without)
     for (i, world), record in zip(worlds.items(), records, strict=True):
-        g, plan, _, case = cases[i]
-        plain = _case(context, g, world, [record], case.label, bare(g, plan))
-        if plain is not None and unnoticed(plain.expectation, case.expectation, bool(plan.before)) is not has_hidden_item(plan):
+        g, plan, full, case = cases[i]
+        plain = _case(context, g, world, [record], case.label, plan.has(Rule.BARE))
+        if plain is not None and unnoticed(plain.expectation, case.expectation, bool(full.made)) is not plan.has(Rule.ITEM):
             same.add(i)
     return [c for i, c in enumerate(cases) if i in same]
 
@@ -209,13 +197,14 @@ def _telling(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
 def _taken_for_text(context: Context, cases: Sequence[CleanCase]) -> list[CleanCase]:
     """Those on which the commands do with a marked word what they do with the word alone: where a mark means something to them,
     what is right no recording shows."""
-    worlds = {i: w for i, (g, plan, _, _) in enumerate(cases) if plan.marked and (w := realise(g, replace(plan, marked=())))}
+    marked = {i: (g, plan.without(Rule.TEXT)) for i, (g, plan, _, _) in enumerate(cases) if plan.has(Rule.TEXT)}
+    worlds = {i: w for i, (g, plan) in marked.items() if (w := realise(g, plan)) is not None}
     records = context.traces.map(shell_request(w.base, w.commands) for w in worlds.values())
-    same = {i for i, (_, plan, _, _) in enumerate(cases) if not plan.marked}
+    same = set(range(len(cases))) - set(marked)
     for (i, world), record in zip(worlds.items(), records, strict=True):
-        g, plan, _, case = cases[i]
-        plain = _case(context, g, world, [record], case.label, bare(g, plan))
-        if plain is not None and marked_alike(plain.expectation, case.expectation, sorted(marks(g, plan).values())):
+        g, plan, full, case = cases[i]
+        plain = _case(context, g, world, [record], case.label, plan.has(Rule.BARE))
+        if plain is not None and marked_alike(plain.expectation, case.expectation, sorted(full.marks)):
             same.add(i)
     return [c for i, c in enumerate(cases) if i in same]
 

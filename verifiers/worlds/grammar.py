@@ -49,6 +49,11 @@ class Grammar:
     def base(self) -> Snapshot:
         return self.expectation.base
 
+    def record_lines(self, path: str) -> int:
+        """How many lines of a file make one record, whole ones of which are dropped, doubled or added. One, until more is known
+        of the file."""
+        return 1
+
     def added(self, path: str) -> tuple[str, ...]:
         """The first lines that the trace adds to a file which is there before and takes over whole: from an argument or from
         another file. Of a line that it puts together (``KEY=value``) one like it may be an older one, to be replaced."""
