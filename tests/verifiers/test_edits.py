@@ -8,36 +8,36 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.worlds.edits import (
-    ABOVE,
-    CASES,
-    EDITS,
-    EMPTY,
-    GROWN,
-    NUMBERS,
-    PREFIXED,
-    SUFFIXED,
-    beyond,
-    edited,
-    holding,
-    near,
-    near_lines,
-    repeated,
-    saying,
-    with_line,
-)
+from verifiers.worlds.names import beyond
+from verifiers.worlds.records import records
+from verifiers.worlds.variations.grown import grown
+from verifiers.worlds.variations.lines import LESS, REORDERED, TWICE, other_lines
+from verifiers.worlds.variations.lookalike_lines import ABOVE, PREFIXED, SUFFIXED, holding, repeated
+from verifiers.worlds.variations.near import BEHIND, CASE, near, near_lines
+from verifiers.worlds.variations.odd_line import with_line
+from verifiers.worlds.variations.said_lines import saying
+from verifiers.worlds.variations.spelling import CASES, NUMBERS, respelled
+
+EDITS = (LESS, TWICE, REORDERED, "grown", NUMBERS, CASES)
 
 
-@given(st.binary(max_size=60), st.integers(0, 4), st.integers(0, 99), st.booleans())
-def test_editing_keeps_lines_whole(content: bytes, how: int, seed: int, named: bool) -> None:
+def edited(content: bytes, way: str, rng: Random, *, named: bool = False, kept: frozenset[str] = frozenset()) -> bytes:
+    if way == "grown":
+        return grown(content, rng, named=named)
+    if way in (NUMBERS, CASES):
+        return respelled(content, way, rng, kept, named=named)
+    return other_lines(content, way, rng, named=named)
+
+
+@given(st.binary(max_size=60), st.sampled_from(EDITS[:4]), st.integers(0, 99), st.booleans())
+def test_editing_keeps_lines_whole(content: bytes, how: str, seed: int, named: bool) -> None:
     """Every edit of a text leaves its last, unfinished line where it is; what is no text stays."""
     out = edited(content, how, Random(seed), named=named)
-    if how == EMPTY:
-        assert out == b""
-    elif b"\0" in content or content.count(b"\n") < (1 if how in (1, GROWN) and not named else 2):
+    least = 1 if how == TWICE or (how == "grown" and not named) else 2
+    if b"\0" in content or content.count(b"\n") < least:
         assert out == content
     else:
-        assert out.rpartition(b"\n")[2] == content.rpartition(b"\n")[2] or b"\r" in content or b"\x0b" in content
+        assert out.rpartition(b"\n")[2] == content.rpartition(b"\n")[2]
 
 
 def test_near_misses_are_near_and_no_hits() -> None:
@@ -49,7 +49,7 @@ def test_near_misses_are_near_and_no_hits() -> None:
     lines = near_lines(b"id,state\nk,bob\nx,eve\n", ["bob"], named=True).splitlines()
     assert (lines[0], lines[1], lines[-1]) == (b"id,state", b"k,bob", b"x,eve")
     assert b"k,bobx" in lines
-    assert b"k,BOB" in near_lines(b"id,state\nk,bob\nx,eve\n", ["bob"], named=True, cased=True).splitlines()
+    assert b"k,BOB" in near_lines(b"id,state\nk,bob\nx,eve\n", ["bob"], named=True, way=CASE).splitlines()
 
 
 @given(st.binary(max_size=60), st.lists(st.text("abxAB.", min_size=1, max_size=3), max_size=3), st.booleans())
@@ -80,10 +80,10 @@ def test_words_come_twice_and_lines_of_another_kind_between() -> None:
 
 def test_nearly_meant_blocks_come_again_behind_all_lines() -> None:
     """What lies between the lines that say a word comes along."""
-    out = near_lines(b"# begin web\nold\n# end web\nz\n", ["web"], named=False, after=True)
+    out = near_lines(b"# begin web\nold\n# end web\nz\n", ["web"], named=False, way=BEHIND)
     assert out.startswith(b"# begin web\nold\n# end web\nz\n# begin webx\nold\n# end webx\n")
     assert b"# begin xweb\nold\n# end xweb\n" in out
-    assert near_lines(b"a\nb\n", ["web"], named=False, after=True) == b"a\nb\n"
+    assert near_lines(b"a\nb\n", ["web"], named=False, way=BEHIND) == b"a\nb\n"
 
 
 @given(st.binary(), st.lists(st.text(min_size=1), max_size=4))
@@ -100,14 +100,14 @@ TICKETS = b'[\n {"id": 1, "state": "open", "rank": 3},\n {"id": 2, "state": "don
 
 def test_the_items_of_a_json_list_are_its_lines() -> None:
     """Dropped, in another order, many more of them, or nearly what an argument says; the text stays JSON, laid out as it was."""
-    for how, least, most in ((0, 1, 1), (2, 2, 2), (GROWN, 42, 50)):
+    for how, least, most in ((LESS, 1, 1), (REORDERED, 2, 2), ("grown", 42, 50)):
         changed = edited(TICKETS, how, Random(3), named=True)
         assert least <= len(json.loads(changed)) <= most
         assert changed.count(b"\n") > 2
     states = {t["state"] for t in json.loads(near_lines(TICKETS, ["open"], named=True))}
     assert {"open", "done", "openx", "xopen"} == states
     inside = b'{"n": 1, "items": [1, 2, 3]}'
-    assert len(json.loads(edited(inside, 0, Random(1)))["items"]) == 2
+    assert len(json.loads(edited(inside, LESS, Random(1)))["items"]) == 2
 
 
 def test_whole_numbers_become_others() -> None:
@@ -139,14 +139,38 @@ def test_a_line_says_what_the_text_does_not() -> None:
         assert saying(same, ["new", "old"] if same.count(b"\n") > 1 else ["new"]) == same
 
 
-@given(st.binary(max_size=80) | st.text(max_size=80).map(str.encode), st.integers(0, EDITS - 1), st.integers(0, 9), st.booleans())
-def test_any_content_can_be_edited(content: bytes, how: int, seed: int, named: bool) -> None:
+@given(st.binary(max_size=80) | st.text(max_size=80).map(str.encode), st.sampled_from(EDITS), st.integers(0, 9), st.booleans())
+def test_any_content_can_be_edited(content: bytes, how: str, seed: int, named: bool) -> None:
     """Never a crash, and JSON stays JSON."""
     changed = edited(content, how, Random(seed), named=named)
     near_lines(content, ["ab"], named=named)
     assert set(content.split(b"\n")) <= set(saying(content, ["ab"]).split(b"\n"))
-    if how in (0, 1, 2, GROWN) and content[:1] == b"[" and _is_json(content):
+    if how in EDITS[:4] and content[:1] == b"[" and _is_json(content):
         assert _is_json(changed)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "k 1", "foo"]), max_size=9), st.integers(1, 3), st.booleans(), st.integers(0, 9))
+def test_records_of_several_lines_stay_whole(lines: list[str], size: int, named: bool, seed: int) -> None:
+    """Whatever is dropped, doubled, put in another order or added; what is left over at the end stays there."""
+    content = "".join(f"{line}\n" for line in lines).encode()
+    found = records(content, size, head=named)
+    assert found is not None
+    assert found.joined(found.items) == content
+    for way in (LESS, TWICE, REORDERED):
+        head = int(named and len(lines) > 2)
+        rest = (len(lines) - head) % size
+        out = other_lines(content, way, Random(seed), named=named, size=size).decode().splitlines()
+        assert (out[:head], out[len(out) - rest :]) == (lines[:head], lines[len(lines) - rest :])
+        whole = {tuple(lines[n : n + size]) for n in range(head, len(lines) - rest, size)}
+        assert {tuple(out[n : n + size]) for n in range(head, len(out) - rest, size)} <= whole
+
+
+def test_added_records_have_words_of_their_own() -> None:
+    """In the first word of each, so that keys stay different."""
+    out = grown(b"one\n 1\ntwo\n 2\n", Random(1), size=2).decode().splitlines()
+    assert len(out) >= 80
+    assert len(set(out[::2])) == len(out[::2])
+    assert set(out[1::2]) == {" 1", " 2"}
 
 
 def _is_json(content: bytes) -> bool:

@@ -11,10 +11,12 @@ from sandbox.interface import Entry, Snapshot
 from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Args
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.noticed import marked_alike, unnoticed
-from verifiers.worlds.plans import MARKS, Plan, marks, strange, systematic, usual, without_strange
+from verifiers.worlds.noticed import alike, unnoticed
+from verifiers.worlds.plans import Plan, systematic
 from verifiers.worlds.template import templates
-from verifiers.worlds.world import realise
+from verifiers.worlds.variation import Rule, Step
+from verifiers.worlds.variations.value_marked import MARKS
+from verifiers.worlds.world import World, realise
 
 ARGS: Args = {"folder": "out", "title": "Birds"}
 COMMANDS = ("mkdir -p out/a && echo Birds > out/a/title && touch out/empty",)
@@ -34,10 +36,14 @@ def making() -> Grammar:
     return grammar("t", ARGS, templates([(COMMANDS, ARGS)])[0], outcome({"x": Entry("file", 0o644, b"x\n")}, MADE))
 
 
+def names(plan: Plan) -> set[str]:
+    return {s.variation for s in plan.steps}
+
+
 def test_what_the_trace_makes_may_be_there_before() -> None:
     """A directory with one more file in it, or an older file, each with the mode that the trace gives; nothing else."""
     g = making()
-    tried = [w for p in systematic(g) if p.before and (w := realise(g, p)) is not None]
+    tried = [w for p in systematic(g) if names(p) == {"before"} and (w := realise(g, p)) is not None]
     bases = [{p: e for p, e in w.base.items() if p not in ("", ".", "x")} for w in tried]
     assert {p for p in bases[0] if "." not in p} == {"out"}
     assert bases[0]["out"].mode == 0o750
@@ -49,11 +55,10 @@ def test_what_the_trace_makes_may_be_there_before() -> None:
 
 def test_what_is_there_before_is_judged_by_the_harm_alone() -> None:
     """It is strange, and what recordings are like is without it."""
-    plan = Plan(before=(0,), drops=(0,))
-    assert strange(plan)
-    assert without_strange(plan) == Plan(drops=(0,))
-    g = making()
-    assert usual([g], g, Plan(before=(0,))) == Plan()
+    before, drop = Step("before", ("out",)), Step("drop", ("x",))
+    assert Plan((before, drop)).has(Rule.BYSTANDER)
+    assert Plan((before, drop)).without(Rule.BYSTANDER) == Plan((drop,))
+    assert Plan((before,)).usual([making()]) == Plan()
 
 
 def test_an_older_result_that_is_left_alone_is_unnoticed() -> None:
@@ -71,16 +76,21 @@ def test_an_older_result_that_is_left_alone_is_unnoticed() -> None:
 def test_marks_stand_behind_a_word_of_an_argument() -> None:
     """In the value and where the commands say it; placeholders have the names of the other parameters."""
     g = making()
-    i = next(i for i, (token, _) in enumerate(g.bound) if token == "Birds")
-    assert marks(g, Plan(marked=((i, 0), (i, 1)))) == {i: "\\a&"}
-    assert marks(g, Plan(marked=((i, 0),))) == {i: "{folder}%s"}
-    world = realise(g, Plan(rename_bound=(i,), marked=((i, 0),)))
-    assert world is not None
+    renamed = Step("rename", ("Birds",))
+
+    def marked(*forms: str) -> World:
+        world = realise(g, Plan((renamed, *(Step("value-marked", ("Birds", form)) for form in forms))))
+        assert world is not None
+        return world
+
+    assert marked(*MARKS).renames["Birds"].endswith("{folder}%s\\a&")
+    world = marked(MARKS[0])
     assert str(world.args["title"]).endswith("{folder}%s")
     assert f"'{world.args['title']}'" in world.commands[0]
-    assert len([p for p in systematic(g) if p.marked]) == 2 * len(MARKS)
+    assert len([p for p in systematic(g) if "value-marked" in names(p)]) == 2 * len(MARKS)
     quoted = replace(g, expectation=replace(g.expectation, base=Snapshot({"x": Entry("file", 0o644, b'{"birds": 1}\n')})))
-    assert {how for p in systematic(quoted) for j, how in p.marked if j == i} == {0}
+    steps = {s for p in systematic(quoted) for s in p.steps if s.variation == "value-marked" and s.choice[0] == "Birds"}
+    assert {s.choice[1] for s in steps} == {MARKS[0]}
 
 
 @given(st.text("ab{}%s\\a&x", max_size=9), st.sampled_from(["{a}%s", "\\a&"]))
@@ -89,10 +99,10 @@ def test_commands_that_take_a_mark_for_text_only_add_it(text: str, mark: str) ->
     word = f"w{text}".replace(mark, "")
     plain = outcome({}, {word: Entry("file", 0o644, b"=" + word.encode())}, word)
     full = outcome({}, {word + mark: Entry("file", 0o644, b"=" + (word + mark).encode())}, word + mark)
-    assert marked_alike(plain, full, [mark]) == (mark not in word)
+    assert alike(plain, full, {word + mark: word})
     read = replace(full, tree=Snapshot({word + mark: Entry("file", 0o644, b"=" + word.encode() + b"!")}))
-    assert not marked_alike(plain, read, [mark])
-    assert not marked_alike(plain, replace(full, answer=word + mark + "!"), [mark])
+    assert not alike(plain, read, {word + mark: word})
+    assert not alike(plain, replace(full, answer=word + mark + "!"), {word + mark: word})
 
 
 def test_named_files_are_edited_first() -> None:

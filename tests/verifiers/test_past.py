@@ -17,20 +17,19 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Report, Verdict
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
+from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.grammar import grammar
-from verifiers.worlds.past import MAX_BYTES, MOST, SCHEMA, Failing, Past, fits, matching
+from verifiers.worlds.past import MAX_BYTES, MOST, SCHEMA, Failing, Past, matching
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
+from verifiers.worlds.variation import Step
 from verifiers.worlds.world import realise
 
 SKILL = Path(__file__).parents[2] / "fixtures" / "skills" / "rename_ext"
 numbers = st.integers(-3, 8)
-many = st.lists(numbers, max_size=4).map(tuple)
-pairs = st.lists(st.tuples(numbers, numbers), max_size=3).map(tuple)
-any_plan = st.builds(
-    Plan, rename_bound=many, rename_free=many, rename_words=many, copies=pairs, drops=many, bystanders=many, edits=pairs,
-    many=many, odd=pairs, spoken=pairs, grown=many, salt=numbers,
-)  # fmt: skip
+parts = numbers | st.sampled_from(["a.txt", "d/b.txt", "d", "", "less", "twice", "letters", "hidden file", "b"])
+steps = st.builds(Step, st.sampled_from([*CATALOG, "gone"]), st.lists(parts, max_size=3).map(tuple))
+any_plan = st.builds(Plan, st.lists(steps, max_size=4).map(tuple), numbers)
 FILE, OTHER = Entry("file", 0o644, b"one\ntwo\nthree\n"), Entry("file", 0o600, b"x")
 BASE = Snapshot({"a.txt": FILE, "d": Entry("dir", 0o755), "d/b.txt": OTHER})
 (TEMPLATE,) = templates([(("mv a.txt c.txt",), {"file": "a.txt"})])
@@ -62,7 +61,7 @@ def test_the_number_is_bounded(tmp_path: Path) -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda v: st.lists(v, max_size=3) | st.dictionaries(st.sampled_from(["task_id", "plan", "drops", "edits", "salt", "x"]), v),
+    lambda v: st.lists(v, max_size=3) | st.dictionaries(st.sampled_from(["task_id", "plan", "steps", "salt", "x"]), v),
     max_leaves=12,
 )
 
@@ -77,10 +76,11 @@ def test_foreign_content_is_passed_over(tmp_path: Path, rows: object, tail: byte
         assert all(isinstance(f.task_id, str) and hash(f.plan) for f in past.failing())
 
 
-OTHER_VERSION = b'{"schema": "assay-counterexamples/9", "failing": [{"task_id": "t", "plan": {}}]}'
+OTHER_VERSION = b'{"schema": "assay-counterexamples/9", "failing": [{"task_id": "t", "plan": {"steps": [], "salt": 0}}]}'
+OLD_VERSION = b'{"schema": "assay-counterexamples/1", "failing": [{"task_id": "t", "plan": {"drops": [0]}}]}'
 
 
-@pytest.mark.parametrize("content", [b"[" * 100_000, b" " * (MAX_BYTES + 1), OTHER_VERSION])
+@pytest.mark.parametrize("content", [b"[" * 100_000, b" " * (MAX_BYTES + 1), OTHER_VERSION, OLD_VERSION])
 def test_hostile_files_hold_nothing(tmp_path: Path, content: bytes) -> None:
     """Deep nesting, great length, another version."""
     past = Past(tmp_path, "skill")
@@ -96,8 +96,8 @@ def test_an_unwritable_directory_costs_nothing(tmp_path: Path) -> None:
 
 @given(any_plan)
 def test_plans_that_fit_can_be_realised(plan: Plan) -> None:
-    """A stored plan is tried only where every index means something, and then never breaks."""
-    if fits(GRAMMAR, plan):
+    """A stored plan is tried only where every choice means something, and then never breaks."""
+    if plan.fits(GRAMMAR):
         realise(GRAMMAR, plan)
         assert matching([Failing("t", plan)], [GRAMMAR]) == [(GRAMMAR, plan)]
     else:

@@ -3,53 +3,31 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
+from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.checks.crash_convergent import unlocked
 from verifiers.checks.deterministic_replay import masked
-from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Args
 from verifiers.source.statements import statements
 from verifiers.worlds.constants import LARGEST, constants
-from verifiers.worlds.differential import _harms_what_stays
 from verifiers.worlds.draw import draw
-from verifiers.worlds.edits import (
-    ABOVE,
-    EMPTY,
-    NEAR,
-    NEAR_AFTER,
-    PREFIXED,
-    SAID,
-    SUFFIXED,
-    UNENDED,
-    edited,
-)
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.noticed import unnoticed
-from verifiers.worlds.plans import (
-    DEPTH,
-    ENDING_TWICE,
-    HIDDEN_ITEM,
-    IN_DIRECTORY,
-    MARK_TWICE,
-    ODDITIES,
-    Plan,
-    bare,
-    held,
-    plans,
-    strange,
-    systematic,
-    usual,
-    without_strange,
-)
+from verifiers.worlds.plans import Plan, plans, systematic
 from verifiers.worlds.template import templates
+from verifiers.worlds.variation import Choice, Rule, Step
+from verifiers.worlds.variations.bystanders import EMPTY, HIDDEN, LINK, NAMESAKES
+from verifiers.worlds.variations.deep import DEPTH
+from verifiers.worlds.variations.grown import grown
+from verifiers.worlds.variations.near import CASE, LETTERS
+from verifiers.worlds.variations.other_names import DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE
 from verifiers.worlds.world import realise
 
 TABLE = b"id,state\nk1,new\nk2,old\nk3,new\n"
@@ -91,8 +69,9 @@ def test_the_lines_of_a_named_file_vary_and_its_first_stays() -> None:
     """A file that an argument names is varied as well; it may begin with a header."""
     g = table_grammar()
     assert (g.files, g.contents) == ((), ("a.csv",))
-    worlds = [w for p in draw(plans(g), 40, 1) if (w := realise(g, p)) is not None and not bare(g, p)]
-    contents = {e.content for w in worlds for p, e in w.base.items() if p.endswith(".csv")} - {b"a bystander\n"}
+    worlds = [w for p in draw(plans(g), 40, 1) if (w := realise(g, p)) is not None and not p.has(Rule.BARE)]
+    tables = {e.content for w in worlds for p, e in w.base.items() if p.endswith(".csv") and e.type == "file"}
+    contents = tables - {b"a bystander\n"}
     assert len(contents) > 4
     assert len({c.split(b"\n")[0].count(b",") for c in contents}) == 1
 
@@ -100,10 +79,10 @@ def test_the_lines_of_a_named_file_vary_and_its_first_stays() -> None:
 def test_a_file_grows_beyond_the_skills_numbers() -> None:
     """Forty lines are not enough for a skill that reads forty."""
     g = table_grammar()
-    grown = edited(TABLE, 3, Random(1), g.constants.numbers, named=True)
-    assert grown.count(b"\n") > 40
-    assert grown.startswith(b"id,state\n")
-    assert len(set(grown.splitlines())) > 40
+    longer = grown(TABLE, Random(1), g.constants.numbers, named=True)
+    assert longer.count(b"\n") > 40
+    assert longer.startswith(b"id,state\n")
+    assert len(set(longer.splitlines())) > 40
 
 
 def test_a_plan_makes_options_decoys_depth_and_the_skills_words() -> None:
@@ -112,24 +91,25 @@ def test_a_plan_makes_options_decoys_depth_and_the_skills_words() -> None:
     x = Expectation(tree(a_txt=b"1"), post, frozenset(), "", True, (0,), (True,))
     traces = [(("mv a.txt a.md",), {"old": "txt", "new": "md"}), (("mv a.log a.cfg",), {"old": "log", "new": "cfg"})]
     g = grammar("t", {"old": "txt", "new": "md"}, templates(traces)[0], x, constants(SKILL))
-    every = tuple(range(len(g.bound)))
-    dashed = realise(g, Plan(rename_bound=every, dashed=every))
+    dashed = realise(g, of("value-looks", *((token, "option") for token, _ in g.bound)))
     assert dashed is not None
     assert all(str(v).startswith("-") for v in dashed.args.values())
     assert {p.rpartition(".")[2] for p in dashed.base} == {dashed.args["old"]}
-    decoys = realise(g, Plan(decoys=(0,)))
+    decoys = realise(g, of("near-names", ("a.txt", LETTERS)))
     assert decoys is not None
     assert {"a.txt", "a.txtx", "atxt"} <= set(decoys.base)
-    other_case = realise(g, Plan(decoys=(0,), salt=1))
+    other_case = realise(g, of("near-names", ("a.txt", CASE)))
     assert other_case is not None
     assert {"a.txt", "a.TXT"} == set(other_case.base) - {ROOT}
-    deep = realise(g, Plan(deep=(0,)))
+    deep = realise(g, of("deep", ("",)))
     assert deep is not None
     assert max(p.count("/") for p in deep.base) == DEPTH
-    voiced = realise(g, Plan(voiced=((every[0], 0),)))
+    voiced = realise(g, of("skill-word-in-value", (g.bound[0][0], g.constants.words[0])))
     assert voiced is not None
     assert g.constants.words[0] in {str(v) for v in voiced.args.values()}
-    assert {"dashed", "decoys", "deep", "voiced", "numeric"} <= {n for p in systematic(g) for n in vars_of(p)}
+    tried = {s for p in systematic(g) for s in p.steps}
+    assert {"value-looks", "near-names", "deep", "skill-word-in-value"} <= {s.variation for s in tried}
+    assert {"number", "option", "ending"} == {s.choice[1] for s in tried if s.variation == "value-looks"}
 
 
 def replace_base(g: Grammar, more: dict[str, Entry]) -> Grammar:
@@ -138,15 +118,26 @@ def replace_base(g: Grammar, more: dict[str, Entry]) -> Grammar:
     return replace(g, expectation=replace(g.expectation, base=base))
 
 
-def vars_of(plan: Plan) -> set[str]:
-    return {f.name for f in fields(plan) if getattr(plan, f.name)}
+def of(variation: str, *choices: Choice) -> Plan:
+    return Plan(tuple(Step(variation, c) for c in choices))
+
+
+DIRECTORY_NAMESAKE = [*NAMESAKES][-1]
+
+
+def only(*kinds: str) -> Plan:
+    return of("odd", *(("", kind) for kind in kinds))
+
+
+FILE, ODD_LINK = Entry("file", 0o644), Entry("symlink", 0o777, target="a.csv")
+ODD = only(HIDDEN, LINK, EMPTY, *NAMESAKES)
 
 
 def test_many_copies_and_odd_bystanders_are_made() -> None:
     """More files than recorded, a hidden file, a dangling link, an empty directory."""
     x = Expectation(tree(one_txt=b"1", keep_md=b"m"), tree(keep_md=b"m"), frozenset(), "", True, (0,), (True,))
     g = grammar("t", {}, templates([(("rm *.txt",), {})])[0], x)
-    world = realise(g, Plan(many=(g.files.index("one.txt"),), odd=tuple((0, k) for k in range(len(ODDITIES)))))
+    world = realise(g, Plan((Step("crowd", ("one.txt",)), *ODD.steps)))
     assert world is not None
     assert sum(p.endswith(".txt") for p in world.base) > 10
     assert {"symlink", "dir"} < {e.type for e in world.base.values()}
@@ -171,10 +162,12 @@ def test_near_misses_count_where_the_commands_pass_them_over() -> None:
     assert unnoticed(plain, replace(plain, base=near_base, tree=tree(a=b"k,9\nK,1\nz,2\n")))
     assert not unnoticed(plain, replace(plain, base=near_base, tree=tree(a=b"k,9\nK,9\nz,2\n")))
     assert not unnoticed(plain, replace(plain, base=near_base, tree=tree(a=b"k,9\nK,1\nz,2\n"), answer="2"))
-    plan = Plan(decoys=(0,), edits=((0, NEAR), (1, EMPTY)), odd=((0, 1),), salt=2)
-    assert strange(plan)
-    assert without_strange(plan) == Plan(edits=((1, EMPTY),), salt=2)
-    assert not strange(without_strange(plan))
+    emptied = Step("emptied", ("b",))
+    steps = (Step("near-names", ("a", LETTERS)), Step("near-lines", ("a", LETTERS)), emptied, Step("odd", ("", LINK)))
+    plan = Plan(steps, salt=2)
+    assert plan.has(Rule.BYSTANDER)
+    assert plan.without(Rule.BYSTANDER) == Plan((emptied,), salt=2)
+    assert not plan.without(Rule.BYSTANDER).has(Rule.BYSTANDER)
 
 
 def test_lines_that_hold_what_is_written_are_tried() -> None:
@@ -186,7 +179,7 @@ def test_lines_that_hold_what_is_written_are_tried() -> None:
     assert b"1\n2\nmilkx\n" in tried
     assert b"1\n2\nMILK\nxmilk\n" in tried
     assert b"milkx\n1\n2\n" in tried
-    assert all(strange(Plan(edits=((0, how),))) for how in (SUFFIXED, PREFIXED, ABOVE, NEAR_AFTER, SAID))
+    assert all(Plan((Step(name, ("a",)),)).has(Rule.BYSTANDER) for name in ("holding-lines", "near-lines", "said-lines"))
 
 
 def test_a_line_that_is_put_together_may_replace_an_older_one() -> None:
@@ -206,7 +199,7 @@ def test_numbers_and_names_around_what_is_said_are_tried() -> None:
     worlds = [w for p in systematic(g) if (w := realise(g, p)) is not None]
     assert 46 in {w.args["count"] for w in worlds}
     assert any("loglog" not in p and p.count("log") == 2 for w in worlds for p in w.base)
-    made = realise(replace_base(g, {"log": Entry("dir", 0o755)}), Plan(decoys=(0,)))
+    made = realise(replace_base(g, {"log": Entry("dir", 0o755)}), of("near-names", ("ab.log", LETTERS)))
     assert made is not None
     assert made.base["logx"].type == "dir"
 
@@ -222,13 +215,14 @@ def test_gits_locks_of_a_killed_run_go() -> None:
     assert unlocked(killed, killed) == killed
 
 
-@pytest.mark.parametrize(("path", "mode"), [("new", 0o600), ("changed", 0o600), ("still", 0o644)])
-def test_only_what_the_task_writes_is_masked(path: str, mode: int) -> None:
-    """An atomic writer's files are new files; bystanders keep their mode under any umask."""
-    x = Expectation(
-        tree(changed=b"1", still=b"s"), tree(changed=b"2", still=b"s", new=b"n"), frozenset(), "", True, (0,), (True,)
+@pytest.mark.parametrize(("path", "mode"), [("new", 0o700), ("new/file", 0o644), ("changed", 0o644), ("still", 0o755)])
+def test_only_directories_that_the_task_makes_are_masked(path: str, mode: int) -> None:
+    """Nobody promised their modes; files keep theirs under any umask, and so does what is only there."""
+    before = tree(changed=b"1").replace({"still": Entry("dir", 0o755)})
+    after = tree(changed=b"2").replace(
+        {"still": Entry("dir", 0o755), "new": Entry("dir", 0o755), "new/file": Entry("file", 0o644, b"n")}
     )
-    assert masked(x).tree[path].mode == mode
+    assert masked(Expectation(before, after, frozenset(), "", True, (0,), (True,))).tree[path].mode == mode
 
 
 def test_a_method_of_ones_own_is_not_harmless() -> None:
@@ -253,10 +247,12 @@ def test_what_no_recording_has_is_unusual() -> None:
     g = table_grammar()
     base = tree(a_csv=TABLE).replace({"odd": Entry("symlink", 0o777, target="gone")})
     knowing = replace(g, expectation=replace(g.expectation, base=base))
-    plan = Plan(odd=tuple((0, kind) for kind in range(len(ODDITIES))))
-    assert usual([g], g, plan) == Plan(odd=((0, 0), (0, 2), (0, 3), (0, 5)))
-    assert usual([g, knowing], g, plan) == plan
-    assert usual([g], g, Plan(edits=((0, EMPTY), (0, 0)), salt=3)) == Plan(edits=((0, 0),), salt=3)
+    assert ODD.usual([g]) == only(HIDDEN, EMPTY, DIRECTORY_NAMESAKE)
+    like_file = replace(g, expectation=replace(g.expectation, base=base.replace({".b.csv": FILE, "l.csv": ODD_LINK})))
+    assert ODD.usual([g, like_file]) == ODD
+    assert ODD.usual([g, knowing]) == only(HIDDEN, LINK, EMPTY, DIRECTORY_NAMESAKE)
+    less = Step("lines", ("a.csv", "less"))
+    assert Plan((Step("emptied", ("a.csv",)), less), salt=3).usual([g]) == Plan((less,), salt=3)
 
 
 def listing(commands: tuple[str, ...], base: Snapshot, after: Snapshot, **args: str) -> Grammar:
@@ -267,30 +263,31 @@ def listing(commands: tuple[str, ...], base: Snapshot, after: Snapshot, **args: 
 @pytest.mark.parametrize(
     ("how", "made"),
     [
-        (0, r"[a-z]+\.[a-z]{3}\.tar\.gz"),
+        (DOT_WITHIN, r"[a-z]+\.[a-z]{3}\.tar\.gz"),
         (ENDING_TWICE, r"[a-z]+\.tar\.gz\.gz"),
         (IN_DIRECTORY, r"[a-z]+\.tar\.gz/[a-z]+\.tar\.gz"),
         (MARK_TWICE, r"[a-z]+  x\.tar\.gz"),
-        (HIDDEN_ITEM, r"\.[a-z]+ x\.tar\.gz"),
+        ("hidden", r"\.[a-z]+ x\.tar\.gz"),
     ],
 )
-def test_names_of_another_build(how: int, made: str) -> None:
+def test_names_of_another_build(how: str, made: str) -> None:
     """A dot more, the last ending twice, or below a directory that is called like a file."""
-    name = "data x.tar.gz" if how in (MARK_TWICE, HIDDEN_ITEM) else "data.tar.gz"
+    name = "data x.tar.gz" if how in (MARK_TWICE, "hidden") else "data.tar.gz"
     base = Snapshot({name: Entry("file", 0o644, b"z"), "keep": Entry("file", 0o644, b"k")})
     g = listing(("ls *.tar.gz",), base, base)
-    world = realise(g, Plan(shaped=((g.files.index(name), how),)))
+    plan = of("hidden-item", (name,)) if how == "hidden" else of("other-name", (name, how))
+    world = realise(g, plan)
     assert world is not None
     new = [p for p in world.base if p not in g.base and p != ROOT]
     assert any(re.fullmatch(made, p) for p in new), new
     assert list(world.stays) == [p for p in new if world.base[p].type == "dir"]
-    assert strange(Plan(shaped=((0, how),))) == (how == HIDDEN_ITEM)
+    assert plan.has(Rule.BYSTANDER, Rule.ITEM) == (how == "hidden")
 
 
 def test_a_value_gets_a_dot_within() -> None:
     """As the ending ``tar.gz`` has; files that are called after it go along."""
     g = listing(("rm *.txt",), tree(one_txt=b"1"), tree(), ext="txt")
-    world = realise(g, Plan(rename_bound=(0,), dotted=(0,)))
+    world = realise(g, of("value-looks", ("txt", "ending")))
     assert world is not None
     assert re.fullmatch(r"[a-z]+\.[a-z]{2}", str(world.args["ext"]))
     assert f"one.{world.args['ext']}" in world.base
@@ -301,59 +298,39 @@ def test_an_older_result_may_be_there() -> None:
     after = tree(a=b"1").replace({"out": Entry("dir", 0o755), "out/b": Entry("file", 0o644, b"1")})
     g = listing(("mkdir out; cp a out/b",), tree(a=b"1"), after)
     assert g.made == ("out", "out/b")
-    plan = Plan(stale=(1,))
+    plan = of("stale", ("out/b",))
     world = realise(g, plan)
     assert world is not None
     assert world.base["out"].type == "dir"
     assert world.base["out/b"].content == b"an older one\n"
-    assert held([g], g, plan) == Plan()
+    assert plan.held([g]) == Plan()
 
 
 def test_links_and_hidden_files_that_look_like_items() -> None:
     """Held against a skill only where a recording has such things."""
     g = table_grammar()
-    plan = Plan(odd=tuple((0, kind) for kind in range(len(ODDITIES))))
-    assert held([g], g, plan) == Plan(odd=((0, 0), (0, 1), (0, 2), (0, 5)))
-    less = held([g], g, plan)
-    for hidden, link, expected in ((".x.csv", "l.csv", plan), (".x", "l.txt", less), (".x/a.csv", "d/l.csv", less)):
+    less = ODD.held([g])
+    assert less == only(HIDDEN, LINK, EMPTY, DIRECTORY_NAMESAKE)
+    for hidden, link, expected in ((".x.csv", "l.csv", ODD), (".x", "l.txt", less), (".x/a.csv", "d/l.csv", less)):
         more = g.base.replace({hidden: Entry("file", 0o644), link: Entry("symlink", 0o777, target="a.csv")})
         knowing = replace(g, expectation=replace(g.expectation, base=more))
-        assert held([g, knowing], g, plan) == expected
+        assert ODD.held([g, knowing]) == expected
 
 
 def test_a_series_goes_on() -> None:
     """Where all of a name means something but its number, that counts up, past ten."""
     parts = tree(**{f"film_part{n}": b"p" for n in (1, 2)})
     g = listing(("cat film.part? > film",), parts, parts)
-    world = realise(g, Plan(many=(0,)))
+    world = realise(g, of("crowd", (g.files[0],)))
     assert world is not None
     assert {f"film.part{n}" for n in range(1, 12)} <= set(world.base)
 
 
 def test_a_last_line_without_its_end() -> None:
     """Never held against a skill: what comes after it goes to the same line in some shells' commands."""
-    assert edited(b"a\nb\n", UNENDED, Random(1)) == b"a\nb"
     g = table_grammar()
-    assert held([g], g, Plan(edits=((0, UNENDED), (0, EMPTY)))) == Plan(edits=((0, EMPTY),))
-
-
-HARMS = {
-    "renamed, as asked": ({}, False),
-    "bystander removed": ({".b": None}, True),
-    "bystander opened": ({".b": Entry("file", 0o666, b"x")}, True),
-    "bystander written": ({".b": Entry("file", 0o600, b"y")}, True),
-    "header put into an empty file": ({"e": Entry("file", 0o600, b"h")}, False),
-    "empty file removed": ({"e": None}, True),
-    "one more file": ({"new": Entry("file", 0o600)}, False),
-}
-
-
-@pytest.mark.parametrize("name", HARMS)
-def test_what_the_commands_leave_may_not_be_touched(name: str) -> None:
-    """Whatever else a recording leaves open, bystanders stay as they were."""
-    changes, harms = HARMS[name]
-    base = Snapshot({"a": Entry("file", 0o600, b"1"), ".b": Entry("file", 0o600, b"x"), "e": Entry("file", 0o600)})
-    post = base.replace({"a": None, "c": base["a"]})
-    case = Case("c", {}, Expectation(base, post, frozenset(), "", True, (0,), (True,)), "t")
-    record = ReplayRecord(None, (), post.replace(changes), "exited")
-    assert _harms_what_stays(case, record) is harms
+    unended, emptied = of("unended", ("a.csv",)), of("emptied", ("a.csv",))
+    world = realise(g, unended)
+    assert world is not None
+    assert world.base["a.csv"].content == TABLE[:-1]
+    assert Plan((*unended.steps, *emptied.steps)).held([g]) == emptied

@@ -19,6 +19,7 @@ from verifiers.worlds.renaming import expected_under, renamable, renamings, unsa
 from verifiers.worlds.shelltext import characters, meaning, splice
 from verifiers.worlds.template import templates
 from verifiers.worlds.tokens import fresh_words, substitute
+from verifiers.worlds.variation import Step
 from verifiers.worlds.world import realise
 
 words = st.text(st.characters(codec="ascii", exclude_characters="\0"), min_size=1, max_size=8).filter(lambda s: "\n" not in s)
@@ -169,8 +170,7 @@ def test_the_empty_plan_is_the_recorded_trace() -> None:
 def test_plans_keep_base_arguments_and_commands_together() -> None:
     """Renaming an extension renames it in the base, in the argument and in the commands, and nowhere else."""
     g = rename_grammar()
-    index = [t for t, _ in g.bound].index("txt")
-    world = realise(g, Plan(rename_bound=(index,)))
+    world = realise(g, Plan((Step("rename", ("txt",)),)))
     assert world is not None
     new = world.args["old"]
     assert {p.rpartition(".")[2] for p in world.base if world.base[p].type == "file"} == {new, "md"}
@@ -188,9 +188,10 @@ def test_drawing_is_repeatable() -> None:
 
 def test_shrinking_keeps_only_what_matters() -> None:
     """A plan that fails because of one copy shrinks to that copy."""
-    plan = Plan(rename_free=(0, 1), copies=((0, 0), (1, 0)), drops=(0,), salt=2)
-    small = shrink(plan, lambda p: (1, 0) in p.copies, budget=50)
-    assert small == Plan(copies=((1, 0),), salt=2)
+    copies = Step("copy", ("a", "")), Step("copy", ("b", ""))
+    plan = Plan((Step("rename-name", ("a",)), Step("rename-name", ("b",)), *copies, Step("drop", ("a",))), salt=2)
+    small = shrink(plan, lambda p: copies[1] in p.steps, budget=50)
+    assert small == Plan(copies[1:], salt=2)
 
 
 def test_renaming_renames_the_result_too() -> None:

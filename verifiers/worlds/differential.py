@@ -20,14 +20,16 @@ from verifiers.worlds.harm import lost, untouched
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, unnoticed
 from verifiers.worlds.past import Failing, matching
-from verifiers.worlds.plans import Plan, bare, has_hidden_item, held, plans, strange, systematic, unheld, without_strange
+from verifiers.worlds.plans import Plan, plans, systematic
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text
 from verifiers.worlds.trials import Evidenced, Trial, distinct
+from verifiers.worlds.variation import Rule, Step
 from verifiers.worlds.world import World, realise
 
 SYSTEMATIC = 3
 """Traces that get the plans which do not hang on the draw."""
+STRANGE = (Rule.BYSTANDER, Rule.ITEM)
 
 Judgeable = tuple[Trial, Case]
 """A trial on which the commands run cleanly, and what they do there."""
@@ -42,7 +44,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         out.findings.append(known)
         out.judged += 1
         return out
-    trials = distinct(t for g, p in _plans(context, gs) for t in evidenced.trials(g, p))
+    trials = distinct(t for g, p in _plans(context, evidenced.gs) for t in evidenced.trials(g, p))
     cases = judgeable(context, trials)
     records = context.run("generated case", (context.request(c.base, c.args) for _, c in cases))
     out.runs = len(trials) + len(records)
@@ -75,7 +77,7 @@ def _plans(context: Context, gs: Sequence[Grammar]) -> list[tuple[Grammar, Plan]
     chosen = able[:SYSTEMATIC]
     found = [(g, p) for n, g in enumerate(chosen) for p in systematic(g, turn=n, of=len(chosen))]
     found += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
-    return [(g, held(gs, g, p)) for g, p in found]
+    return [(g, p.held(gs)) for g, p in found]
 
 
 def _able(gs: Sequence[Grammar]) -> list[Grammar]:
@@ -86,7 +88,7 @@ def let_off(context: Context) -> list[Generated]:
     """Runs on starts where another outcome would not be held against the skill, and it did what the commands do: its code for
     them did no harm. They are no trials."""
     gs = grammars(context)
-    plans = [(g, p) for g in _able(gs)[:SYSTEMATIC] for p in unheld(g) if p != held(gs, g, p)]
+    plans = [(g, p) for g in _able(gs)[:SYSTEMATIC] for p in systematic(g) if p != p.held(gs)]
     worlds = [(g, p, w) for g, p in plans if (w := realise(g, p)) is not None]
     cases = judgeable(context, distinct(Trial(g, p, w) for g, p, w in worlds))
     records = context.run("start that is let off", (context.request(c.base, c.args) for _, c in cases))
@@ -176,10 +178,7 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
 def _right_when_relaxed(context: Context, evidenced: Evidenced, trial: Trial) -> bool:
     """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie."""
     g, plan = trial.g, trial.plan
-    words = tuple(i for i in plan.rename_bound if not g.bound[i][0].isdecimal())
-    relaxed = replace(
-        plan, rename_bound=words, numeric=(), dashed=(), dotted=(), marked=(), voiced=(), decoys=(), rename_words=(), edits=()
-    )
+    relaxed = plan.relaxed()
     found = judgeable(context, evidenced.trials(g, relaxed)[:1]) if relaxed != plan else []
     if not found:
         return False
@@ -203,13 +202,12 @@ def judgeable(context: Context, trials: Sequence[Trial]) -> list[Judgeable]:
 def _telling(context: Context, cases: Sequence[Judgeable]) -> list[Judgeable]:
     """Those on which the commands take no notice of unusual bystanders and near misses, and take hidden items for items: else no
     recording shows what is right."""
-    plain = _plainer(context, cases, {i: without_strange(t.plan) for i, (t, _) in enumerate(cases) if strange(t.plan)})
+    plain = _plainer(context, cases, {i: t.plan.without(*STRANGE) for i, (t, _) in enumerate(cases) if t.plan.has(*STRANGE)})
     out = []
     for i, (trial, case) in enumerate(cases):
-        other = plain.get(i)
-        if not strange(trial.plan) or (
-            other is not None and unnoticed(other, case.expectation, bool(trial.plan.before)) is not has_hidden_item(trial.plan)
-        ):
+        other, item = plain.get(i), trial.plan.has(Rule.ITEM)
+        plainly = not trial.plan.has(*STRANGE) or (trial.beyond is not None and bool(trial.world.made))
+        if plainly or (other is not None and unnoticed(other, case.expectation, bool(trial.world.made)) is not item):
             out.append((trial, case))
     return out
 
@@ -228,7 +226,9 @@ def _taken_for_text(context: Context, cases: Sequence[Judgeable]) -> list[Judgea
 
 
 def _unmarked(plan: Plan) -> Plan:
-    return replace(plan, numeric=(), dashed=(), dotted=(), marked=())
+    """The plan with plain words in the place of odd ones."""
+    plain = [Step("rename", s.choice[:1]) if Plan((s,)).has(Rule.TEXT) else s for s in plan.steps]
+    return replace(plan, steps=tuple(dict.fromkeys(plain)))
 
 
 def _instead(trial: Trial) -> dict[str, str]:
@@ -252,7 +252,7 @@ def _plainer(context: Context, cases: Sequence[Judgeable], plans: dict[int, Plan
 
 
 def _case(context: Context, trial: Trial, records: Sequence[ReplayRecord], label: str) -> Case | None:
-    g, world, nothing_left = trial.g, trial.world, bare(trial.g, trial.plan)
+    g, world, nothing_left = trial.g, trial.world, trial.plan.has(Rule.BARE)
     evidence = next(c.evidence for c in context.cases if c.task_id == g.task_id)
     if evidence is None:
         return None

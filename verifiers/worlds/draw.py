@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -37,19 +37,11 @@ def draw(strategy: st.SearchStrategy[T], count: int, seed_number: int) -> list[T
 
 
 def smaller(plan: Plan) -> Iterator[Plan]:
-    """Plans with one thing less, the largest parts first."""
-    for f in fields(plan):
-        value = getattr(plan, f.name)
-        if isinstance(value, tuple) and value:
-            yield _with(plan, f.name, ())
-            if len(value) > 1:
-                for i in range(len(value)):
-                    yield _with(plan, f.name, value[:i] + value[i + 1 :])
-
-
-def _with(plan: Plan, name: str, value: object) -> Plan:
-    changed: Mapping[str, Any] = {name: value}
-    return replace(plan, **changed)
+    """Plans with one thing less: all steps of one variation, or one of several."""
+    for name in dict.fromkeys(s.variation for s in plan.steps):
+        own = [s for s in plan.steps if s.variation == name]
+        for less in [own, *([s] for s in own if len(own) > 1)]:
+            yield replace(plan, steps=tuple(s for s in plan.steps if s not in less))
 
 
 def shrink(plan: Plan, still_wrong: Callable[[Plan], bool], budget: int) -> Plan:

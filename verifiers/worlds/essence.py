@@ -19,23 +19,44 @@ from verifiers.expectation.oracle import expect, shell_request
 EMPTY = Snapshot({})
 
 
-def essential(context: Context, case: Case) -> Case:
-    """The case with only the commands that matter; as it is where fewer commands do anything else."""
-    evidence = case.evidence
-    if evidence is None or len(evidence.commands) < 2 or case.expectation.volatile:
-        return case
-    commands = evidence.commands
+def essential(context: Context, cases: Sequence[Case]) -> list[Case]:
+    """The cases with only the commands that matter; one as it is where fewer commands do anything else. Where all traces run the
+    same programs in the same order, a command that matters in one of them (``chmod`` of a new file) matters in all."""
+    kept = [_kept(context, case) for case in cases]
+    programs = {tuple(c.split(maxsplit=1)[0] if c.split() else "" for c in _commands(case)) for case in cases}
+    if len(programs) == 1:
+        kept = [set[int]().union(*kept)] * len(cases)
+    return [_fewer(context, case, found) for case, found in zip(cases, kept, strict=True)]
+
+
+def _commands(case: Case) -> tuple[str, ...]:
+    return case.evidence.commands if case.evidence is not None else ()
+
+
+def _kept(context: Context, case: Case) -> set[int]:
+    """Indices of the commands that matter in one trace."""
+    commands = _commands(case)
+    every = set(range(len(commands)))
+    if len(commands) < 2 or case.expectation.volatile:
+        return every
     prefixes = context.traces.map(shell_request(case.base, commands[: i + 1]) for i in range(len(commands)))
-    answers = context.replayed.read_only or context.judge.answer_path is not None
-    kept = {i for i in range(len(commands)) if _matters(case, prefixes, i) or (answers and i == len(commands) - 1)}
-    looks = [i for i in range(len(commands)) if i not in kept]
+    kept = {i for i in every if _matters(case, prefixes, i) or (_answers(context) and i == len(commands) - 1)}
+    looks = sorted(every - kept)
     alone = context.traces.map(shell_request(EMPTY, commands[i : i + 1]) for i in looks)
-    kept |= {i for i, record in zip(looks, alone, strict=True) if durable_effects(EMPTY, record.post)}
-    if not kept or len(kept) == len(commands):
+    return kept | {i for i, record in zip(looks, alone, strict=True) if durable_effects(EMPTY, record.post)}
+
+
+def _answers(context: Context) -> bool:
+    return context.replayed.read_only or context.judge.answer_path is not None
+
+
+def _fewer(context: Context, case: Case, kept: set[int]) -> Case:
+    evidence = case.evidence
+    if evidence is None or not kept or len(kept) == len(evidence.commands):
         return case
-    fewer = tuple(commands[i] for i in sorted(kept))
+    fewer = tuple(evidence.commands[i] for i in sorted(kept))
     x, why = expect(evidence, context.traces.map([shell_request(case.base, fewer)]))
-    same = not differences(case.expectation.tree, x.tree) and (not answers or x.answer == case.expectation.answer)
+    same = not differences(case.expectation.tree, x.tree) and (not _answers(context) or x.answer == case.expectation.answer)
     if why or not same or any(x.failed):
         return case
     x = replace(x, answer_ordered=case.expectation.answer_ordered)

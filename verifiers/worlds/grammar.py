@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from sandbox.interface import ROOT, Snapshot
@@ -44,10 +44,16 @@ class Grammar:
     """Paths that the trace makes, the shallowest first."""
     constants: Constants = NO_CONSTANTS
     """Of the skill that is judged: sizes to go beyond and words to try."""
+    records: Mapping[str, int] = field(default_factory=dict)
+    """File -> lines of a record, where that is known."""
 
     @property
     def base(self) -> Snapshot:
         return self.expectation.base
+
+    def record_lines(self, path: str) -> int:
+        """How many lines of a file make one record, whole ones of which are dropped, doubled or added."""
+        return self.records.get(path, 1)
 
     def added(self, path: str) -> tuple[str, ...]:
         """The first lines that the trace adds to a file which is there before and takes over whole: from an argument or from

@@ -98,10 +98,12 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
 
 def _supported(context: Context, trials: Sequence[Opaque]) -> list[tuple[Opaque, Case, tuple[Expectation, ...]]]:
     """The trials on which the commands do what is expected; of modes also what else is right: they are sloppy about them."""
-    records = context.traces.map(shell_request(t.expected.base, t.g.template.commands) for t in trials)
+    recorded = {c.task_id: c for c in context.cases if c.evidence is not None}
+    whole = {task_id: c.evidence.commands for task_id, c in recorded.items() if c.evidence is not None}
+    records = context.traces.map(shell_request(t.expected.base, whole[t.g.task_id]) for t in trials)
     out: list[tuple[Opaque, Case, tuple[Expectation, ...]]] = []
     for trial, record in zip(trials, records, strict=True):
-        x = _shown(context, trial, record)
+        x = _shown(recorded[trial.g.task_id], trial, record)
         if x is None:
             continue
         case = Case(f"{trial.what} (trace {trial.g.task_id}, seed {context.seed})", trial.g.args, x, trial.g.task_id)
@@ -112,14 +114,13 @@ def _supported(context: Context, trials: Sequence[Opaque]) -> list[tuple[Opaque,
     return out
 
 
-def _shown(context: Context, trial: Opaque, record: ReplayRecord) -> Expectation | None:
+def _shown(recorded: Case, trial: Opaque, record: ReplayRecord) -> Expectation | None:
     """What the commands do on the start of a trial, if they run as cleanly as they did when recorded."""
-    evidence = next(c.evidence for c in context.cases if c.task_id == trial.g.task_id)
-    if evidence is None:
+    if recorded.evidence is None:
         return None
-    x, why = expect(replace(evidence, base=trial.expected.base, commands=trial.g.template.commands), [record])
-    clean = not why and x.failed == trial.g.expectation.failed and x.quiet == trial.g.expectation.quiet
-    return replace(x, answer_ordered=trial.g.expectation.answer_ordered) if clean else None
+    x, why = expect(replace(recorded.evidence, base=trial.expected.base), [record])
+    clean = not why and x.failed == recorded.expectation.failed and x.quiet == recorded.expectation.quiet
+    return replace(x, answer_ordered=recorded.expectation.answer_ordered) if clean else None
 
 
 def _wrong_when_plain(context: Context, trial: Opaque) -> bool:

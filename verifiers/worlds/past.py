@@ -10,20 +10,19 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.interface import JsonValue
-from verifiers.worlds.edits import EDITS
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.plans import MARKS, MAX_COPIES, ODDITIES, SHAPES, Plan
+from verifiers.worlds.plans import Plan
+from verifiers.worlds.variation import Step
 
-SCHEMA = "assay-counterexamples/1"
+SCHEMA = "assay-counterexamples/2"
 MOST = 16
 """Kept for one skill, the newest first."""
 MAX_BYTES = 1 << 18
-_PAIRS = frozenset({"copies", "edits", "marked", "odd", "shaped", "spoken", "voiced"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,70 +81,31 @@ class Past:
         return data if len(data) <= MAX_BYTES else b""
 
 
-def fits(g: Grammar, plan: Plan) -> bool:
-    """Whether every index of a plan means something in this grammar."""
-    counts = {
-        "rename_bound": len(g.bound), "rename_free": len(g.free), "rename_words": len(g.free_words),
-        "numeric": len(g.bound), "dashed": len(g.bound), "dotted": len(g.bound), "grown": len(g.bound),
-        "decoys": len(g.contents), "deep": len(g.directories),
-        "drops": len(g.files), "bystanders": len(g.directories), "many": len(g.files),
-        "stale": len(g.made), "before": len(g.made),
-    }  # fmt: skip
-    few = (plan.copies, plan.bystanders, plan.edits, plan.odd, plan.decoys, plan.stale, plan.before, plan.marked, plan.shaped)
-    if any(len(v) > MAX_COPIES for v in few) or max(len(plan.many), len(plan.deep)) > 1:
-        return False  # there are no names for more
-    within = all(0 <= i < count for name, count in counts.items() for i in getattr(plan, name))
-    ranges = {
-        "copies": (len(g.files), len(g.directories)), "edits": (len(g.contents), EDITS),
-        "odd": (len(g.directories), len(ODDITIES)), "spoken": (len(g.free_words), len(g.constants.words)),
-        "marked": (len(g.bound), len(MARKS)),
-        "voiced": (len(g.bound), len(g.constants.words)), "shaped": (len(g.files), len(SHAPES)),
-    }  # fmt: skip
-    return within and all(
-        0 <= i < first and 0 <= j < second for name, (first, second) in ranges.items() for i, j in getattr(plan, name)
-    )
-
-
 def matching(failing: Iterable[Failing], gs: Iterable[Grammar]) -> list[tuple[Grammar, Plan]]:
     """The plans that can be tried today, in stored order."""
     by_task = {g.task_id: g for g in gs}
-    return [(g, f.plan) for f in failing if (g := by_task.get(f.task_id)) is not None and fits(g, f.plan)]
+    return [(g, f.plan) for f in failing if (g := by_task.get(f.task_id)) is not None and f.plan.fits(g)]
 
 
 def _plain(plan: Plan) -> JsonValue:
-    """A plan as JSON, without what it does not vary."""
-    parts: Mapping[str, JsonValue] = asdict(plan)
-    return {key: value for key, value in parts.items() if value}
+    """A plan as JSON."""
+    return {"steps": [[s.variation, *s.choice] for s in plan.steps], "salt": plan.salt}
 
 
 def _failing(row: object) -> Failing | None:
     if not isinstance(row, dict) or not isinstance(row.get("task_id"), str) or not isinstance(row.get("plan"), dict):
         return None
-    plan = _plan(row["plan"])
-    return Failing(row["task_id"], plan) if plan is not None else None
-
-
-def _plan(parts: Mapping[str, object]) -> Plan | None:
-    known = {f.name for f in fields(Plan)}
-    salt = parts.get("salt", 0)
-    if set(parts) - known or not _is_number(salt):
+    steps, salt = row["plan"].get("steps"), row["plan"].get("salt")
+    if not isinstance(steps, list) or not _is_number(salt):
         return None
-    read: dict[str, tuple[object, ...]] = {}
-    for name in known - {"salt"}:
-        value = parts.get(name, [])
-        if not isinstance(value, list) or len(value) > 64:
-            return None
-        items = [_pair(item) if name in _PAIRS else item if _is_number(item) else None for item in value]
-        if any(item is None for item in items):
-            return None
-        read[name] = tuple(items)
-    return Plan(salt=salt, **read)  # type: ignore[arg-type]  # every item was looked at above
+    read = tuple(s for s in map(_step, steps) if s is not None)
+    return Failing(row["task_id"], Plan(read, salt)) if len(read) == len(steps) else None
 
 
-def _pair(item: object) -> tuple[int, int] | None:
-    if isinstance(item, list) and len(item) == 2 and all(_is_number(i) for i in item):
-        return (item[0], item[1])
-    return None
+def _step(item: object) -> Step | None:
+    if not isinstance(item, list) or not all(isinstance(part, str) or _is_number(part) for part in item):
+        return None
+    return Step(item[0], tuple(item[1:])) if item and isinstance(item[0], str) else None
 
 
 def _is_number(value: object) -> bool:

@@ -10,9 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.invariants.facts import Facts, Start, learn
-from verifiers.worlds.plans import Plan, bare, usual
+from verifiers.worlds.plans import Plan
+from verifiers.worlds.tokens import tokens
+from verifiers.worlds.variation import Rule, Said
 from verifiers.worlds.world import World, realise
 
 MOST_BEYOND = 24
@@ -46,10 +49,15 @@ class Evidenced:
 
     gs: tuple[Grammar, ...]
     facts: Facts
+    common: frozenset[str] = frozenset()
+    """Words that stand in the contents of every recorded start: of a header, say, or keys."""
 
     @classmethod
     def of(cls, gs: Sequence[Grammar]) -> Evidenced:
-        return cls(tuple(gs), learn([Start(g.base, g.args) for g in gs]))
+        facts = learn([Start(g.base, g.args) for g in gs])
+        words = [frozenset(t for e in g.base.values() for t in tokens(e.content.decode("utf-8", "replace"))) for g in gs]
+        common = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
+        return cls(tuple(_knowing(g, facts, common) for g in gs), facts, common)
 
     def trials(self, g: Grammar, plan: Plan) -> list[Trial]:
         """The trials of one plan: one that keeps what always held, and where the plan breaks just one such thing, that one."""
@@ -68,21 +76,32 @@ class Evidenced:
             return None
         found = self.facts.broken(Start(world.base, world.args), recorded)
         values = [f for f in found if f.scope == "value"][:1]
-        unsaid = self._unsaid(g, plan)
+        unsaid = self._unsaid(plan)
+        odd = bool(values) or plan.has(Rule.TEXT)
         reasons = [*unsaid, *(Beyond(f.kind.name, f.sentence) for f in (values or found))]
+        reasons += [Beyond("plain-values", "arguments are plain words")] if odd and not reasons else []
         if len(reasons) > 1:
             return None
-        return Trial(g, plan, world, reasons[0] if reasons else None, bool(values) and not unsaid)
+        return Trial(g, plan, world, reasons[0] if reasons else None, odd and not unsaid)
 
-    def _unsaid(self, g: Grammar, plan: Plan) -> list[Beyond]:
+    def _unsaid(self, plan: Plan) -> list[Beyond]:
         """What the plan adds or leaves out that no recording speaks of."""
-        if plan.before:
-            return [Beyond("new-results", "nothing of what the task makes is there before")]
-        if bare(g, plan) and len(plan.drops) == len(g.files) > 0:
-            return [Beyond("something-to-do", "there is something to do")]
-        if plan != usual(self.gs, g, plan) and plan.odd:
-            return [Beyond("no-links", "there are no links among the files")]
-        return []
+        found = [CATALOG[s.variation] for s in plan.steps if CATALOG[s.variation].said(s.choice, self.gs) is Said.HARM]
+        reasons = [Beyond(v.name, v.never) for v in {v.name: v for v in found}.values() if v.never]
+        renamed = sorted({str(s.choice[0]) for s in plan.steps if CATALOG[s.variation].respells} & self.common)
+        if renamed:
+            reasons.append(Beyond("common-words", f"the word {renamed[0]!r} stands in some file"))
+        return reasons
+
+
+def _knowing(g: Grammar, facts: Facts, common: frozenset[str]) -> Grammar:
+    """The grammar with what is known of all of them: words that some recording lacks are freer than those that all have."""
+    freer = tuple(w for w in g.free_words if w not in common)
+    return replace(g, records=_record_sizes(g, facts), free_words=freer or g.free_words)
+
+
+def _record_sizes(g: Grammar, facts: Facts) -> dict[str, int]:
+    return {p: facts.record_lines(Start(g.base, g.args), p) for p, e in g.base.items() if e.type == "file"}
 
 
 def distinct(trials: Iterable[Trial]) -> list[Trial]:

@@ -1,0 +1,190 @@
+"""Every variation on its own examples, and what holds for all of them and for all plans."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sandbox.interface import ROOT, Entry, Snapshot
+from verifiers.expectation.oracle import Expectation
+from verifiers.interface import Args
+from verifiers.worlds.catalog import CATALOG
+from verifiers.worlds.constants import Constants
+from verifiers.worlds.draw import smaller
+from verifiers.worlds.grammar import Grammar, grammar
+from verifiers.worlds.past import Failing, Past
+from verifiers.worlds.plans import Plan, plans, systematic
+from verifiers.worlds.template import templates
+from verifiers.worlds.variation import Example, Rule, Said, Stage, Step
+from verifiers.worlds.variations import rename
+from verifiers.worlds.world import realise
+
+
+def tree(files: Mapping[str, str]) -> Snapshot:
+    return Snapshot({p.rstrip("/"): entry(p, content) for p, content in files.items()})
+
+
+def entry(path: str, content: str) -> Entry:
+    if path.endswith("/"):
+        return Entry("dir", 0o755)
+    if content.startswith("-> "):
+        return Entry("symlink", 0o777, target=content[3:])
+    return Entry("file", 0o644, content.encode())
+
+
+def of_example(e: Example) -> Grammar:
+    x = Expectation(tree(e.before), tree({**e.before, **e.made}), frozenset(), "", True, (0,), (True,))
+    return grammar("t", e.args, templates([((e.commands,), e.args)])[0], x, Constants(words=e.words))
+
+
+def shown(base: Snapshot) -> list[tuple[str, str]]:
+    """As examples show it."""
+    found = {
+        p + "/" * (e.type == "dir"): f"-> {e.target}" if e.target else e.content.decode() for p, e in base.items() if p != ROOT
+    }
+    return sorted(found.items())
+
+
+def like(expected: tuple[str, str], found: tuple[str, str]) -> bool:
+    pattern = re.escape("\0".join(expected)).replace("…", "[A-Za-z0-9]+")
+    return re.fullmatch(pattern, "\0".join(found)) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "example"), [pytest.param(v.name, e, id=f"{v.name}: {e.choice}") for v in CATALOG.values() for e in v.examples]
+)
+def test_an_example_becomes_what_it_says(name: str, example: Example) -> None:
+    """Each path of the new start is one that the example has, and the other way round."""
+    g = of_example(example)
+    assert example.choice in CATALOG[name].choices(g)
+    world = realise(g, Plan((Step(name, example.choice),)))
+    assert world is not None
+    found = shown(world.base)
+    assert len(found) == len(example.after), found
+    assert all(any(like(e, f) for f in found) for e in example.after.items()), found
+    assert all(any(like(e, f) for e in example.after.items()) for f in found), found
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_a_variation_says_what_it_is(name: str) -> None:
+    """One sentence, and an example; contents are edited in their own stage."""
+    v = CATALOG[name]
+    assert re.fullmatch(r"[A-Z][^.]*\.", v.why)
+    assert 1 <= len(v.examples) <= 3
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
+
+
+TEXT = st.sampled_from(["", "one\n", "one Two 3\nfoo,4\n", "[1, 2,\n 3]\n", "foo x\nbar\nfoo", '{"a": [1, "foo"]}', "\udcff\0"])
+NAME = st.sampled_from(["a.txt", "foo.txt", "d/a.b.txt", "d/foo", "p1", "p2", "x y-z.tar.gz", "é", ".h.txt", "out/deep/r"])
+
+
+@st.composite
+def grammars(draw: st.DrawFn) -> Grammar:
+    """Of any small trace."""
+    files = draw(st.dictionaries(NAME, TEXT, max_size=5))
+    made = draw(st.dictionaries(NAME, TEXT, max_size=2))
+
+    def snapshot(found: Mapping[str, str]) -> Snapshot:
+        above = {p.rpartition("/")[0] for p in found} | {p.split("/")[0] for p in found if "/" in p}
+        entries = {p: Entry("file", 0o644, c.encode("utf-8", "surrogateescape")) for p, c in found.items()}
+        return Snapshot({p: Entry("dir", 0o755) for p in above if p} | entries)
+
+    base = snapshot(files)
+    args: Args = draw(st.sampled_from([{}, {"w": "foo"}, {"w": "foo", "n": 12}, {"e": "txt", "w": "d"}]))
+    commands = (" ".join(["ls", *map(str, args.values())]),)
+    words = draw(st.sampled_from([Constants(), Constants((40,), ("own", "foo"))]))
+    x = Expectation(base, base.replace(dict(snapshot({**files, **made}))), frozenset(), "", True, (0,), (True,))
+    return grammar("t", args, templates([(commands, args)])[0], x, words)
+
+
+@st.composite
+def grammars_and_plans(draw: st.DrawFn) -> tuple[Grammar, Plan]:
+    g = draw(grammars())
+    every = systematic(g)
+    return g, draw(st.one_of(plans(g), st.sampled_from(every)) if every else plans(g))
+
+
+@given(grammars_and_plans())
+def test_a_plan_fits_its_trace_and_is_realised_the_same_way_twice(found: tuple[Grammar, Plan]) -> None:
+    """Drawn and systematic ones; nothing is raised."""
+    g, plan = found
+    assert plan.fits(g)
+    assert realise(g, plan) == realise(g, plan)
+
+
+@given(grammars())
+def test_choices_are_stable_and_each_can_be_applied(g: Grammar) -> None:
+    """Alone, all choices of all variations."""
+    for v in CATALOG.values():
+        choices = list(v.choices(g))
+        assert choices == list(v.choices(g))
+        assert len(set(choices)) == len(choices)
+        for choice in choices[:40]:
+            realise(g, Plan((Step(v.name, choice),)))
+            assert v.said(choice, [g]) in Said
+
+
+@given(grammars())
+def test_the_empty_plan_is_the_recorded_trace(g: Grammar) -> None:
+    """Base, arguments and commands as they are, whatever the salt."""
+    world = realise(g, Plan(salt=3))
+    assert world is not None
+    assert world.base == Snapshot({p: e for p, e in g.base.items() if p != ROOT})
+    assert (world.args, world.commands, world.varied) == (g.args, g.template.commands, frozenset())
+
+
+@given(grammars_and_plans())
+def test_shrinking_only_removes(found: tuple[Grammar, Plan]) -> None:
+    """And what is left fits."""
+    g, plan = found
+    for less in smaller(plan):
+        assert len(less.steps) < len(plan.steps)
+        assert set(less.steps) < set(plan.steps)
+        assert less.salt == plan.salt
+        assert less.fits(g)
+
+
+@given(grammars_and_plans())
+def test_rules_take_steps_away(found: tuple[Grammar, Plan]) -> None:
+    """What is without a rule has none of it; the other readings of a plan are parts of it."""
+    g, plan = found
+    for rule in Rule:
+        assert not plan.without(rule).has(rule)
+        assert (plan.without(rule) == plan) is not plan.has(rule)
+    for part in (plan.held([g]), plan.usual([g]), plan.relaxed()):
+        assert set(part.steps) <= set(plan.steps)
+    assert plan.held([g]).usual([g]) == plan.usual([g])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(found=grammars_and_plans())
+def test_a_plan_comes_back_from_its_file(tmp_path: Path, found: tuple[Grammar, Plan]) -> None:
+    """Names with any characters too."""
+    past = Past(tmp_path, "skill")
+    assert past.add(Failing("t", found[1]))
+    assert past.failing()[0].plan == found[1]
+
+
+def test_what_a_trace_does_not_allow_does_not_fit() -> None:
+    """Unknown variations, choices of another trace, and the same step twice."""
+    g = of_example(CATALOG["drop"].examples[0])
+    step = Step("drop", ("a",))
+    assert Plan((step,)).fits(g)
+    assert not any(Plan(steps).fits(g) for steps in ((step, step), (Step("drop", ("c",)),), (Step("gone", ()),)))
+
+
+def test_stages_go_in_order() -> None:
+    """A renamed file is edited and copied under its new name, whatever the order of the steps."""
+    example = CATALOG["rename"].examples[0]
+    g = of_example(example)
+    steps = (Step("copy", ("foo.txt", "")), Step("emptied", ("foo.txt",)), *rename.renamed(g))
+    assert [CATALOG[s.variation].stage for s in steps] == [Stage.CHANGE, Stage.EDIT, Stage.RENAME]
+    one, other = realise(g, Plan(steps)), realise(g, Plan(steps[::-1]))
+    assert one is not None
+    assert one == other
+    assert not any("foo" in p for p in one.base)

@@ -1,0 +1,84 @@
+"""A start that is being made: variations rename, edit and change it one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+
+from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
+from verifiers.interface import Args
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.template import as_text
+from verifiers.worlds.tokens import all_text, fresh_words, rename_tree, substitute, tokens
+
+SPARE = 27
+"""New words that are drawn at a time."""
+
+
+class Draft:
+    """A start, from the recorded one on. Paths in choices are recorded ones: ``renamed`` gives the new one."""
+
+    def __init__(self, g: Grammar, salt: int) -> None:
+        self.g = g
+        self.rng = Random(f"{g.task_id}:{salt}")
+        self.renames: dict[str, str] = {}
+        self.args: Args = g.args
+        self.base = Snapshot({p: e for p, e in g.base.items() if p != ROOT})
+        """With the new names, before anything else changes: copies are made of this."""
+        self.changes: dict[str, Entry | None] = {}
+        self.stays: list[str] = []
+        """Paths that the commands have to leave as they are: else the case says nothing."""
+        self.made: list[str] = []
+        """Paths that the trace makes, and that are there before on purpose."""
+        own = (*(token for token, _ in g.bound), *g.free, *g.free_words)
+        self._taken = all_text(g.base) + all_text(g.expectation.tree) + "\n".join(g.template.commands)
+        self._spare = fresh_words(self.rng, self._taken, len(own) + SPARE)
+        self.own: Mapping[str, str] = {token: self._spare.pop(0) for token in own}
+        """A new word for each token that may be renamed."""
+
+    def word(self) -> str:
+        """A word that occurs nowhere yet."""
+        if not self._spare:
+            self._spare = fresh_words(self.rng, "\n".join((self._taken, *self.own.values(), *self.changes)), SPARE)
+        return self._spare.pop(0)
+
+    def settle(self) -> bool:
+        """Gives base and arguments their new names; False where two paths fall together."""
+        base = rename_tree(self.base, self.renames, self.g.inside)
+        if base is None:
+            return False
+        self.base = base
+        self.args = {p: self._value(v) for p, v in self.g.args.items()}
+        return True
+
+    def renamed(self, recorded: str) -> str:
+        """A recorded path or line with the new names."""
+        return substitute(recorded, self.renames, inside=self.g.inside)
+
+    @property
+    def said(self) -> list[str]:
+        """The words of the new arguments."""
+        values = (v for v in self.args.values() if isinstance(v, str))
+        return sorted({t for v in values for t in tokens(v) if t.isalpha() and len(t) > 1})
+
+    def here(self, path: str) -> Entry | None:
+        """What is at a new path by now."""
+        return self.changes[path] if path in self.changes else self.base.get(path)
+
+    def content(self, recorded: str) -> bytes:
+        entry = self.here(self.renamed(recorded))
+        return entry.content if entry is not None else b""
+
+    def edit(self, recorded: str, content: bytes) -> None:
+        path = self.renamed(recorded)
+        self.changes[path] = Entry("file", self.base[path].mode, content)
+
+    def named(self, recorded: str) -> bool:
+        """Whether an argument or a literal names the file: its first line may be a header."""
+        return recorded not in self.g.files
+
+    def _value(self, value: JsonValue) -> JsonValue:
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            return value
+        text = substitute(as_text(value), self.renames)
+        return int(text) if isinstance(value, int) else text

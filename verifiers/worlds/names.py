@@ -1,0 +1,53 @@
+"""New names like those that are there, and what a trace means by its words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.template import as_text
+from verifiers.worlds.tokens import TOKEN, like, tokens
+
+
+def below(where: str, name: str) -> str:
+    return f"{where}/{name}" if where else name
+
+
+def parents(path: str) -> list[str]:
+    """The directories above a path, the topmost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:n]) for n in range(1, len(parts))]
+
+
+def beyond(numbers: Sequence[int], least: int, most: int) -> int:
+    """A count above every number up to ``most`` that the skill mentions, and not below ``least``."""
+    return max([least, *(n + n // 8 + 3 for n in numbers if n + n // 8 + 3 <= most)])
+
+
+def argument_tokens(g: Grammar) -> set[str]:
+    return {t for v in g.args.values() for t in tokens(as_text(v))}
+
+
+def meant(g: Grammar) -> frozenset[str]:
+    """Words and numbers that arguments and the commands mention."""
+    said = argument_tokens(g).union(tokens(g.template.literal_text()))
+    return frozenset(said | {t.lower() for t in said})
+
+
+def renamed_stem(name: str, word: str, g: Grammar) -> str:
+    """A file name with its first free token replaced; "" where all of it means something."""
+    fixed = argument_tokens(g).union(tokens(g.template.literal_text()))
+    end = name.rfind(".") if "." in name else len(name)
+    for m in TOKEN.finditer(name):
+        if m.start() < end and m.group() not in fixed and not m.group().isdecimal():
+            return name[: m.start()] + like(m.group(), word) + name[m.end() :]
+    return ""
+
+
+def numbered(name: str, n: int, g: Grammar) -> str:
+    """A file name with another number in the place of its last one: ``part2`` of a series goes on to ``part11``."""
+    found = [m for m in TOKEN.finditer(name) if m.group().isdecimal() and m.group().isascii()]
+    if not found or found[-1].group() in argument_tokens(g):
+        return ""
+    last = found[-1]
+    return f"{name[: last.start()]}{str(int(last.group()) + n + 1).zfill(len(last.group()))}{name[last.end() :]}"

@@ -1,0 +1,79 @@
+"""The records of a content: lines, groups of lines, or the items of a list in JSON. Pure."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+MAX_LINES, MAX_BYTES = 4000, 1 << 21
+"""To what a file grows at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """A content taken apart."""
+
+    items: list[str]
+    joined: Callable[[Sequence[str]], bytes]
+    """The content with other records."""
+    whole: bool = True
+    """Whether nothing is left over behind the last one."""
+
+
+def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | None:
+    """Records of ``size`` lines; of JSON the items of its longest list, if there are two. ``head``: the first line stays, and so
+    does what is no whole record at the end. None for what is no text of lines."""
+    if (found := _json_records(content)) is not None:
+        return found
+    if b"\0" in content:
+        return None
+    *lines, rest = decoded(content).split("\n")
+    lines = [f"{line}\n" for line in lines]
+    first = int(head)
+    last = len(lines) - (len(lines) - first) % size
+    items = ["".join(lines[n : n + size]) for n in range(first, last, size)]
+    before, after = "".join(lines[:first]), "".join((*lines[last:], rest))
+    return Records(items, lambda new: encoded(before + "".join(new) + after), not after)
+
+
+def decoded(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")
+
+
+def encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _json_records(content: bytes) -> Records | None:
+    if content[:1] not in (b"[", b"{") or len(content) > MAX_BYTES:
+        return None
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    longest = _longest(value)
+    if len(longest) < 2:
+        return None
+    items = [json.dumps(i, ensure_ascii=False) for i in longest]
+
+    def joined(new: Sequence[str]) -> bytes:
+        longest[:] = _read(new)
+        text = json.dumps(value, ensure_ascii=False, indent=2 if b"\n" in content.strip() else None)
+        return text.encode("utf-8", "surrogatepass") + (b"\n" if content.endswith(b"\n") else b"")
+
+    return Records(items, joined)
+
+
+def _longest(value: object) -> list[object]:
+    parts = value.values() if isinstance(value, dict) else (value,)
+    return max((p for p in parts if isinstance(p, list)), key=len, default=[])
+
+
+def _read(items: Sequence[str]) -> list[object]:
+    out = []
+    for item in items:
+        with contextlib.suppress(ValueError):
+            out.append(json.loads(item))
+    return out

@@ -1,0 +1,1 @@
+"""One file a kind of variation, found by its module-level ``VARIATIONS``."""

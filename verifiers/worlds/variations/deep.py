@@ -1,0 +1,41 @@
+"""Deep trees."""
+
+from __future__ import annotations
+
+from sandbox.interface import ROOT, Entry
+from verifiers.expectation.repositories import repository_roots
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.names import below
+from verifiers.worlds.template import as_text
+from verifiers.worlds.variation import Example, Step, Variation
+
+DEPTH = 6
+MOST_COPIED = 300
+
+
+def deepen(draft: Draft, directory: str) -> None:
+    """Not if that is too much, or a repository."""
+    top = draft.renamed(directory)
+    names = [draft.word() for _ in range(DEPTH)]
+    nest = [below(top, "/".join(names[:n])) for n in range(1, DEPTH + 1)]
+    start = below(top, "")
+    inside = {p.removeprefix(start): e for p, e in draft.base.items() if p != ROOT and p.startswith(start)}
+    draft.changes |= {p: Entry("dir", 0o755) for p in nest}
+    if len(inside) <= MOST_COPIED and not repository_roots(draft.base):
+        draft.changes |= {f"{nest[-1]}/{p}": e for p, e in inside.items()}
+
+
+def named_one(g: Grammar) -> list[tuple[Step, ...]]:
+    """The first directory that an argument names."""
+    named = {as_text(v).strip("/") for v in g.args.values()}
+    return [(Step("deep", (next((d for d in g.directories if d in named), ""),)),)]
+
+
+VARIATIONS = (
+    Variation(
+        name="deep", why="A directory has a copy of all that is in it, six directories further down.",
+        choices=lambda g: [(d,) for d in g.directories], apply=deepen, together=named_one,
+        examples=(Example(("",), {}, {"/".join("…" * n) + "/": "" for n in range(1, DEPTH + 1)}),),
+    ),
+)  # fmt: skip

@@ -1,0 +1,25 @@
+"""Files without anything in them, and files whose last line has no end."""
+
+from __future__ import annotations
+
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.variation import Choice, Example, Rule, Stage, Variation, contents, of_content
+
+
+def ended(g: Grammar) -> list[Choice]:
+    return [(p,) for p in g.contents if g.base[p].content.endswith(b"\n")]
+
+
+VARIATIONS = (
+    Variation(
+        name="emptied", why="A file is empty.",
+        choices=contents, apply=of_content(lambda *_: b""), rule=Rule.BARE, stage=Stage.EDIT, drawn=2, refusable=True,
+        examples=(Example(("a",), {"a": "1\n"}, {"a": ""}),),
+    ),
+    Variation(
+        name="unended", why="The last line of a file has no end, so that some commands glue the next one to it.",
+        choices=ended, apply=of_content(lambda content, *_: content.removesuffix(b"\n")),
+        rule=Rule.UNSAID, stage=Stage.EDIT, alone=3, refusable=True,
+        examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\n2"}),),
+    ),
+)  # fmt: skip

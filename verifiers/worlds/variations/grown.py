@@ -1,0 +1,48 @@
+"""Files longer than any number that the skill mentions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from random import Random
+
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.names import beyond
+from verifiers.worlds.records import MAX_BYTES, MAX_LINES, records
+from verifiers.worlds.variation import Example, Stage, Variation, contents, of_content
+
+
+def grown(content: bytes, rng: Random, numbers: Sequence[int] = (), *, named: bool = False, size: int = 1) -> bytes:
+    """Text with more records, and more bytes, than the numbers say: the given ones again, each with a word of its own."""
+    found = records(content, size, head=named and content.count(b"\n") > 2)
+    if found is None or len(found.items) < 1 + named:
+        return content
+    items = list(found.items)
+    length = max([0, *(n for n in numbers if n > MAX_LINES and n + 4096 <= MAX_BYTES)])
+    count = beyond(numbers, len(items) + 40, MAX_LINES)
+    total = sum(map(len, items))
+    while len(items) < count or total <= length:
+        items.append(_own(rng.choice(found.items), len(items)))
+        total += len(items[-1])
+    return found.joined(items)
+
+
+def _own(record: str, n: int) -> str:
+    """A record with letters of its own behind its first word, so that keys stay different."""
+    letters = "".join(chr(97 + int(d)) for d in str(n))
+    word = r'(?<=": ")[^"\\]*[A-Za-z]{2}' if record.startswith("{") and '": "' in record else r"[A-Za-z]{2,}"
+    return re.sub(word, rf"\g<0>{letters}", record, count=1)
+
+
+def _edited(content: bytes, draft: Draft, path: str) -> bytes:
+    g = draft.g
+    return grown(content, draft.rng, g.constants.numbers, named=draft.named(path), size=g.record_lines(path))
+
+
+VARIATIONS = (
+    Variation(
+        name="grown", why="A file has more lines than any number that the skill mentions.",
+        choices=contents, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, alone=3, refusable=True,
+        examples=(Example(("a",), {"a": "one 1\n"}, {"a": "one 1\n" + "one… 1\n" * 40}),),
+    ),
+)  # fmt: skip

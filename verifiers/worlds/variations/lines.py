@@ -1,0 +1,50 @@
+"""The records of a content: one less, one twice, another order."""
+
+from __future__ import annotations
+
+from random import Random
+
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.records import records
+from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content, pairs
+
+LESS, TWICE, REORDERED = "less", "twice", "reordered"
+
+
+def other_lines(content: bytes, way: str, rng: Random, *, named: bool = False, size: int = 1) -> bytes:
+    """Text with a record dropped or doubled, or with its records in another order; what is no text of several lines stays. Of a
+    file that an argument names the first line stays: it may be a header."""
+    found = records(content, size, head=named and content.count(b"\n") > 2)
+    if found is None or len(found.items) < (1 if way == TWICE else 2):
+        return content
+    items = list(found.items)
+    if way == LESS:
+        items.pop(rng.randrange(len(items)))
+    elif way == TWICE:
+        items.insert(rng.randrange(len(items) + 1), rng.choice(items))
+    else:
+        rng.shuffle(items)
+    return found.joined(items)
+
+
+def lines_and_ways(g: Grammar) -> list[Choice]:
+    """What two equal entries of a file mean that an argument names, no recording says: none of its lines is doubled."""
+    return [(p, way) for p, way in pairs(g.contents, (LESS, TWICE, REORDERED)) if way != TWICE or p in g.files]
+
+
+def _edited(content: bytes, draft: Draft, path: str, way: str) -> bytes:
+    return other_lines(content, way, draft.rng, named=draft.named(path), size=draft.g.record_lines(path))
+
+
+VARIATIONS = (
+    Variation(
+        name="lines", why="A file has a line less, a line twice, or its lines in another order.",
+        choices=lines_and_ways, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, refusable=True,
+        examples=(
+            Example(("a", LESS), {"a": "1\n2\n"}, {"a": "…\n"}),
+            Example(("a", TWICE), {"a": "1\n"}, {"a": "1\n1\n"}),
+            Example(("a", REORDERED), {"a": "1\n2\n"}, {"a": "…\n…\n"}),
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,89 @@
+"""What is nearly what an argument says: lines, and names beside files and directories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.names import below
+from verifiers.worlds.records import MAX_LINES, records
+from verifiers.worlds.variation import Example, Rule, Stage, Step, Variation, of_content, pairs
+
+MOST_NEAR = 8
+LETTERS, CASE, BEHIND = "letters", "case", "behind"
+
+
+def near(text: str, said: Sequence[str], *, cased: bool = False) -> list[str]:
+    """Texts that are nearly what arguments say: a word of theirs with a letter more, or without the mark before it; if ``cased``,
+    only in the other case, which some commands take for the same."""
+    out: list[str] = []
+    for word in said:
+        if m := re.search(rf"(?<![^\W\d_]){re.escape(word)}(?![^\W\d_])", text):
+            head, tail = text[: m.start()], text[m.end() :]
+            if cased:
+                out.append(f"{head}{word.swapcase()}{tail}")
+                continue
+            out += [f"{head}{word}x{tail}", f"{head}x{word}{tail}"]
+            out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ " else []
+    return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
+
+
+def near_lines(content: bytes, said: Sequence[str], *, named: bool, way: str = LETTERS, size: int = 1) -> bytes:
+    """Text with more records, which say nearly what arguments say: each behind the one that it is like. Or, BEHIND all records,
+    what lies between the first and the last of those once more for each way to be nearly like them. Of a file that an argument
+    names the first line stays."""
+    found = records(content, size, head=named)
+    if found is None or len(found.items) + named < 2 or not found.whole:
+        return content
+    like = [near(item, said, cased=way == CASE) for item in found.items]
+    out = _behind(found.items, like) if way == BEHIND else [t for i, n in zip(found.items, like, strict=True) for t in (i, *n)]
+    return found.joined(out) if len(out) <= MAX_LINES else content
+
+
+def _behind(items: list[str], like: list[list[str]]) -> list[str]:
+    found = [i for i, texts in enumerate(like) if texts]
+    if not found:
+        return items
+    ways = range(min(len(like[i]) for i in found))
+    return [*items, *(like[i][way] if like[i] else items[i] for way in ways for i in range(found[0], found[-1] + 1))]
+
+
+def near_names(draft: Draft, path: str, way: str) -> None:
+    """Beside a file, and beside every directory."""
+    for source in (draft.renamed(path), *(p for p, e in draft.base.items() if e.type == "dir")):
+        where, _, name = source.rpartition("/")
+        beside = (below(where, n) for n in near(name, draft.said, cased=way == CASE))
+        draft.changes |= {p: draft.base[source] for p in beside if p not in draft.base}
+
+
+def _edited(content: bytes, draft: Draft, path: str, way: str) -> bytes:
+    return near_lines(content, draft.said, named=draft.named(path), way=way, size=draft.g.record_lines(path))
+
+
+def names_come_along(g: Grammar) -> list[tuple[Step, ...]]:
+    both = [(Step("near-lines", (p, way)), Step("near-names", (p, way))) for p in g.contents for way in (LETTERS, CASE)]
+    return [*both[:4], *((Step("near-lines", (p, BEHIND)),) for p in g.contents[:2])]
+
+
+VARIATIONS = (
+    Variation(
+        name="near-lines", why="A file has lines that are nearly what an argument says.",
+        choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND)), apply=of_content(_edited),
+        rule=Rule.BYSTANDER, stage=Stage.EDIT, drawn=2, together=names_come_along, refusable=True,
+        examples=(
+            Example(("a", LETTERS), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nbobx,1\nxbob,1\n"}, {"w": "bob"}, "ls bob"),
+            Example(("a", CASE), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nBOB,1\n"}, {"w": "bob"}, "ls bob"),
+            Example(("a", BEHIND), {"a": "bob\nk\n"}, {"a": "bob\nk\nbobx\nxbob\n"}, {"w": "bob"}, "ls bob"),
+        ),
+    ),
+    Variation(
+        name="near-names", why="Files and directories are called nearly as an argument says.",
+        choices=lambda g: pairs(g.contents, (LETTERS, CASE)), apply=near_names, rule=Rule.BYSTANDER, refusable=True,
+        examples=(
+            Example(("a.md", LETTERS), {"a.md": ""}, {"a.md": "", "a.mdx": "", "a.xmd": "", "amd": ""}, {"e": "md"}, "ls *.md"),
+            Example(("a.md", CASE), {"a.md": ""}, {"a.md": "", "a.MD": ""}, {"e": "md"}, "ls *.md"),
+        ),
+    ),
+)  # fmt: skip

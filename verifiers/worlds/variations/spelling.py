@@ -1,0 +1,59 @@
+"""Other whole numbers, and words in other cases."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.names import meant
+from verifiers.worlds.variation import Choice, Example, Stage, Turns, Variation, of_content
+
+NUMBERS, CASES = "numbers", "cases"
+_WHOLE_NUMBER = re.compile(r"(?<![\w.:/+-])\d{1,4}(?![\w.:/+-])", re.ASCII)
+"""No part of a date, a time, a version, an address or an identifier."""
+_WORD = re.compile(r"(?<![\w.])[A-Za-z]{2,}(?![\w.(=])", re.ASCII)
+
+
+def respelled(content: bytes, way: str, rng: Random, kept: frozenset[str] = frozenset(), *, named: bool = False) -> bytes:
+    """Half of the whole numbers become others, of other lengths or equal ones; or half of the words change their case. ``kept``:
+    what means something. Of a file that an argument names the first line stays."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content
+    head, newline, text = text.partition("\n") if named and text.count("\n") > 1 else ("", "", text)
+    pattern = _WHOLE_NUMBER if way == NUMBERS else _WORD
+    others = [*sorted(set(pattern.findall(text)) - kept), "2", "9", "10", "100"]
+
+    def other(m: re.Match[str]) -> str:
+        word = m.group()
+        if word in kept or word.lower() in kept or rng.random() < 0.5:
+            return word
+        return rng.choice(others) if way == NUMBERS else rng.choice((word.swapcase(), word.upper(), word.capitalize()))
+
+    return (head + newline + pattern.sub(other, text)).encode()
+
+
+def turns(g: Grammar) -> list[Choice]:
+    """Drawn anew for each turn."""
+    return [(p, way, turn) for p in g.contents for way in (NUMBERS, CASES) for turn in (0, 1)]
+
+
+def _edited(content: bytes, draft: Draft, path: str, way: str, turn: int) -> bytes:
+    for _ in range(turn):
+        draft.rng.random()
+    return respelled(content, way, draft.rng, meant(draft.g), named=draft.named(path))
+
+
+VARIATIONS = (
+    Variation(
+        name="spelling", why="The numbers of a file have other lengths or are equal, or its words have other cases.",
+        choices=turns, apply=of_content(_edited), stage=Stage.EDIT, turns=Turns.SHARED, drawn=2, alone=3 * 4, refusable=True,
+        examples=(
+            Example(("a", NUMBERS, 0), {"a": "k 7 2024-05-01\n" * 9}, {"a": "k … 2024-05-01\n" * 9}),
+            Example(("a", CASES, 1), {"a": "one\n"}, {"a": "…\n"}),
+        ),
+    ),
+)  # fmt: skip

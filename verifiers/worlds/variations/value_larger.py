@@ -1,0 +1,22 @@
+"""Larger numbers in arguments."""
+
+from __future__ import annotations
+
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.variation import Example, Stage, Turns, Variation
+from verifiers.worlds.variations.rename import numbers
+
+
+def enlarge(draft: Draft, token: str) -> None:
+    """A number of one digit gets a second one."""
+    draft.renames[token] = str(3 * int(token) + 10)
+
+
+VARIATIONS = (
+    Variation(
+        name="value-larger", why="A number of an argument is larger than recorded.",
+        choices=lambda g: [(t,) for t in numbers(g) if len(t) < 3 and t[0] != "0"],
+        apply=enlarge, stage=Stage.RENAME, turns=Turns.FIRST, alone=3,
+        examples=(Example(("4",), {"a": "4 lines\n"}, {"a": "22 lines\n"}, {"n": "v4"}, "ls v4"),),
+    ),
+)  # fmt: skip

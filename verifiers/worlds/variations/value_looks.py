@@ -1,0 +1,36 @@
+"""Words of arguments that look like something else, and are text all the same."""
+
+from __future__ import annotations
+
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.tokens import like
+from verifiers.worlds.variation import Example, Rule, Stage, Step, Variation, pairs
+from verifiers.worlds.variations.rename import spellings, texts
+
+LOOKS = ("number", "option", "ending")
+"""Digits with a leading zero, a dash in front as an option has, a dot in the middle as ``tar.gz`` has."""
+
+
+def look_like(draft: Draft, token: str, look: str) -> None:
+    word = draft.own[token]
+    digits = f"0{draft.rng.randint(11, 99)}{[t for t, _ in draft.g.bound].index(token)}" if look == "number" else ""
+    dash, tail = "-" * (look == "option"), f".{word[:2].lower()}" * (look == "ending")
+    draft.renames |= {t: digits or dash + like(t, word) + tail for t in spellings(token)}
+
+
+def every_word(g: Grammar) -> list[tuple[Step, ...]]:
+    return [tuple(Step("value-looks", (t, look)) for t in texts(g)) for look in LOOKS if texts(g)]
+
+
+VARIATIONS = (
+    Variation(
+        name="value-looks", why="A word of an argument looks like a number, an option or two endings.",
+        choices=lambda g: pairs(texts(g), LOOKS), apply=look_like, rule=Rule.TEXT, stage=Stage.RENAME, refusable=True,
+        together=every_word,
+        examples=(
+            Example(("foo", "option"), {"foo.txt": "foo\n"}, {"-….txt": "-…\n"}, {"w": "foo"}, "ls foo"),
+            Example(("foo", "ending"), {"a.foo": ""}, {"a.….…": ""}, {"w": "foo"}, "ls *.foo"),
+        ),
+    ),
+)  # fmt: skip
