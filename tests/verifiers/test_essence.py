@@ -49,7 +49,7 @@ def reduced(commands: tuple[str, ...], *, read_only: bool = False, claims: bool 
         replayed=SimpleNamespace(read_only=read_only),
         judge=SimpleNamespace(answer_path="output" if claims else None),
     )
-    case = essential(cast(Context, context), Case("t", {}, x, "t", evidence))
+    (case,) = essential(cast(Context, context), [Case("t", {}, x, "t", evidence)])
     assert case.evidence is not None
     assert len(case.expectation.exit_codes) == len(case.evidence.commands)
     return case.evidence.commands
