@@ -139,7 +139,7 @@ class Verifier:
                 "static": j.static, "all": j.every, "min_usable": j.min_usable, "runtime": j.runtime,
                 "checks": ",".join(sorted(j.checks)) if j.checks is not None else None, "excluded": dict(j.excluded),
                 "extra_imports": ",".join(sorted(j.extra_imports)),
-                "reproduce_with": list(j.reproduce_with),
+                "reproduce_with": list(j.reproduce_with), "decisions": _sha(target.decisions),
                 "past": _past(j.database, target.skill) if j.database is not None and not j.static else "",
             },
         )  # fmt: skip
