@@ -49,7 +49,7 @@ def check_cases(decisions: Sequence[Decision], tasks: Collection[str], path: Pat
 
 
 def add(path: Path, new: Sequence[Decision], copied_from: Path | None = None) -> tuple[Decision, ...]:
-    """Adds decisions to a file in one step, and returns those that were not in it. Two writers wait for each other.
+    """Adds decisions to a file in one step, and returns those that it did not hold yet. Two writers wait for each other.
 
     Args:
         path: Made where it is not there.
@@ -62,7 +62,8 @@ def add(path: Path, new: Sequence[Decision], copied_from: Path | None = None) ->
         source = path if path.exists() or copied_from is None else copied_from
         data = source.read_bytes() if source.exists() else b""
         known = _parsed(data, source) if source.exists() else {}
-        fresh = [d for d in new if dump_decision(d) not in known]
+        said = {_said(d) for _, d in known.values()}
+        fresh = [d for d in new if _said(d) not in said]
         if data and not data.endswith(b"\n"):
             data += b"\n"
         data += "".join(f"{dump_decision(d)}\n" for d in fresh).encode()
@@ -70,6 +71,11 @@ def add(path: Path, new: Sequence[Decision], copied_from: Path | None = None) ->
             _parsed(data, path)
             _replace(path, data)
     return tuple(fresh)
+
+
+def _said(decision: Decision) -> tuple[str, str, str]:
+    """What a decision says of which case, whoever said it and when."""
+    return decision.question.case.digest, decision.says, decision.text
 
 
 def _parsed(data: bytes, path: Path) -> dict[str, tuple[int, Decision]]:
