@@ -167,9 +167,7 @@ def _questions(run: _Run, subject: Subject, options: Options) -> tuple[Question,
     asked = sorted((q for r in run.results for q in r.questions), key=lambda q: -q.harm)[:MOST_QUESTIONS]
     more = "".join(f" {option}" for option in options.reproduce_with)
     skill = shlex.quote(subject.path)
-    return tuple(
-        replace(q, answer=f"assay answer {skill} {n} --case {q.case.digest[:12]}{more}") for n, q in enumerate(asked, 1)
-    )
+    return tuple(replace(q, answer=f"assay answer {skill} {n} --case {q.case.digest[:12]}{more}") for n, q in enumerate(asked, 1))
 
 
 def derive_seed(subject: Subject, evidence: Sequence[Evidence], bindings: Mapping[str, Binding] | None, options: Options) -> int:

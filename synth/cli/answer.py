@@ -108,7 +108,8 @@ def _report(target: Target, judging: Judging, saved: Path | None, n: int, case: 
             return report, numbers[0]
     known = ", ".join(q.case.digest[:12] for q in newest.questions) if newest is not None else ""
     what = f"no question is about case {case}" + (f"; those asked are about {known}" if known else "")
-    raise DecisionError(what, f"Verify it again to see what is open: assay verify {target.path}", target.path)
+    advice = f"Name the report that asks it with --report FILE, or see what is open now: assay verify {target.path}"
+    raise DecisionError(what, advice, target.path)
 
 
 def _reports(target: Target, judging: Judging, saved: Path | None) -> Iterator[Report]:

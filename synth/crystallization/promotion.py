@@ -76,9 +76,7 @@ class Crystallization:
                 return replace(outcome, task_ids=tuple(t.task_id for t in pattern.traces))
         return self._crystallize(pattern, None)
 
-    def _crystallize(
-        self, pattern: TracePattern, supersedes: str | None, decisions: tuple[Decision, ...] = ()
-    ) -> PatternOutcome:
+    def _crystallize(self, pattern: TracePattern, supersedes: str | None, decisions: tuple[Decision, ...] = ()) -> PatternOutcome:
         evidence = self.judge.rebuilt([to_evidence(t) for t in pattern.traces])
         judge = self.judge.deciding(decisions) if decisions else self.judge
         found = Search(pattern, evidence, self.generator, judge, self.settings, self.say).run()
