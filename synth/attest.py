@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from synth.draft import MARK
 from synth.files import Manifest, manifest, manifest_digest, write_atomic
 from synth.keys import KeyFileError, key_id, load_private_key, load_public_key
-from synth.registry.receipt import bindings_sha256, canonical, document_sha256, plain, report_document
+from synth.registry.receipt import bindings_sha256, canonical, decisions_sha256, document_sha256, plain, report_document
 from verifiers.interface import AssayError, Report, Verdict
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -110,6 +110,8 @@ def _predicate(report: Report, document: Mapping[str, Any], policy_sha256: str |
         {"name": "bindings", "digest": {"sha256": bindings_sha256(report.bindings)}},
         {"name": "report", "digest": {"sha256": document_sha256(document)}, "annotations": _annotations(report)},
     ]
+    if report.decisions:
+        configuration.append({"name": "decisions", "digest": {"sha256": decisions_sha256(report.decisions)}})
     if report.sandbox is not None and report.sandbox.inventory:
         configuration.append({"name": "sandbox-image", "digest": {"sha256": report.sandbox.inventory}})
     if policy_sha256 is not None:
@@ -311,7 +313,12 @@ def _configuration(statement: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _is_signed(report: Report, directory: Path, key: Ed25519PublicKey) -> bool:
-    wanted = {"skill.py": report.sha256, "evidence": report.evidence.sha256, "bindings": bindings_sha256(report.bindings)}
+    wanted: dict[str, object] = {
+        "skill.py": report.sha256,
+        "evidence": report.evidence.sha256,
+        "bindings": bindings_sha256(report.bindings),
+        "decisions": decisions_sha256(report.decisions) if report.decisions else None,
+    }
     try:
         envelopes = read_attestations(attestation_path(directory))
     except AttestationError:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from synth.crystallization.search import Found
-from synth.export.document import checked, examples, front_matter, parameters, prose
+from synth.export.document import checked, examples, front_matter, parameters, preconditions, prose
 from synth.interface import TracePattern
-from verifiers.interface import Report
+from verifiers.interface import Decision, Report
 from verifiers.subject import parse_subject
 
 
-def skill_md(found: Found, pattern: TracePattern) -> str:
+def skill_md(found: Found, pattern: TracePattern, decisions: tuple[Decision, ...] = ()) -> str:
     """The text of ``SKILL.md``. Equal inputs give equal text: no times, no host."""
     subject = parse_subject(found.candidate.source, "skill.py", found.report.profile, name=found.candidate.name)
     summary = found.candidate.description.strip() or subject.description
@@ -24,7 +24,7 @@ def skill_md(found: Found, pattern: TracePattern) -> str:
     lines = [
         front_matter(head),
         f"# {found.candidate.name}", "", prose(summary), "",
-        *parameters(subject), *examples(replayed), *_limits(found.report),
+        *parameters(subject), *preconditions(decisions), *examples(replayed), *_limits(found.report),
     ]  # fmt: skip
     return checked("\n".join(lines).rstrip() + "\n", found.candidate.name)
 

@@ -1,4 +1,5 @@
-"""Drafts on disk: ``<name>/`` with ``skill.py``, ``evidence.jsonl``, ``bindings.json`` and ``SKILL.md``.
+"""Drafts on disk: ``<name>/`` with ``skill.py``, ``evidence.jsonl``, ``bindings.json``, ``SKILL.md`` and, once a question was
+answered, ``decisions.jsonl``.
 
 A person's edits are never overwritten.
 """
@@ -6,6 +7,7 @@ A person's edits are never overwritten.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +15,8 @@ from synth import owned
 from synth.interface import Draft
 from synth.owned import write_owned
 from synth.tracing.traces import dump_trace, load_traces
+from verifiers.decisions import add, dump_decision, load_decisions
+from verifiers.decisions.places import DECISIONS
 from verifiers.interface import Args, BindingError
 from verifiers.subject import load_subject
 
@@ -22,29 +26,39 @@ MARK = ".assay-draft.json"
 
 
 def draft_files(draft: Draft) -> dict[str, bytes]:
-    """The four files of a draft. Equal for equal drafts."""
+    """The files of a draft. Equal for equal drafts."""
     bindings = {task: {"args": dict(args)} for task, args in sorted(draft.bindings.items())}
-    return {
+    files = {
         SKILL: draft.source.encode("utf-8", "surrogateescape"),
         EVIDENCE: "".join(f"{dump_trace(t)}\n" for t in draft.evidence).encode(),
         BINDINGS: (json.dumps(bindings, indent=2, sort_keys=True, ensure_ascii=True) + "\n").encode(),
         DOCUMENT: draft.skill_md.encode("utf-8", "surrogateescape"),
     }
+    if draft.decisions:
+        files[DECISIONS] = "".join(f"{dump_decision(d)}\n" for d in draft.decisions).encode()
+    return files
 
 
 def write_draft(root: Path, draft: Draft, on_conflict: Literal["sibling", "error"] = "sibling") -> Path:
     """Writes ``draft`` below ``root`` and returns its directory. An edited one is left alone: ours goes beside it.
 
+    Answers to questions are no edit: those that are there stay, and the draft's own are added to them.
+
     Raises:
         Conflict: ``on_conflict`` is ``error`` and the directory was edited.
+        DecisionError: the draft's decisions contradict those that are there, or these are damaged.
         OSError: the draft cannot be written; what was there is still there.
     """
-    return write_owned(root, draft.name, draft_files(draft), MARK, on_conflict)
+    files = draft_files(replace(draft, decisions=()))
+    directory = write_owned(root, draft.name, files, MARK, on_conflict, kept=DECISIONS)
+    if draft.decisions:
+        add(directory / DECISIONS, draft.decisions)
+    return directory
 
 
 def is_ours(directory: Path) -> bool:
     """Whether a draft directory holds exactly what ``write_draft`` wrote last."""
-    return owned.is_ours(directory, MARK)
+    return owned.is_ours(directory, MARK, DECISIONS)
 
 
 def read_draft(directory: Path) -> Draft:
@@ -54,7 +68,9 @@ def read_draft(directory: Path) -> Draft:
         SkillFileError: there is no ``skill.py``, or it cannot be read.
         EvidenceError: ``evidence.jsonl`` cannot be read.
         BindingError: ``bindings.json`` is not a bindings file.
+        DecisionError: ``decisions.jsonl`` is damaged.
     """
+    decisions = directory / DECISIONS
     document = directory / DOCUMENT
     return Draft(
         name=directory.name,
@@ -62,6 +78,7 @@ def read_draft(directory: Path) -> Draft:
         evidence=tuple(load_traces(directory / EVIDENCE)),
         bindings=read_bindings(directory / BINDINGS),
         skill_md=document.read_bytes().decode("utf-8", "surrogateescape") if document.is_file() else "",
+        decisions=load_decisions(decisions) if decisions.is_file() else (),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from verifiers.interface import Args, Evidence, Report
+from verifiers.interface import Args, Decision, Evidence, Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +109,15 @@ class Generator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Files of a draft directory: ``skill.py``, ``evidence.jsonl``, ``bindings.json``, ``SKILL.md``."""
+    """Files of a draft directory: ``skill.py``, ``evidence.jsonl``, ``bindings.json``, ``SKILL.md``, ``decisions.jsonl``."""
 
     name: str
     source: str
     evidence: tuple[ExecutionTrace, ...]
     bindings: Mapping[str, Args]
     skill_md: str
+    decisions: tuple[Decision, ...] = ()
+    """Answers to questions about it; without any there is no such file."""
 
 
 Status = Literal["staged", "active", "archived", "revoked"]

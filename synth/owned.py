@@ -21,8 +21,9 @@ class Conflict(AssayError, FileExistsError):
 
 
 def write_owned(
-    root: Path, name: str, files: Mapping[str, bytes], mark: str, on_conflict: Literal["sibling", "error"] = "sibling"
-) -> Path:
+    root: Path, name: str, files: Mapping[str, bytes], mark: str, on_conflict: Literal["sibling", "error"] = "sibling",
+    *, kept: str = "",
+) -> Path:  # fmt: skip
     """Puts a directory with ``files`` at ``root/name`` and returns where it is.
 
     A directory that still is as we wrote it is replaced whole. One that was edited, or that we did not write, is left alone:
@@ -31,6 +32,7 @@ def write_owned(
     Args:
         root: Created if need be.
         mark: Name of the file in it that holds the digest of what we wrote; the digest leaves it out.
+        kept: Name of a file that is others' to write: it is no edit of ours, and stays when the rest is replaced.
 
     Raises:
         Conflict: ``on_conflict`` is ``error`` and the directory was edited.
@@ -41,39 +43,42 @@ def write_owned(
     for number in range(1, 1000):
         target = root / (name if number == 1 else f"{name}_{number}")
         _recover(target)
-        if content_digest(target, mark) == digest:
+        if content_digest(target, mark, kept) == digest:
             return target
-        if not os.path.lexists(target) or is_ours(target, mark):
-            _put(target, files, mark, digest)
+        if not os.path.lexists(target) or is_ours(target, mark, kept):
+            _put(target, files, mark, digest, kept)
             return target
         if on_conflict == "error":
             raise Conflict("was edited, or made by somebody else", "Move it away, or write under another name", target)
     raise Conflict("there are too many directories of that name", "Remove those that you do not need", root / name)
 
 
-def is_ours(directory: Path, mark: str) -> bool:
+def is_ours(directory: Path, mark: str, kept: str = "") -> bool:
     """Whether a directory holds exactly what ``write_owned`` wrote last."""
     try:
         note = json.loads((directory / mark).read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(note, dict) and note.get("digest") == content_digest(directory, mark)
+    return isinstance(note, dict) and note.get("digest") == content_digest(directory, mark, kept)
 
 
-def content_digest(directory: Path, mark: str) -> str | None:
-    """Digest of everything in the directory but our mark; None if it is no directory."""
+def content_digest(directory: Path, mark: str, kept: str = "") -> str | None:
+    """Digest of everything in the directory but our mark and what is kept; None if it is no directory."""
     if directory.is_symlink() or not directory.is_dir():
         return None
-    return manifest_digest({path: fact for path, fact in manifest(directory).items() if path != mark})
+    return manifest_digest({path: fact for path, fact in manifest(directory).items() if path not in (mark, kept)})
 
 
-def _put(target: Path, files: Mapping[str, bytes], mark: str, digest: str) -> None:
+def _put(target: Path, files: Mapping[str, bytes], mark: str, digest: str, kept: str) -> None:
     staged = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new."))
     try:
         note = json.dumps({"schema": SCHEMA, "digest": digest}).encode()
         write_tree(staged / "new", {**files, mark: note})
         if target.exists():
             target.rename(_aside(target))
+            # Only now: nobody can add to it any more.
+            if kept and (_aside(target) / kept).is_file():
+                shutil.copy2(_aside(target) / kept, staged / "new" / kept)
         (staged / "new").rename(target)
         sync_directory(target.parent)
     finally:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.interface import SandboxError
 from verifiers.binding.bindings import load_bindings
+from verifiers.decisions import check_cases, load_decisions
 from verifiers.evidence import load_evidence
 from verifiers.interface import Binding, Evidence, Report, Subject
 from verifiers.subject import load_subject
@@ -53,6 +54,10 @@ def read_job(target: Target, options: Options, **where: Any) -> Job:
         return Job(subject, (), None, options, **where)
     evidence = load_evidence(target.evidence) if target.evidence is not None else []
     bindings = load_bindings(target.bindings) if target.bindings is not None else None
+    if target.decisions is not None:
+        decisions = load_decisions(target.decisions)
+        check_cases(decisions, {e.task_id for e in evidence}, target.decisions)
+        options = replace(options, decisions=decisions)
     return Job(subject, tuple(evidence), bindings, options, **where)
 
 

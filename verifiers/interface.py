@@ -305,6 +305,8 @@ class Question:
     skill: Behaviour
     harm: int = 0
     """How much would be lost if the skill is wrong: questions are asked in descending order of it."""
+    answer: str = ""
+    """The command that answers it, but for what it says."""
 
 
 Says = Literal["commands", "skill", "neither", "invalid"]
@@ -321,6 +323,18 @@ class Decision:
     who: str = ""
     when: str = ""
     """ISO 8601, or ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a report says of a decision."""
+
+    says: Says
+    invariant: str
+    digest: str
+    """SHA-256 (hex) of the whole decision."""
+    who: str = ""
+    when: str = ""
 
 
 # ---------------------------------------------------------------- reports
@@ -382,7 +396,7 @@ class Report:
     """task_ids whose binding was inferred."""
     questions: tuple[Question, ...] = ()
     """Open ones, the most harmful first; at most ``MOST_QUESTIONS``."""
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[Decided, ...] = ()
     """Those that the verdict rests on."""
 
     def check(self, id: str) -> CheckResult | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from verifiers.binding.fixed import fixed_names
 from verifiers.capabilities import capabilities
 from verifiers.catalog import DYNAMIC, STATIC, Check
 from verifiers.context import Context, Judge
+from verifiers.decisions import decided, digest_of
 from verifiers.expectation.oracle import Replayed, replay
 from verifiers.expectation.sessions import Memory, RememberingSession
 from verifiers.interface import (
@@ -156,13 +158,16 @@ def _verified(
         partial=options.partial, budget=options.budget, profile=options.profile,
         capabilities=capabilities(run.context) if run.context else (), excluded=dict(sorted(options.excluded.items())),
         inferred=tuple(sorted(t for t, b in run.bound.bindings.items() if b.inferred)),
-        questions=_questions(run), decisions=options.decisions,
+        questions=_questions(run, subject, options), decisions=tuple(decided(d) for d in options.decisions),
     )  # fmt: skip
 
 
-def _questions(run: _Run) -> tuple[Question, ...]:
-    asked = [q for r in run.results for q in r.questions]
-    return tuple(sorted(asked, key=lambda q: -q.harm)[:MOST_QUESTIONS])
+def _questions(run: _Run, subject: Subject, options: Options) -> tuple[Question, ...]:
+    """The most harmful ones, each with the command that answers it: the case is named too, for numbers change with answers."""
+    asked = sorted((q for r in run.results for q in r.questions), key=lambda q: -q.harm)[:MOST_QUESTIONS]
+    more = "".join(f" {option}" for option in options.reproduce_with)
+    skill = shlex.quote(subject.path)
+    return tuple(replace(q, answer=f"assay answer {skill} {n} --case {q.case.digest[:12]}{more}") for n, q in enumerate(asked, 1))
 
 
 def derive_seed(subject: Subject, evidence: Sequence[Evidence], bindings: Mapping[str, Binding] | None, options: Options) -> int:
@@ -171,6 +176,8 @@ def derive_seed(subject: Subject, evidence: Sequence[Evidence], bindings: Mappin
     doc = [subject.sha256, sorted(e.digest for e in evidence), repr(bound), options.profile, options.budget, options.salt]
     if options.extra_imports:
         doc.append(sorted(options.extra_imports))
+    if options.decisions:
+        doc.append([digest_of(d) for d in options.decisions])
     return int.from_bytes(hashlib.sha256(json.dumps(doc).encode("utf-8", "surrogatepass")).digest()[:4], "big")
 
 

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "synth": ("synthesize", "Generate candidates for repeated tasks, without verifying them."),
     "crystallize": ("crystallize", "Turn traces into verified, registered skills."),
     "verify": ("verify", "Judge one skill on its evidence."),
+    "answer": ("answer", "Answer a question that a report asks."),
     "fix": ("fix", "Apply the safe fixes of the static checks."),
     "gate": ("gate", "Judge every skill below a directory, for CI."),
     "run": ("run", "Run a skill in the sandbox on a copy of a directory."),

@@ -43,6 +43,7 @@ class Scene:
 @click.option("--keep", type=FILE, metavar="DIR", help="Leave the trees here: base, expected, first, second.")
 @click.option("--evidence", type=FILE, metavar="FILE")
 @click.option("--bindings", type=FILE, metavar="FILE")
+@click.option("--decisions", type=FILE, metavar="FILE")
 @click.option("--registry", type=FILE, metavar="DIR")
 @judging_options
 @sandbox_options
@@ -52,7 +53,7 @@ def command(skill: Path, trace: str | None, check: str | None, keep: Path | None
     Exit code 0: as expected. 1: the finding shows again. 3: it cannot be said.
     """
     _useful(rest)
-    target = target_of(skill, rest["evidence"], rest["bindings"], rest["registry"])
+    target = target_of(skill, rest["evidence"], rest["bindings"], rest["registry"], rest["decisions"])
     judging = replace(Judging.of({**rest, "checks": check or rest["checks"]}, config()), no_cache=True)
     if keep is not None:
         _must_be_new(keep)

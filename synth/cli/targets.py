@@ -16,7 +16,13 @@ OMNI = Path("scripts", "commands.py")
 
 
 def target_of(
-    skill: Path, evidence: Path | None = None, bindings: Path | None = None, registry: Path | None = None, *, static: bool = False
+    skill: Path,
+    evidence: Path | None = None,
+    bindings: Path | None = None,
+    registry: Path | None = None,
+    decisions: Path | None = None,
+    *,
+    static: bool = False,
 ) -> Target:
     """One skill with what belongs to it. What the user gave is taken as it is.
 
@@ -33,7 +39,7 @@ def target_of(
     from verifiers.gating.discover import find, with_evidence
     from verifiers.interface import NothingToVerify
 
-    for given, option in ((evidence, "--evidence"), (bindings, "--bindings")):
+    for given, option in ((evidence, "--evidence"), (bindings, "--bindings"), (decisions, "--decisions")):
         _must_exist(given, option)
     place = skill
     # A bare name together with --registry means the registered skill, whatever lies in the current directory.
@@ -51,7 +57,7 @@ def target_of(
     if len(found) > 1:
         raise NothingToVerify(f"holds {len(found)} skills", "Give one file, or judge them all with: assay gate DIR", skill)
     target = found[0]
-    target = replace(target, evidence=evidence or target.evidence, bindings=bindings or target.bindings)
+    target = replace(target, evidence=evidence or target.evidence, bindings=bindings or target.bindings, given=decisions)
     if static:
         return target
     return with_evidence(target, lambda name: registered(name, registry))

@@ -26,26 +26,29 @@ if TYPE_CHECKING:
     from verifiers.interface import Report
 
 FILE = click.Path(path_type=Path)
+FILES = ("evidence", "bindings", "decisions", "registry")
 
 
 @click.command("verify", short_help="Judge one skill on its evidence.")
 @click.argument("skill", type=FILE, metavar="SKILL.py|DRAFT_DIR|NAME")
 @click.option("--evidence", type=FILE, metavar="FILE", help="Traces to judge by. Default: beside the skill, else registered.")
 @click.option("--bindings", type=FILE, metavar="FILE", help="Arguments for each trace. Default: beside the skill, else inferred.")
+@click.option("--decisions", type=FILE, metavar="FILE", help="Answers to questions. Default: beside the evidence.")
 @click.option("--registry", type=FILE, metavar="DIR", help="Where NAME is registered.")
 @judging_options
 @sandbox_options
 @click.option("--watch", is_flag=True, help="Verify again whenever the skill, its evidence or its bindings change.")
 @output_options()
-def command(skill: Path, evidence: Path | None, bindings: Path | None, registry: Path | None, watch: bool, **rest: Any) -> int:
+def command(skill: Path, watch: bool, **rest: Any) -> int:
     """Replays the evidence with the skill in the sandbox and says which property breaks, with a counterexample.
 
     Exit code 0: PASS. 1: FAIL. 3: INCONCLUSIVE (something needed is missing, or replays disagree).
     """
     outputs = plan(rest.pop("formats"), rest.pop("files"))
     judging = Judging.of(rest, config())
-    judging = replace(judging, reproduce_with=_again(judging, evidence=evidence, bindings=bindings, registry=registry))
-    target = target_of(skill, evidence, bindings, registry, static=judging.static)
+    files: dict[str, Path | None] = {name: rest[name] for name in FILES}
+    judging = replace(judging, reproduce_with=again(judging, files))
+    target = target_of(skill, **files, static=judging.static)
     _check_exclusions(target, judging)
     return _watch(target, judging, outputs) if watch else _once(target, judging, outputs)
 
@@ -66,7 +69,7 @@ def _check_exclusions(target: Target, judging: Judging) -> None:
             raise click.BadParameter(f"there is no trace {task_id!r}. There are: {', '.join(known)}", param_hint="--exclude")
 
 
-def _again(judging: Judging, **files: Path | None) -> tuple[str, ...]:
+def again(judging: Judging, files: Mapping[str, Path | None]) -> tuple[str, ...]:
     """The options that a command must repeat to see the same findings, for a shell."""
     told = [(name, str(path)) for name, path in files.items() if path is not None]
     told += [("seed", str(judging.seed))] if judging.seed is not None else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +63,18 @@ class Verifier:
         self.cache_hits += known is not None
         return known
 
+    def before_answers(self, target: Target) -> Iterator[Report]:
+        """What the cache has from before the latest answers were given, newest first."""
+        if self.cache is None or target.decisions is None:
+            return
+        data = target.decisions.read_bytes()
+        while data:
+            data = data[: data.rfind(b"\n", 0, -1) + 1]
+            key = self._key(target, hashlib.sha256(data).hexdigest() if data else "")
+            known = self.cache.get(key) if key is not None else None
+            if known is not None:
+                yield known
+
     def fresh(self, target: Target, origin: Origin | None = None) -> Report:
         """A new report, which the cache then has too.
 
@@ -121,8 +133,12 @@ class Verifier:
                 console.error(self._no_box)
         return self._box
 
-    def _key(self, target: Target) -> Key | None:
-        """What the verdict depends on; None without a cache, or where no engine says which image would be used."""
+    def _key(self, target: Target, decisions: str | None = None) -> Key | None:
+        """What the verdict depends on; None without a cache, or where no engine says which image would be used.
+
+        Args:
+            decisions: Digest of the decisions, where it is not to be today's.
+        """
         from verifiers.gating.cache import Key
 
         j = self.judging
@@ -140,6 +156,7 @@ class Verifier:
                 "checks": ",".join(sorted(j.checks)) if j.checks is not None else None, "excluded": dict(j.excluded),
                 "extra_imports": ",".join(sorted(j.extra_imports)),
                 "reproduce_with": list(j.reproduce_with),
+                "decisions": _sha(target.decisions) if decisions is None else decisions,
                 "past": _past(j.database, target.skill) if j.database is not None and not j.static else "",
             },
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from sandbox.interface import Sandbox, SandboxInfo
@@ -11,7 +11,7 @@ from synth.interface import Candidate
 from verifiers.binding.confirm import infer
 from verifiers.expectation.oracle import replay
 from verifiers.expectation.sessions import Memory, RememberingSession
-from verifiers.interface import Args, Binding, Budget, Evidence, Profile, Report, Subject, Verdict
+from verifiers.interface import Args, Binding, Budget, Decision, Evidence, Profile, Report, Subject, Verdict
 from verifiers.reconstruction.reconstruct import rebuild_all
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
@@ -36,6 +36,10 @@ class Judge(Protocol):
 
     def bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:
         """Inferred arguments for new traces, which its maker has not seen; those that cannot be inferred are missing."""
+        ...
+
+    def deciding(self, decisions: tuple[Decision, ...]) -> Judge:
+        """The same judge, for whom these decisions hold."""
         ...
 
     def verify(
@@ -72,11 +76,15 @@ class SandboxJudge:
     min_usable: int = 3
     extra_imports: frozenset[str] = frozenset()
     progress: Callable[[str], None] | None = None
+    decisions: tuple[Decision, ...] = ()
     _memory: Memory = field(default_factory=dict)
 
     @property
     def info(self) -> SandboxInfo:
         return self.sandbox.info
+
+    def deciding(self, decisions: tuple[Decision, ...]) -> SandboxJudge:
+        return replace(self, decisions=decisions)
 
     def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
         if all(e.base is not None for e in evidence):
@@ -120,10 +128,12 @@ class SandboxJudge:
         unseen: frozenset[str],
         failures: int,
     ) -> Report:
+        shown = {e.task_id for e in evidence}
+        held = tuple(d for d in self.decisions if d.question.case.task_id in shown)
         options = Options(
             budget=self.budget, profile=self.profile, seed=self.seed, salt=self.salt, unseen=unseen,
             leave_one_out_failures=failures, min_usable=self.min_usable, memory=self._memory, progress=self.progress,
-            extra_imports=self.extra_imports,
+            extra_imports=self.extra_imports, decisions=held,
         )  # fmt: skip
         return verify(self._subject(candidate), evidence, _typed(bindings), sandbox=self.sandbox, options=options)
 

@@ -17,7 +17,8 @@ from synth.documentation import skill_md
 from synth.interface import Draft, ExecutionTrace, Generator, RegistryEntry, TracePattern
 from synth.tracing.traces import to_evidence, trace_digest
 from synth.usage import take_usage
-from verifiers.interface import AssayError, Evidence, Report, Verdict
+from verifiers.decisions import digest_of
+from verifiers.interface import AssayError, Decision, Evidence, Report, Verdict
 
 if TYPE_CHECKING:
     from synth.registry import Registry
@@ -31,6 +32,8 @@ class Known:
 
     entry: RegistryEntry
     traces: tuple[ExecutionTrace, ...]
+    decisions: tuple[Decision, ...] = ()
+    """Answers to questions about it, which hold for its next version too."""
 
 
 @dataclass
@@ -68,17 +71,18 @@ class Crystallization:
                 return self._already(pattern, known, len(new))
             self.say(f"{known.entry.name} is registered for this task: its evidence and {len(new)} new traces make a new version")
             merged = replace(pattern, traces=(*known.traces, *new), frequency=len(known.traces) + len(new))
-            outcome = self._crystallize(merged, known.entry.name)
+            outcome = self._crystallize(merged, known.entry.name, known.decisions)
             if outcome.ending == "registered":
                 return replace(outcome, task_ids=tuple(t.task_id for t in pattern.traces))
         return self._crystallize(pattern, None)
 
-    def _crystallize(self, pattern: TracePattern, supersedes: str | None) -> PatternOutcome:
+    def _crystallize(self, pattern: TracePattern, supersedes: str | None, decisions: tuple[Decision, ...] = ()) -> PatternOutcome:
         evidence = self.judge.rebuilt([to_evidence(t) for t in pattern.traces])
-        found = Search(pattern, evidence, self.generator, self.judge, self.settings, self.say).run()
+        judge = self.judge.deciding(decisions) if decisions else self.judge
+        found = Search(pattern, evidence, self.generator, judge, self.settings, self.say).run()
         if isinstance(found, NotFound):
             return self._not_found(pattern, found)
-        return self._register(pattern, found, {e.task_id: e for e in evidence}, supersedes)
+        return self._register(pattern, found, {e.task_id: e for e in evidence}, supersedes, decisions)
 
     def _not_found(self, pattern: TracePattern, found: NotFound) -> PatternOutcome:
         ending: Ending = "no-candidate"
@@ -91,17 +95,27 @@ class Crystallization:
         )  # fmt: skip
 
     def _register(
-        self, pattern: TracePattern, found: Found, evidence: Mapping[str, Evidence], supersedes: str | None
+        self,
+        pattern: TracePattern,
+        found: Found,
+        evidence: Mapping[str, Evidence],
+        supersedes: str | None,
+        decisions: tuple[Decision, ...],
     ) -> PatternOutcome:
         used = {c: found.bindings[c] for c in sorted(found.bindings)}
         traces = tuple(_as_used(t, evidence[t.task_id]) for t in pattern.traces if t.task_id in used)
-        draft = Draft(supersedes or found.candidate.name, found.candidate.source, traces, used, skill_md(found, pattern))
+        held = {d.digest for d in found.report.decisions}
+        kept = tuple(d for d in decisions if digest_of(d) in held)
+        text = skill_md(found, pattern, kept)
+        draft = Draft(supersedes or found.candidate.name, found.candidate.source, traces, used, text, kept)
         common: dict[str, Any] = {
             "score": found.report.score.value if found.report.score else None, "held_out": found.held_out,
             "refitted": found.refitted, "bindings": used, "tried": found.tried,
             "report": found.report,
         }  # fmt: skip
-        notes = (*found.candidate.notes, *found.notes)
+        gone = sorted({d.question.case.task_id for d in decisions if d not in kept})
+        lost = (f"answers about cases of traces that are not judged any more do not hold: {', '.join(gone)}",) if gone else ()
+        notes = (*found.candidate.notes, *found.notes, *lost)
         if self.registry is None:
             why = "it passed, and no registry was given"
             return self._end(pattern, "refused", why, skill=draft.name, notes=notes, **common)
@@ -143,7 +157,9 @@ class Crystallization:
             return None
         made = [e for e in self.registry.list() if e.metadata.get("source") == "crystallized"]
         entry = match_existing(pattern, made)
-        return Known(entry, tuple(self.registry.draft(entry.name).evidence)) if entry is not None else None
+        if entry is None:
+            return None
+        return Known(entry, tuple(self.registry.draft(entry.name).evidence), self.registry.decisions(entry))
 
     def _end(self, pattern: TracePattern, ending: Ending, why: str, **rest: Any) -> PatternOutcome:
         return PatternOutcome(pattern.task_category, tuple(t.task_id for t in pattern.traces), ending, why, **rest)

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from synth.export.source import ExportError, Skill
-from verifiers.interface import Args, Subject
+from verifiers.interface import Args, Decision, Subject
 
 MAX_EXAMPLES = 3
 _ESCAPED = re.compile(r"[\\*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[#+=-]")
@@ -102,6 +102,7 @@ def skill_md(skill: Skill, fields: Mapping[str, Any], usage: str) -> str:
 def facts(skill: Skill) -> Iterator[str]:
     """Lines: parameters, examples and limits."""
     yield from parameters(skill.subject)
+    yield from preconditions(skill.draft.decisions)
     judged = skill.document["bindings"]
     yield from examples((t.task_description, judged[t.task_id]["args"]) for t in skill.draft.evidence if t.task_id in judged)
     yield from _limits(skill)
@@ -115,6 +116,16 @@ def parameters(subject: Subject) -> Iterator[str]:
     for p in subject.parameters:
         required = "yes" if p.required else f"no, default {code(p.default)}"
         yield f"| `{p.name}` | {prose(p.annotation)} | {required} | {prose(p.description)} |"
+    yield ""
+
+
+def preconditions(decisions: Iterable[Decision]) -> Iterator[str]:
+    """What must hold before a call: somebody decided that a start which breaks it is not to be expected."""
+    asked = [d.question for d in decisions if d.says == "invalid"]
+    if not asked:
+        return
+    yield from ("## Preconditions", "", "It was decided that these are not to be expected; nothing is promised there.", "")
+    yield from dict.fromkeys(f"- {prose(q.message)} (breaks: {prose(q.invariant)})" for q in asked)
     yield ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from synth.interface import Draft, RegistryEntry
@@ -61,5 +61,5 @@ def skill_of(registry: Registry, name: str) -> Skill:
     if entry.status != "active":
         raise ExportError(f"it is {entry.status}: only active skills are exported", f"See 'assay registry history {name}'", name)
     document = registry.report(name, entry.version)
-    draft = registry.draft(name, entry.version)
+    draft = replace(registry.draft(name, entry.version), decisions=registry.decisions(entry))
     return Skill(entry, draft, document, parse_subject(draft.source, "skill.py", document["profile"]))

@@ -11,6 +11,7 @@ from sandbox.interface import SandboxInfo
 from synth.interface import Draft
 from synth.registry.errors import NotAccepted
 from synth.registry.receipt import canonical, plain, traces_sha256
+from verifiers.decisions import digest_of
 from verifiers.interface import Args, EvidenceError, Report, Verdict, merge
 from verifiers.score import recompute
 
@@ -121,6 +122,10 @@ def _check_bytes(draft: Draft, report: Report) -> None:
         what = f"there is a binding for {strangers[0]!r} and no such trace"
         raise NotAccepted(what, "Remove the binding or add its trace, and verify again", draft.name)
     _check_bindings(draft, report)
+    if sorted(digest_of(d) for d in draft.decisions) != sorted(d.digest for d in report.decisions):
+        raise NotAccepted(
+            "the report is about other decisions", "Questions were answered after verification: verify again", draft.name
+        )
 
 
 def _check_bindings(draft: Draft, report: Report) -> None:

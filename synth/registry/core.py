@@ -19,6 +19,9 @@ from synth.registry.errors import RegistryError, RegistryUnusable, UnknownSkill,
 from synth.registry.hooks import Hook, run_hooks, warn
 from synth.registry.receipt import document_sha256, plain
 from synth.registry.versions import LINKS, STAGING, VERSIONS, Versions
+from verifiers.decisions import load_decisions
+from verifiers.decisions.places import of_version
+from verifiers.interface import Decision
 
 
 def now_utc() -> datetime:
@@ -136,6 +139,15 @@ class RegistryReader:
         entry = self.show(name, version)
         self.check_intact(entry)
         return replace(read_draft(Path(entry.path)), name=entry.name)
+
+    def decisions(self, entry: RegistryEntry) -> tuple[Decision, ...]:
+        """Answers to questions about a version: those it was registered with, and those given since.
+
+        Raises:
+            DecisionError: their file is damaged.
+        """
+        file = of_version(Path(entry.path))
+        return load_decisions(file) if file is not None else ()
 
     def check_intact(self, entry: RegistryEntry) -> None:
         """Returns if the version's directory holds the bytes that were verified.

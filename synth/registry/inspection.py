@@ -172,13 +172,14 @@ def difference(registry: Lifecycle, old: RegistryEntry, new: RegistryEntry) -> D
     drafts = registry.draft(old.name, old.version), registry.draft(new.name, new.version)
     before, after = (draft_files(d) for d in drafts)
     changed: dict[str, str] = {}
-    for name in sorted(before):
-        if before[name] == after[name]:
+    for name in sorted(before | after):
+        one, two = before.get(name, b""), after.get(name, b"")
+        if one == two:
             continue
         if name == "evidence.jsonl":
             changed[name] = _traces(*drafts)
             continue
-        changed[name] = _unified(before[name], after[name], f"{_label(old)}/{name}", f"{_label(new)}/{name}")
+        changed[name] = _unified(one, two, f"{_label(old)}/{name}", f"{_label(new)}/{name}")
     return Difference(old, new, changed)
 
 

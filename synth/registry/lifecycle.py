@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from synth.interface import Draft, RegistryEntry
@@ -134,7 +135,7 @@ class Lifecycle(RegistryReader):
         at = self.clock().isoformat()
         renewed = report.verdict is Verdict.PASS and report.score is not None and not report.partial
         if renewed:
-            admit(self.draft(name, entry.version), report)
+            admit(replace(self.draft(name, entry.version), decisions=self.decisions(entry)), report)
         with self.versions.writer(), self.database.write() as db:
             self.note(
                 db, name, entry.version, "reverified", actor, {"verdict": report.verdict.name, "why": report.why, "report": sha}

@@ -11,7 +11,8 @@ from typing import Any
 
 from synth.interface import ExecutionTrace
 from synth.tracing.traces import to_evidence
-from verifiers.interface import Args, CheckResult, Evidence, Finding, Report, Verdict
+from verifiers.decisions import question_to_json
+from verifiers.interface import Args, CheckResult, Decided, Evidence, Finding, Report, Verdict
 
 SCHEMA = "assay-report/1"
 
@@ -41,6 +42,11 @@ def report_document(report: Report) -> dict[str, Any]:
         "excluded": dict(sorted(report.excluded.items())),
         "inferred": sorted(report.inferred),
     }
+    # Only where there are any: reports without them keep their digest.
+    if report.questions:
+        doc["questions"] = [{"n": n, **question_to_json(q)} for n, q in enumerate(report.questions, 1)]
+    if report.decisions:
+        doc["decisions"] = plain(report.decisions)
     if report.sandbox is not None:
         doc["sandbox"] = {name: value for name, value in plain(report.sandbox).items() if name not in ("seconds", "runs")}
     return doc
@@ -107,6 +113,11 @@ def evidence_sha256(evidence: Iterable[Evidence]) -> str:
 def traces_sha256(traces: Iterable[ExecutionTrace]) -> str:
     """``evidence_sha256`` of what the traces hold."""
     return evidence_sha256(to_evidence(t) for t in traces)
+
+
+def decisions_sha256(decisions: Iterable[Decided]) -> str:
+    """SHA-256 (hex) over the digests of decisions, whatever their order."""
+    return hashlib.sha256("\n".join(sorted(d.digest for d in decisions)).encode()).hexdigest()
 
 
 def bindings_sha256(bindings: Mapping[str, Args]) -> str:

@@ -60,11 +60,24 @@ assay verify draft --exclude t1=typo
 assay verify draft --evidence missing.jsonl
 assay verify draft --bindings missing.json
 assay verify draft --bindings syntax.py
+assay verify draft --decisions missing.jsonl
+assay verify draft --decisions empty.jsonl
+assay verify draft --decisions half.jsonl
+assay verify draft --decisions bytes.jsonl
 assay verify draft --evidence half.jsonl
 assay verify draft --evidence types.jsonl
 assay verify draft --static --format nope
 assay verify draft --static -o folder
 assay verify draft --static -o syntax.py/x.sarif
+assay answer
+assay answer draft 1
+assay answer draft one --skill
+assay answer draft 1 --skill --invalid
+assay answer missing.py 1 --skill
+assay answer syntax.py 1 --skill
+assay answer draft 1 --skill --decisions empty.jsonl
+assay answer draft 1 --skill --report missing.json
+assay answer draft 1 --skill --report object.json
 assay fix
 assay fix syntax.py
 assay fix folder

@@ -13,13 +13,27 @@ import pytest
 from factories import SANDBOX, draft, report, source
 
 from sandbox.interface import Cause, SandboxError, SandboxInfo
+from sandbox.snapshot import Entry, Snapshot
 from synth.crystallization.outcome import counts, to_json
 from synth.crystallization.promotion import Crystallization
 from synth.crystallizer import SkillCrystallizer
 from synth.interface import Candidate, Template, TracePattern
 from synth.registry import Registry
 from synth.registry.receipt import evidence_sha256
-from verifiers.interface import Args, CheckResult, Evidence, EvidenceSummary, Finding, Report, Verdict
+from verifiers.decisions import add, decided, home
+from verifiers.interface import (
+    Args,
+    Behaviour,
+    CheckResult,
+    Decision,
+    Evidence,
+    EvidenceSummary,
+    Finding,
+    GeneratedCase,
+    Question,
+    Report,
+    Verdict,
+)
 
 
 @dataclass
@@ -51,6 +65,7 @@ class Judge:
     verdict: Verdict = Verdict.PASS
     error: Exception | None = None
     seen: list[int] = field(default_factory=list)
+    decisions: tuple[Decision, ...] = ()
     info: SandboxInfo | None = SANDBOX
 
     def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
@@ -74,11 +89,17 @@ class Judge:
     ) -> Report:
         self.seen.append(len(evidence))
         summary = EvidenceSummary(evidence_sha256(evidence), len(evidence), len(evidence), 0)
-        made = report(replace(draft(), source=candidate.source), evidence=summary, bindings=dict(bindings))
+        tasks = {e.task_id for e in evidence}
+        held = tuple(decided(d) for d in self.decisions if d.question.case.task_id in tasks)
+        made = report(replace(draft(), source=candidate.source), evidence=summary, bindings=dict(bindings), decisions=held)
         if self.verdict is Verdict.PASS:
             return made
         check = CheckResult("effect-equivalent", self.verdict, (Finding("it does something else"),))
         return replace(made, verdict=self.verdict, score=None, checks=(check,))
+
+    def deciding(self, decisions: tuple[Decision, ...]) -> Judge:
+        self.decisions = decisions
+        return self
 
     def holds(self, candidate: Candidate, evidence: Sequence[Evidence], bindings: Mapping[str, Args]) -> bool:
         return self.verdict is Verdict.PASS
@@ -172,6 +193,26 @@ def test_more_traces_of_a_known_task_make_a_new_version(tmp_path: Path) -> None:
     assert entry.version != first
     assert judge.seen[-1] == 6
     assert len(made.registry.draft("batch_rename").evidence) == 6
+    made.close()
+
+
+def test_answers_hold_for_the_next_version(tmp_path: Path) -> None:
+    """The skill is made anew from more traces: it is judged by what was answered, and has it; what fell away is said."""
+    made = crystallizer(tmp_path, Judge())
+    run_all(made, 0, 1, 2)
+    entry = made.registry.show("batch_rename")
+    task = made.registry.draft("batch_rename").evidence[0].task_id
+    start = Snapshot({"a b.txt": Entry("file")})
+    question = Question("no-blanks-in-names", "A blank.", GeneratedCase(task, start, {}), Behaviour(start), Behaviour(start))
+    answers = (Decision(question, "invalid"), Decision(replace(question, case=replace(question.case, task_id="gone")), "skill"))
+    skill = Path(entry.path) / "skill.py"
+    add(home(skill, skill.with_name("evidence.jsonl")), answers)
+    run_all(made, 3, 4, 5)
+    assert made.registry.show("batch_rename").version != entry.version
+    draft = made.registry.draft("batch_rename")
+    assert draft.decisions == answers[:1]
+    assert "- A blank. (breaks: no-blanks-in-names)" in draft.skill_md
+    assert "of traces that are not judged any more do not hold: gone" in made.outcomes[-1].notes[-1]
     made.close()
 
 

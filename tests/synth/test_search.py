@@ -12,7 +12,7 @@ from sandbox.interface import SandboxInfo
 from synth.crystallization.search import Found, NotFound, Search, SearchSettings, code_of, without
 from synth.interface import Candidate, Template, TracePattern
 from synth.tracing.traces import to_evidence
-from verifiers.interface import Args, CheckResult, Counterexample, Evidence, Finding, Report, Verdict
+from verifiers.interface import Args, CheckResult, Counterexample, Decision, Evidence, Finding, Report, Verdict
 
 BASE = trace(0)
 
@@ -64,6 +64,7 @@ class Judge:
     bad_evidence: Mapping[str, str] = field(default_factory=dict)
     calls: list[tuple[frozenset[str], frozenset[str], int]] = field(default_factory=list)
     """task_ids judged on, unseen ones, refit failures."""
+    decisions: tuple[Decision, ...] = ()
     info: SandboxInfo | None = None
 
     def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
@@ -92,6 +93,10 @@ class Judge:
         finding = Finding(f"wrong on trace {wrong}", counterexample=Counterexample(f"trace {wrong}", trace=wrong))
         check = CheckResult("effect-equivalent", Verdict.FAIL, (finding,))
         return report(made, verdict=Verdict.FAIL, score=None, checks=(check,))
+
+    def deciding(self, decisions: tuple[Decision, ...]) -> Judge:
+        self.decisions = decisions
+        return self
 
     def holds(self, candidate: Candidate, evidence: Sequence[Evidence], bindings: Mapping[str, Args]) -> bool:
         return not verdict_of(self._body(candidate), evidence)

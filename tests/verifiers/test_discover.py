@@ -148,6 +148,17 @@ def test_deleted_bindings_are_changed_evidence(repository: Path) -> None:
     assert evidence_changed(target, changed_since("HEAD"))
 
 
+def test_decisions_are_changed_evidence(repository: Path) -> None:
+    """An answer that nobody has committed changes what the skill is judged by; Target finds it beside the evidence."""
+    (target,) = find(["s/a"])
+    assert target.decisions is None
+    (repository / "s/a/decisions.jsonl").write_text("{}\n")
+    assert target.decisions == Path("s/a/decisions.jsonl")
+    assert target.decisions in target.files
+    assert evidence_changed(target, changed_since("HEAD"))
+    assert only_changed(find(["s"]), changed_since("HEAD")) == [target]
+
+
 def test_before_the_first_commit_everything_is_new(here: Path) -> None:
     """A pre-commit hook runs before there is a HEAD."""
     git(here, "init", "-q")

@@ -79,18 +79,25 @@ def test_golden_single_pass() -> None:
     check_golden("plain-single.txt", show([REPORTS[0]], "plain"))
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_golden_questions(format: str) -> None:
+    """A skill that passes with two open questions, after an earlier one was answered."""
+    check_golden(f"asking-{format}.{SUFFIXES[format]}", show([load("asking")], format))
+
+
 def test_color_only_adds_color() -> None:
     """Without its escape sequences, the coloured text is the plain one."""
-    painted = show(REPORTS, "plain", color=True)
-    for code in ("1;31", "1;33", "33", "36", "1;32", "2", "0"):
+    reports = [*REPORTS, load("asking")]
+    painted = show(reports, "plain", color=True)
+    for code in ("1;31", "1;33", "33", "36", "1;32", "1;35", "2", "0"):
         painted = painted.replace(f"\x1b[{code}m", "")
-    assert painted == show(REPORTS, "plain")
+    assert painted == show(reports, "plain")
 
 
 @pytest.mark.parametrize("format", ["plain", "sarif", "junit", "github", "html", "markdown"])
 def test_no_control_characters_reach_the_reader(format: str) -> None:
     """Escape sequences and bidirectional overrides of a skill are written out."""
-    text = show(REPORTS, format)
+    text = show([*REPORTS, load("asking")], format)
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "u202e" in text

@@ -25,6 +25,7 @@ def load(name: str) -> Report:
 
 
 PASSING, FAILING, UNSURE, PARTIAL = load("passing"), load("failing"), load("inconclusive"), load("partial")
+ASKING = load("asking")
 
 
 def gate(*reports: Report, policy: Policy | None = None, facts: Facts | None = None) -> GateResult:
@@ -133,6 +134,11 @@ def test_superfluous_waivers_are_noted() -> None:
         (PASSING, Policy(forbid=("deletes",)), Verdict.PASS, ""),
         (PASSING, Policy(approval=True), Verdict.INCONCLUSIVE, "nobody has approved this version"),
         (PASSING, Policy(evidence="pinned"), Verdict.INCONCLUSIVE, "give --since REV, or sign it"),
+        (ASKING, Policy(), Verdict.PASS, ""),
+        (ASKING, Policy(questions=2), Verdict.PASS, ""),
+        (ASKING, Policy(questions=1), Verdict.INCONCLUSIVE, "2 open questions, the policy allows at most 1: answer with"),
+        (ASKING, Policy(questions=0), Verdict.INCONCLUSIVE, "2 open questions, the policy allows none"),
+        (PASSING, Policy(questions=0), Verdict.PASS, ""),
         (FAILING, Policy(torn_writes="fail"), Verdict.FAIL, "torn write: trace rotate-01"),
         (PARTIAL, Policy(), Verdict.INCONCLUSIVE, "the report is partial"),
         (replace(PASSING, checks=()), Policy(), Verdict.INCONCLUSIVE, "nothing was checked"),

@@ -31,6 +31,7 @@ forbid: [follows-outside-paths, deletes]
 seed_salt: {env: ASSAY_SALT}
 cache: trusted
 torn_writes: fail
+questions: at-most 2
 """
 
 
@@ -47,7 +48,21 @@ def test_everything(tmp_path: Path) -> None:
     assert policy == Policy(
         required=("mutants-killed",), minimum_score=0.5, min_usable=4, waivers=(waiver,), evidence="pinned", approval=True,
         forbid=("follows-outside-paths", "deletes"), seed_salt="pepper", cache="trusted", torn_writes="fail",
+        questions=2,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "allowed"), [("report", None), ("refuse", 0), ("at-most 0", 0), ("at-most 3", 3)])
+def test_questions(value: str, allowed: int | None) -> None:
+    """Any number, none, or so many."""
+    assert policy_from_data({"questions": value}).questions == allowed
+
+
+@pytest.mark.parametrize("value", ["at-most", "at-most -1", "at-most many", "some", 2, None, True, ["refuse"]])
+def test_other_words_about_questions(value: object) -> None:
+    """The error says what there is."""
+    with pytest.raises(ConfigError, match="not one of report, refuse, at-most N"):
+        policy_from_data({"questions": value})
 
 
 def test_empty_is_the_default(tmp_path: Path) -> None:

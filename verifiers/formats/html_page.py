@@ -14,8 +14,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from sandbox.interface import JsonValue
 from verifiers.formats.effects import Side, headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, points_at_line, score_line
+from verifiers.formats.questions import case_line, commands, did, start
 from verifiers.formats.text import clip, escape, one_line, seconds
-from verifiers.interface import CheckResult, Finding, NotChecked, Report, Verdict
+from verifiers.interface import CheckResult, Finding, NotChecked, Question, Report, Verdict
 from verifiers.score import unvaried
 
 _MARKS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–", "NOT_CHECKED": "·"}
@@ -105,6 +106,19 @@ class ScoreView:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionView:
+    n: int
+    message: str
+    invariant: str
+    case: str
+    start: tuple[str, ...]
+    compared: Compared
+    """What the commands did, and what the skill did."""
+    answers: tuple[tuple[str, str], ...]
+    """Command to copy, and what it says."""
+
+
+@dataclass(frozen=True, slots=True)
 class SkillView:
     anchor: str
     report: Report
@@ -115,6 +129,7 @@ class SkillView:
     score: ScoreView | None
     no_score: str
     checks: tuple[CheckView, ...]
+    questions: tuple[QuestionView, ...]
     strips: tuple[tuple[str, tuple[Point, ...]], ...]
     """Trace and its points."""
     survivors: tuple[Survivor, ...]
@@ -174,14 +189,23 @@ def _skill(page: Page, report: Report, n: int) -> SkillView:
         score=_score(report),
         no_score=score_line(report),
         checks=_checks(page, report),
+        questions=tuple(_question(n, q) for n, q in enumerate(report.questions, 1)),
         strips=_strips(report),
         survivors=_survivors(page, report, "survivors"),
         same=_survivors(page, report, "same"),
         bindings=tuple((task, one_line(dict(args)), task in report.inferred) for task, args in sorted(report.bindings.items())),
         evidence=evidence_line(report),
         time=seconds(report.seconds),
-        open=row.verdict is not Verdict.PASS or len(page.reports) == 1,
+        open=row.verdict is not Verdict.PASS or len(page.reports) == 1 or bool(report.questions),
     )
+
+
+def _question(n: int, question: Question) -> QuestionView:
+    sides = (tuple(clip(line, _MAX_TEXT) for line in did(b)) for b in (question.commands, question.skill))
+    compared = Compared("", *_matched(*sides))
+    first = tuple(clip(line, _MAX_TEXT) for line in start(question))
+    case = case_line(question)
+    return QuestionView(n, question.message, question.invariant, case, first, compared, tuple(commands(question)))
 
 
 def _checks(page: Page, report: Report) -> tuple[CheckView, ...]:

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast, get_args
 
 from sandbox.interface import JsonValue
+from verifiers.decisions.line import question_from_json, question_to_json
 from verifiers.interface import (
     AssayError,
     Budget,
     CheckResult,
     Counterexample,
+    Decided,
     EvidenceSummary,
     Finding,
     Fix,
     NotChecked,
     Profile,
+    Question,
     Report,
     SandboxSummary,
+    Says,
     Score,
     Severity,
     Verdict,
 )
+from verifiers.typed_json import flag, items, mapping, one_of, text, texts, whole
 
 SCHEMA = "assay-report/1"
 
@@ -64,6 +70,8 @@ def report_to_json(report: Report) -> dict[str, JsonValue]:
         },
         "excluded": dict(sorted(report.excluded.items())),
         "capabilities": list(report.capabilities),
+        "questions": [{"n": n, **question_to_json(q), "answer": q.answer} for n, q in enumerate(report.questions, 1)],
+        "decisions": [_decided(d) for d in report.decisions],
         "sandbox": _sandbox(report.sandbox),
         "tools": dict(sorted(report.tools.items())),
         "seed": report.seed,
@@ -119,6 +127,11 @@ def _finding(finding: Finding) -> dict[str, JsonValue]:
     }
 
 
+def _decided(decided: Decided) -> dict[str, JsonValue]:
+    d = decided
+    return {"says": d.says, "invariant": d.invariant, "digest": d.digest, "who": d.who, "when": d.when}
+
+
 def _counterexample(example: Counterexample) -> dict[str, JsonValue]:
     row: dict[str, JsonValue] = {"trace": example.trace} if example.trace is not None else {}
     return {**row, "case": example.case, "args": dict(example.args), "expected": example.expected, "observed": example.observed}
@@ -156,37 +169,39 @@ def report_from_json(data: object, where: str = "report") -> Report:
 
 
 def _report(data: Mapping[str, Any]) -> Report:
-    checks = [_read_check(_dict(c)) for c in _list(data["checks"])]
-    for row in sorted(_list(data["not_applicable"]), key=lambda r: _int(r["index"])):
-        checks.insert(_int(row["index"]), _read_check(_dict(row)))
-    subject, evidence = _dict(data["subject"]), _dict(data["evidence"])
-    bindings = {str(task): _dict(row) for task, row in _dict(data["bindings"]).items()}
+    checks = [_read_check(mapping(c)) for c in items(data["checks"])]
+    for row in sorted(items(data["not_applicable"]), key=lambda r: whole(r["index"])):
+        checks.insert(whole(row["index"]), _read_check(mapping(row)))
+    subject, evidence = mapping(data["subject"]), mapping(data["evidence"])
+    bindings = {str(task): mapping(row) for task, row in mapping(data["bindings"]).items()}
     return Report(
-        name=_str(subject["name"]),
-        path=_str(subject["path"]),
-        sha256=_str(subject["sha256"]),
-        verdict=Verdict[_str(data["verdict"])],
+        name=text(subject["name"]),
+        path=text(subject["path"]),
+        sha256=text(subject["sha256"]),
+        verdict=Verdict[text(data["verdict"])],
         score=_read_score(data),
         checks=tuple(checks),
-        not_checked=tuple(NotChecked(_str(n["id"]), _str(n["why"])) for n in _list(data["not_checked"])),
+        not_checked=tuple(NotChecked(text(n["id"]), text(n["why"])) for n in items(data["not_checked"])),
         evidence=EvidenceSummary(
-            sha256=_str(evidence["sha256"]),
-            traces=_int(evidence["traces"]),
-            usable=_int(evidence["usable"]),
-            reconstructed=_int(evidence["reconstructed"]),
-            unusable={k: _str(v) for k, v in _dict(evidence["unusable"]).items()},
-            volatile={k: tuple(_strings(v)) for k, v in _dict(evidence["volatile"]).items()},
+            sha256=text(evidence["sha256"]),
+            traces=whole(evidence["traces"]),
+            usable=whole(evidence["usable"]),
+            reconstructed=whole(evidence["reconstructed"]),
+            unusable={k: text(v) for k, v in mapping(evidence["unusable"]).items()},
+            volatile={k: texts(v) for k, v in mapping(evidence["volatile"]).items()},
         ),
-        bindings={task: _dict(row["args"]) for task, row in bindings.items()},
+        bindings={task: mapping(row["args"]) for task, row in bindings.items()},
         sandbox=_read_sandbox(data["sandbox"]),
-        tools={k: _str(v) for k, v in _dict(data["tools"]).items()},
-        seed=_int(data["seed"]),
+        tools={k: text(v) for k, v in mapping(data["tools"]).items()},
+        seed=whole(data["seed"]),
         seconds=float(data["seconds"]),
-        partial=_bool(data["partial"]),
-        budget=cast("Budget", _one_of(data["budget"], get_args(Budget))),
-        profile=cast("Profile", _one_of(data["profile"], get_args(Profile))),
-        capabilities=tuple(_strings(data["capabilities"])),
-        excluded={k: _str(v) for k, v in _dict(data["excluded"]).items()},
+        partial=flag(data["partial"]),
+        budget=cast("Budget", one_of(data["budget"], get_args(Budget))),
+        profile=cast("Profile", one_of(data["profile"], get_args(Profile))),
+        capabilities=texts(data["capabilities"]),
+        excluded={k: text(v) for k, v in mapping(data["excluded"]).items()},
+        questions=tuple(_read_question(mapping(row), n) for n, row in enumerate(items(data.get("questions", [])), 1)),
+        decisions=tuple(_read_decided(mapping(row)) for row in items(data.get("decisions", []))),
         inferred=tuple(task for task, row in sorted(bindings.items()) if row.get("inferred") is True),
     )
 
@@ -197,86 +212,57 @@ def _read_score(data: Mapping[str, Any]) -> Score | None:
     value, estimate = float(data["score"]), float(data["estimate"])
     if not (0.0 <= value <= 1.0 and 0.0 <= estimate <= 1.0):
         raise ValueError(f"score {value} or estimate {estimate} is not between 0 and 1")
-    return Score(value, estimate, _dict(data["score_inputs"]))
+    return Score(value, estimate, mapping(data["score_inputs"]))
 
 
 def _read_check(row: Mapping[str, Any]) -> CheckResult:
-    verdict = _str(row["verdict"])
+    verdict = text(row["verdict"])
     return CheckResult(
-        id=_str(row["id"]),
+        id=text(row["id"]),
         verdict=None if verdict == "NOT_APPLICABLE" else Verdict[verdict],
-        findings=tuple(_read_finding(_dict(f)) for f in _list(row["findings"])),
-        why=_str(row["why"]),
-        runs=_int(row["runs"]),
+        findings=tuple(_read_finding(mapping(f)) for f in items(row["findings"])),
+        why=text(row["why"]),
+        runs=whole(row["runs"]),
         seconds=float(row["seconds"]),
-        measured=_dict(row["measured"]),
+        measured=mapping(row["measured"]),
     )
 
 
 def _read_finding(row: Mapping[str, Any]) -> Finding:
     fix, example = row["fix"], row["counterexample"]
     return Finding(
-        message=_str(row["message"]),
-        path=_str(row["path"]),
-        line=_int(row["line"]),
-        severity=cast("Severity", _one_of(row["severity"], get_args(Severity))),
-        counterexample=None if example is None else _read_counterexample(_dict(example)),
-        reproduce=_str(row["reproduce"]),
-        fix=None if fix is None else Fix(_bool(fix["safe"]), _str(fix["title"]), _str(fix["replacement"])),
-        notes=tuple(_strings(row["notes"])),
-        rule=_str(row["rule"]),
+        message=text(row["message"]),
+        path=text(row["path"]),
+        line=whole(row["line"]),
+        severity=cast("Severity", one_of(row["severity"], get_args(Severity))),
+        counterexample=None if example is None else _read_counterexample(mapping(example)),
+        reproduce=text(row["reproduce"]),
+        fix=None if fix is None else Fix(flag(fix["safe"]), text(fix["title"]), text(fix["replacement"])),
+        notes=texts(row["notes"]),
+        rule=text(row["rule"]),
     )
 
 
 def _read_counterexample(row: Mapping[str, Any]) -> Counterexample:
     trace = row.get("trace")
-    name = None if trace is None else _str(trace)
-    return Counterexample(_str(row["case"]), _dict(row["args"]), _str(row["expected"]), _str(row["observed"]), name)
+    name = None if trace is None else text(trace)
+    return Counterexample(text(row["case"]), mapping(row["args"]), text(row["expected"]), text(row["observed"]), name)
+
+
+def _read_question(row: Mapping[str, Any], n: int) -> Question:
+    if whole(row["n"]) != n:
+        raise ValueError(f"question {n} is called {row['n']}")
+    return replace(question_from_json(row), answer=text(row["answer"]))
+
+
+def _read_decided(row: Mapping[str, Any]) -> Decided:
+    says = cast("Says", one_of(row["says"], get_args(Says)))
+    return Decided(says, text(row["invariant"]), text(row["digest"]), text(row["who"]), text(row["when"]))
 
 
 def _read_sandbox(row: object) -> SandboxSummary | None:
     if row is None:
         return None
-    data = _dict(row)
-    runtime, image, inventory = (_str(data[n]) for n in ("runtime", "image", "inventory"))
-    return SandboxSummary(runtime, image, inventory, _int(data["runs"]), float(data["seconds"]))
-
-
-def _str(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected text, found {type(value).__name__}")
-    return value
-
-
-def _int(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"expected a whole number, found {type(value).__name__}")
-    return value
-
-
-def _bool(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"expected true or false, found {type(value).__name__}")
-    return value
-
-
-def _dict(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"expected an object, found {type(value).__name__}")
-    return value
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"expected a list, found {type(value).__name__}")
-    return value
-
-
-def _strings(value: object) -> Iterable[str]:
-    return [_str(v) for v in _list(value)]
-
-
-def _one_of(value: object, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise ValueError(f"expected one of {', '.join(allowed)}, found {value!r}")
-    return str(value)
+    data = mapping(row)
+    runtime, image, inventory = (text(data[n]) for n in ("runtime", "image", "inventory"))
+    return SandboxSummary(runtime, image, inventory, whole(data["runs"]), float(data["seconds"]))

@@ -8,6 +8,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from verifiers.formats.effects import details
 from verifiers.formats.page import Page
+from verifiers.formats.questions import details as question_details
 from verifiers.formats.text import clip, escape
 from verifiers.gating.gate import Row
 from verifiers.interface import Finding, Report, Verdict
@@ -46,6 +47,8 @@ def _suite(page: Page, report: Report) -> TestSuite:
     suite.add_property("verdict", report.verdict.name)
     if report.score is not None:
         suite.add_property("score", f"{report.score.value:.6f}")
+    if report.questions:
+        suite.add_property("questions", str(len(report.questions)))
     suite.add_testcases([*_checks(report, row), *_missing(report), _verdict(report, row)])
     return suite
 
@@ -92,6 +95,9 @@ def _verdict(report: Report, row: Row) -> TestCase:
         case.result = [Failure(message=why, type_="FAIL")]
     elif row.verdict is Verdict.INCONCLUSIVE:
         case.result = [Error(message=why, type_="INCONCLUSIVE")]
+    asked = ["\n".join([f"QUESTION[{n}]: {q.message}", *question_details(q)]) for n, q in enumerate(report.questions, 1)]
+    if asked:
+        case.system_out = clip(escape("\n\n".join(asked), keep="\n\t"), _MAX_TEXT)
     return case
 
 

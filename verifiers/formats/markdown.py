@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from verifiers.formats.effects import headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, score_line
+from verifiers.formats.questions import case_line, commands, count_line, did, start
 from verifiers.formats.text import clip, escape, one_line, plural, seconds
-from verifiers.interface import CheckResult, Finding, Report, Verdict
+from verifiers.interface import CheckResult, Finding, Question, Report, Verdict
 from verifiers.score import explain
 
 _MARKS = {Verdict.PASS: "✅", Verdict.INCONCLUSIVE: "❔", Verdict.FAIL: "❌"}
@@ -25,7 +26,7 @@ def render(page: Page) -> str:
     if page.gate is not None and page.gate.notes:
         parts.append("\n".join(f"- note: {_inline(note)}" for note in page.gate.notes))
     for report in page.reports:
-        if page.row(report).verdict is not Verdict.PASS or report.verdict is not Verdict.PASS:
+        if page.row(report).verdict is not Verdict.PASS or report.verdict is not Verdict.PASS or report.questions:
             parts.append("\n\n".join(_section(page, report)))
     return "\n\n".join(p for p in parts if p) + "\n"
 
@@ -62,7 +63,10 @@ def _section(page: Page, report: Report) -> Iterator[str]:
     for check, finding in findings(report):
         if finding.severity != "info":
             yield _finding(check, finding)
-    yield f"{_inline(score_line(report))}; {plural(len(report.checks), 'check')}"
+    for n, question in enumerate(report.questions, 1):
+        yield _question(n, question)
+    counted = count_line(report)
+    yield f"{_inline(score_line(report))}{f'; {counted}' if counted else ''}; {plural(len(report.checks), 'check')}"
     if report.score is not None:
         yield "\n".join(f"- {name}: {_inline(text)}" for name, text in explain(report.score.inputs))
 
@@ -94,6 +98,14 @@ def _finding(check: CheckResult, finding: Finding) -> str:
     if finding.reproduce:
         lines.append(f"- reproduce: {code(finding.reproduce)}")
     return lines[0] + ("\n\n" + "\n".join(lines[1:]) if lines[1:] else "")
+
+
+def _question(n: int, question: Question) -> str:
+    lines = [f"- case: {_inline(case_line(question))}", f"- breaks: {_inline(question.invariant)}"]
+    for name, part in (("start", start(question)), ("commands", did(question.commands)), ("skill", did(question.skill))):
+        lines.append(f"- {name}: {'; '.join(code(clip(line, _MAX_VALUE)) for line in part)}")
+    lines += [f"- {_inline(meaning)}: {code(command)}" for command, meaning in commands(question)]
+    return f"**QUESTION {n}** {_inline(question.message)}\n\n" + "\n".join(lines)
 
 
 def _inline(text: str) -> str:

@@ -66,6 +66,8 @@ class Page:
         runs = sum(r.sandbox.runs if r.sandbox else sum(c.runs for c in r.checks) for r in self.reports)
         spent = self.seconds if self.seconds is not None else sum(r.seconds for r in self.reports)
         numbers = f"{counts['pass']} pass, {counts['fail']} fail, {counts['inconclusive']} inconclusive"
+        asked = sum(len(r.questions) for r in self.reports)
+        numbers += f", {plural(asked, 'open question')}" if asked else ""
         return f"{plural(total, 'skill')}: {numbers} ({plural(checks, 'check')}, {plural(runs, 'run')}, {seconds(spent)})"
 
 

@@ -9,10 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from verifiers.formats.effects import headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, points_at_line, score_line
+from verifiers.formats.questions import ANSWERS, case_line, count_line, did, start
 from verifiers.formats.text import clip, escape, one_line, plural
-from verifiers.interface import CheckResult, Finding, Report, Verdict
+from verifiers.interface import CheckResult, Finding, Question, Report, Verdict
 
-_COLORS = {"FAIL": "1;31", "error": "1;31", "INCONCLUSIVE": "1;33", "warning": "33", "info": "36", "PASS": "1;32", "dim": "2"}
+_COLORS = {
+    "FAIL": "1;31", "error": "1;31", "INCONCLUSIVE": "1;33", "warning": "33", "info": "36", "PASS": "1;32", "QUESTION": "1;35",
+    "dim": "2",
+}  # fmt: skip
 _MAX_LINES = 12
 """Of one multi-line text (an expected tree, say)."""
 _MAX_FINDINGS = 3
@@ -46,6 +50,7 @@ def _joined(blocks: list[str]) -> list[str]:
 def _report(page: Page, report: Report) -> Iterator[str]:
     row = page.row(report)
     yield from _findings(page, report)
+    yield from (_question(page, report, n, q) for n, q in enumerate(report.questions, 1))
     missing = [n for n in report.not_checked if report.verdict is not Verdict.PASS]
     silent = all(f.severity == "info" for _, f in findings(report))
     headed = bool(missing) and silent and not row.reasons
@@ -112,6 +117,7 @@ def _passed(report: Report) -> str:
         parts.append(evidence_line(report))
     if report.capabilities:
         parts.append(", ".join(report.capabilities))
+    parts += [count_line(report)] if report.questions or report.decisions else []
     if report.excluded:
         parts.append("excluded: " + ", ".join(f"{t} ({why})" for t, why in report.excluded.items()))
     return escape("; ".join(parts))
@@ -126,6 +132,16 @@ def _finding(page: Page, checks: Sequence[CheckResult], finding: Finding) -> str
     lines += _excerpt(page, check, finding)
     lines += [f"   = {key}:{text if text.startswith(chr(10)) else ' ' + text}" for key, text in _facts(check, finding)]
     return "\n".join(lines)
+
+
+def _question(page: Page, report: Report, n: int, question: Question) -> str:
+    lines = [f"{_paint(page, f'QUESTION[{n}]', 'QUESTION')}: {_clipped(question.message)}", f"  --> {escape(report.path)}"]
+    facts = [("breaks", question.invariant), ("case", case_line(question)), ("start", "\n".join(start(question)))]
+    facts += [("commands", "\n".join(did(question.commands))), ("skill", "\n".join(did(question.skill)))]
+    if question.answer:
+        facts.append(("answer", f"{question.answer} {' | '.join(option for option, _ in ANSWERS)}"))
+    shown = ((key, escape(text) if key == "answer" else _clipped(text)) for key, text in facts)
+    return "\n".join([*lines, *(f"   = {key}:{text if text.startswith(chr(10)) else ' ' + text}" for key, text in shown)])
 
 
 def _excerpt(page: Page, check: CheckResult, finding: Finding) -> list[str]:

@@ -13,8 +13,10 @@ from sandbox.interface import JsonValue
 from verifiers.formats.effects import details
 from verifiers.formats.json_report import dump
 from verifiers.formats.page import Page, findings
+from verifiers.formats.questions import RULE
+from verifiers.formats.questions import details as question_details
 from verifiers.formats.text import clip, escape
-from verifiers.interface import CheckResult, Finding, Report, Verdict
+from verifiers.interface import CheckResult, Finding, Question, Report, Verdict
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 INFORMATION_URI = "https://pypi.org/project/skill-assay/"
@@ -63,7 +65,35 @@ def _version() -> str:
         return ""
 
 
+def _question(report: Report, n: int, question: Question) -> dict[str, JsonValue]:
+    """The same case of the same skill has the same print, whatever its number."""
+    text = "\n".join([f"QUESTION[{n}]: {question.message}", *question_details(question)])
+    print_ = hashlib.sha256(_bytes("\0".join((report.path, RULE, question.case.digest)))).hexdigest()[:16]
+    return {
+        "ruleId": RULE,
+        "level": "note",
+        "message": {"text": clip(escape(text, keep="\n\t"), _MAX_MESSAGE)},
+        "locations": [_location(report, report.path, {"startLine": 1})],
+        "partialFingerprints": {"primaryLocationLineHash": f"{print_}:1"},
+        "properties": {"invariant": escape(question.invariant), "answer": escape(question.answer)},
+    }
+
+
+def _location(report: Report, path: str, region: dict[str, JsonValue]) -> JsonValue:
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": _uri(path)}, "region": region},
+        "logicalLocations": [{"name": escape(report.name), "kind": "function"}],
+    }
+
+
 def _rule(page: Page, id: str) -> dict[str, JsonValue]:
+    if id == RULE:
+        return {
+            "id": id,
+            "shortDescription": {"text": "What should happen where the evidence does not say?"},
+            "help": {"text": "assay answer --help"},
+            "properties": {"tags": ["skill"]},
+        }
     return {
         "id": id,
         "shortDescription": {"text": page.title(id)},
@@ -86,6 +116,7 @@ def _results(page: Page) -> Iterator[tuple[int, dict[str, JsonValue]]]:
                 why = f"{waiver.reason} (until {waiver.expires.isoformat()})"
                 result["suppressions"] = [{"kind": "external", "justification": escape(why)}]
             yield {"error": 0, "warning": 1, "note": 2}[level], result
+        yield from ((2, _question(report, n, question)) for n, question in enumerate(report.questions, 1))
 
 
 def _level(check: CheckResult, finding: Finding) -> str:
@@ -99,15 +130,11 @@ def _result(page: Page, report: Report, check: CheckResult, finding: Finding, le
     text = page.line(finding.path or report.path, finding.line)
     if text is not None:
         region["snippet"] = {"text": escape(text, keep="\t")}
-    location: JsonValue = {
-        "physicalLocation": {"artifactLocation": {"uri": _uri(finding.path or report.path)}, "region": region},
-        "logicalLocations": [{"name": escape(report.name), "kind": "function"}],
-    }
     return {
         "ruleId": check.id,
         "level": level,
         "message": {"text": clip(escape("\n".join([finding.message, *details(finding)]), keep="\n\t"), _MAX_MESSAGE)},
-        "locations": [location],
+        "locations": [_location(report, finding.path or report.path, region)],
         "properties": {
             "verdict": check.verdict.name if check.verdict is not None else "NOT_APPLICABLE",
             "rule": finding.rule,

@@ -6,9 +6,10 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from verifiers.decisions import places
 from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, SkillFileError
 
 SKILL, EVIDENCE, BINDINGS = "skill.py", "evidence.jsonl", "bindings.json"
@@ -30,10 +31,17 @@ class Target:
     skill: Path
     evidence: Path | None
     bindings: Path | None
+    given: Path | None = None
+    """Decisions that were named; None = those beside the evidence."""
+
+    @property
+    def decisions(self) -> Path | None:
+        """Answers to questions about it, where there are any."""
+        return self.given or places.found(self.skill, self.evidence)
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return tuple(f for f in (self.skill, self.evidence, self.bindings) if f is not None)
+        return tuple(f for f in (self.skill, self.evidence, self.bindings, self.decisions) if f is not None)
 
 
 def find(paths: Iterable[str | Path], *, root: Path | None = None) -> list[Target]:
@@ -70,7 +78,7 @@ def with_evidence(target: Target, registry: Callable[[str], Path | None] | None 
     known = registry(target.name) if registry is not None else None
     if known is not None and (known / EVIDENCE).is_file():
         bindings = target.bindings or _existing(known / BINDINGS)
-        return Target(target.name, target.path, target.skill, known / EVIDENCE, bindings)
+        return replace(target, evidence=known / EVIDENCE, bindings=bindings)
     raise Inconclusive(
         f"no evidence for {target.name}: neither {EVIDENCE} nor {target.skill.stem}.{EVIDENCE} beside it",
         'Record some with `assay record --task "..." -- COMMAND`, or name a file with --evidence.',
@@ -112,9 +120,9 @@ def only_changed(targets: Sequence[Target], changed: frozenset[Path]) -> list[Ta
 
 
 def evidence_changed(target: Target, changed: frozenset[Path]) -> bool:
-    """Whether evidence or bindings of a target are among the changed files: those it has, and those it had or could have had."""
+    """Whether evidence, bindings or decisions are among the changed files: those it has, and those it had or could have had."""
     home = target.skill.resolve().parent
-    has = {f.resolve() for f in (target.evidence, target.bindings) if f is not None}
+    has = {f.resolve() for f in target.files if f != target.skill}
     return bool((has | {home / n for n in _beside(target.skill)}) & changed)
 
 
@@ -173,8 +181,9 @@ def _target(skill: Path, base: Path) -> Target:
     return Target(name, shown(skill, base), skill, evidence, bindings)
 
 
-def _beside(skill: Path) -> tuple[str, str, str, str]:
-    return (f"{skill.stem}.{EVIDENCE}", f"{skill.stem}.{BINDINGS}", EVIDENCE, BINDINGS)
+def _beside(skill: Path) -> tuple[str, ...]:
+    plain = (EVIDENCE, BINDINGS, places.DECISIONS)
+    return (*(f"{skill.stem}.{name}" for name in plain), *plain)
 
 
 def shown(path: Path, base: Path) -> str:

@@ -9,7 +9,7 @@ from datetime import date
 from sandbox.interface import JsonValue
 from verifiers.formats.effects import headline
 from verifiers.formats.json_report import report_to_json
-from verifiers.gating.policy import SCORE, Policy, Waiver
+from verifiers.gating.policy import QUESTIONS, SCORE, Policy, Waiver
 from verifiers.interface import AssayError, CheckResult, NothingToVerify, Report, Verdict, merge
 
 SCHEMA = "assay-gate/1"
@@ -188,6 +188,7 @@ def _problems(report: Report, policy: Policy, facts: Facts) -> Iterator[tuple[Ve
             usable = f"{report.evidence.usable} usable trace{'' if report.evidence.usable == 1 else 's'}"
             yield Verdict.INCONCLUSIVE, "min_usable", f"{usable}, the policy asks for {policy.min_usable}"
         yield from _score_problems(report, policy)
+    yield from _open_questions(report, policy)
     for capability in policy.forbid:
         if capability in report.capabilities:
             yield Verdict.FAIL, capability, f"the skill {_does(capability)}, which the policy forbids"
@@ -235,6 +236,15 @@ def _score_problems(report: Report, policy: Policy) -> Iterator[tuple[Verdict, s
             yield Verdict.INCONCLUSIVE, SCORE, "no score, and the policy asks for one (did mutants-killed run?)"
     elif report.score.value < policy.minimum_score:
         yield Verdict.FAIL, SCORE, f"score {report.score.value:.3f} is below the policy's {policy.minimum_score:g}"
+
+
+def _open_questions(report: Report, policy: Policy) -> Iterator[tuple[Verdict, str, str]]:
+    """Nobody has said that the skill is wrong, and nobody that it is right."""
+    count = len(report.questions)
+    if policy.questions is not None and count > policy.questions:
+        allowed = "none" if policy.questions == 0 else f"at most {policy.questions}"
+        said = f"{count} open question{'' if count == 1 else 's'}, the policy allows {allowed}: answer with `assay answer`"
+        yield Verdict.INCONCLUSIVE, QUESTIONS, said
 
 
 def _pinning_problems(report: Report, facts: Facts) -> Iterator[tuple[Verdict, str, str]]:

@@ -24,7 +24,8 @@ CAPABILITIES = ("chmods", "creates", "deletes", "follows-outside-paths", "links"
 SCORE = "score"
 """A waiver for this "check" lifts the minimum score."""
 
-WAIVABLE = (SCORE, "approval", "attestation", "evidence", "min_usable", "torn-write")
+QUESTIONS = "questions"
+WAIVABLE = (SCORE, "approval", "attestation", "evidence", "min_usable", QUESTIONS, "torn-write")
 """What a waiver may lift besides checks and forbidden capabilities."""
 
 
@@ -70,6 +71,8 @@ class Policy:
     """``trusted``: cached verdicts are read in CI too."""
     torn_writes: str = "report"
     """``report``, or ``fail``: a torn write closes the gate."""
+    questions: int | None = None
+    """How many open questions a skill may have; None = any number, they are reported."""
 
     @property
     def salt_digest(self) -> str:
@@ -121,6 +124,7 @@ def policy_from_data(
         "seed_salt": lambda value, at: _salt(value, at, env),
         "cache": _choice("trusted", "untrusted"),
         "torn_writes": _choice("report", "fail"),
+        QUESTIONS: _questions,
     }
     _known(rows, tuple(readers), where)
     return replace(defaults, **{key: readers[key](value, f"{where}: {key}") for key, value in rows.items()})
@@ -179,6 +183,17 @@ def _choice(*allowed: str) -> Callable[[object, str], str]:
         return str(value)
 
     return read
+
+
+def _questions(value: object, where: str) -> int | None:
+    if value == "report":
+        return None
+    if value == "refuse":
+        return 0
+    match = re.fullmatch(r"at-most (\d{1,4})", value) if isinstance(value, str) else None
+    if match is None:
+        raise ConfigError(f"{value!r} is not one of report, refuse, at-most N", "Write it as: at-most 2", where)
+    return int(match[1])
 
 
 def _capabilities(value: object, where: str) -> tuple[str, ...]:
