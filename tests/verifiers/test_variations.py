@@ -150,6 +150,18 @@ def test_shrinking_only_removes(found: tuple[Grammar, Plan]) -> None:
 
 
 @given(grammars_and_plans())
+def test_what_is_left_out_changes_nothing_else(found: tuple[Grammar, Plan]) -> None:
+    """The start without what is added has nothing that the start with it lacks."""
+    g, plan = found
+    added = (Rule.BYSTANDER, Rule.ITEM)
+    less, more = realise(g, plan.without(*added)), realise(g, plan)
+    if less is not None and more is not None and len(plan.without(*added).steps) == len(plan.steps) - 1:
+        assert less.base.keys() <= more.base.keys()
+        for p, e in less.base.items():
+            assert len(more.base[p].content) >= len(e.content)
+
+
+@given(grammars_and_plans())
 def test_rules_take_steps_away(found: tuple[Grammar, Plan]) -> None:
     """What is without a rule has none of it; the other readings of a plan are parts of it."""
     g, plan = found

@@ -11,16 +11,14 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, fresh_words, rename_tree, substitute, tokens
 
-SPARE = 27
-"""New words that are drawn at a time."""
-
 
 class Draft:
     """A start, from the recorded one on. Paths in choices are recorded ones: ``renamed`` gives the new one."""
 
     def __init__(self, g: Grammar, salt: int) -> None:
         self.g = g
-        self.rng = Random(f"{g.task_id}:{salt}")
+        self._seed = f"{g.task_id}:{salt}"
+        self.rng = Random(self._seed)
         self.renames: dict[str, str] = {}
         self.args: Args = g.args
         self.base = Snapshot({p: e for p, e in g.base.items() if p != ROOT})
@@ -31,16 +29,18 @@ class Draft:
         self.made: list[str] = []
         """Paths that the trace makes, and that are there before on purpose."""
         own = (*(token for token, _ in g.bound), *g.free, *g.free_words)
-        self._taken = all_text(g.base) + all_text(g.expectation.tree) + "\n".join(g.template.commands)
-        self._spare = fresh_words(self.rng, self._taken, len(own) + SPARE)
-        self.own: Mapping[str, str] = {token: self._spare.pop(0) for token in own}
+        taken = all_text(g.base) + all_text(g.expectation.tree) + "\n".join(g.template.commands)
+        self.own: Mapping[str, str] = dict(zip(own, fresh_words(self.rng, taken, len(own)), strict=True))
         """A new word for each token that may be renamed."""
+        self._taken = "\n".join((taken, *self.own.values()))
+
+    def begin(self, step: str) -> None:
+        """What a step draws depends on nothing but itself: where it is left out, all else stays as it is."""
+        self.rng = Random(f"{self._seed}:{step}")
 
     def word(self) -> str:
-        """A word that occurs nowhere yet."""
-        if not self._spare:
-            self._spare = fresh_words(self.rng, "\n".join((self._taken, *self.own.values(), *self.changes)), SPARE)
-        return self._spare.pop(0)
+        """A word that the trace does not have."""
+        return fresh_words(self.rng, self._taken, 1)[0]
 
     def settle(self) -> bool:
         """Gives base and arguments their new names; False where two paths fall together."""

@@ -13,7 +13,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import as_text
-from verifiers.worlds.variation import Stage
+from verifiers.worlds.variation import Rule, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ def realise(g: Grammar, plan: Plan) -> World | None:
 
 
 def _apply(draft: Draft, plan: Plan, stage: Stage) -> None:
-    for step in plan.steps:
-        variation = CATALOG[step.variation]
-        if variation.stage is stage:
-            variation.apply(draft, *step.choice)
+    """What is judged by a rule of its own comes last: it adds to the start that there is without it."""
+    found = [(CATALOG[s.variation], s.choice) for s in plan.steps if CATALOG[s.variation].stage is stage]
+    for variation, choice in sorted(found, key=lambda pair: pair[0].rule is not Rule.PLAIN):
+        draft.begin(f"{variation.name}{choice}")
+        variation.apply(draft, *choice)

@@ -37,13 +37,11 @@ def respelled(content: bytes, way: str, rng: Random, kept: frozenset[str] = froz
 
 
 def turns(g: Grammar) -> list[Choice]:
-    """Drawn anew for each turn."""
+    """Twice each, for what is drawn depends on the choice."""
     return [(p, way, turn) for p in g.contents for way in (NUMBERS, CASES) for turn in (0, 1)]
 
 
-def _edited(content: bytes, draft: Draft, path: str, way: str, turn: int) -> bytes:
-    for _ in range(turn):
-        draft.rng.random()
+def _edited(content: bytes, draft: Draft, path: str, way: str, _: int) -> bytes:
     return respelled(content, way, draft.rng, meant(draft.g), named=draft.named(path))
 
 
