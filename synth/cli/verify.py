@@ -43,7 +43,7 @@ def command(skill: Path, evidence: Path | None, bindings: Path | None, registry:
     Exit code 0: PASS. 1: FAIL. 3: INCONCLUSIVE (something needed is missing, or replays disagree).
     """
     outputs = plan(rest.pop("formats"), rest.pop("files"))
-    judging = Judging.of(rest, config())
+    judging = Judging.of(rest, config(skill))
     judging = replace(judging, reproduce_with=_again(judging, evidence=evidence, bindings=bindings, registry=registry))
     target = target_of(skill, evidence, bindings, registry, static=judging.static)
     _check_exclusions(target, judging)
