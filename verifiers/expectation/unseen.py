@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sandbox.codec import workdir
-from sandbox.interface import ROOT, ReplayRecord, RunRequest, Snapshot
+from sandbox.interface import ROOT, Entry, ReplayRecord, RunRequest, Snapshot
 
 UNKNOWN = "?"
 """Path of a call whose caller could not be looked into."""
@@ -16,12 +18,23 @@ def unlogged(request: RunRequest, record: ReplayRecord) -> str:
     if UNKNOWN in named:
         return ""  # a point that runs can be stopped at, and a finding of its own
     root = workdir(request.surroundings)
-    return next((p for p in changed(request.base, record.post) if not _accounted(p, root, named)), "")
+    shared = {e.content for p, e in record.post.items() if e.links > 1 and _accounted(p, root, named)}
+    for path in changed(request.base, record.post):
+        entry = record.post.get(path)
+        written_elsewhere = entry is not None and entry.links > 1 and entry.content in shared
+        if not _accounted(path, root, named) and not written_elsewhere:
+            return path
+    return ""
 
 
 def changed(before: Snapshot, after: Snapshot) -> list[str]:
     """Paths that differ in existence, type, mode, content or target, sorted."""
-    return sorted(p for p in {*before, *after} if p != ROOT and before.get(p) != after.get(p))
+    return sorted(p for p in {*before, *after} if p != ROOT and _alone(before.get(p)) != _alone(after.get(p)))
+
+
+def _alone(entry: Entry | None) -> Entry | None:
+    """An entry without its other names: those change with calls on them."""
+    return replace(entry, links=1) if entry is not None else None
 
 
 def _accounted(path: str, root: str, named: set[str]) -> bool:
