@@ -43,6 +43,9 @@ HUNG_LIMITS = Limits(wall_s=0.7)
 
 BATCH = 24
 
+NO_TREE = Snapshot()
+"""Stands for an end state that is not kept."""
+
 OUTSIDE_ARGUMENT = "outside argument"
 """Purpose of runs whose argument leads out of the workspace: following it is a capability, no breach (SEMANTICS §6)."""
 
@@ -204,7 +207,7 @@ class Context:
     primed: float = 0.0
     """When the last of those runs ended, by ``time.monotonic``."""
     ran: list[tuple[str, ReplayRecord]] = field(default_factory=list)
-    """Every run of the skill with what it was for."""
+    """Every run of the skill with what it was for, without its tree and output: there are thousands."""
     write_calls: dict[str, tuple[Call, ...]] = field(default_factory=dict)
     answer_paths: tuple[str, ...] = ()
     """Where the skill's values hold answers; more than one place is a finding."""
@@ -244,7 +247,7 @@ class Context:
             batch, waiting = waiting[:BATCH], waiting[BATCH:]
             hung = any(r.ended == "timeout" for _, r in self.ran)
             found = self.skill.map([replace(r, limits=HUNG_LIMITS) for r in batch] if hung else batch)
-            self.ran.extend((purpose, r) for r in found)
+            self.ran.extend((purpose, replace(r, post=NO_TREE, steps=())) for r in found)
             records += found
         return records
 
