@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -85,6 +86,7 @@ def tree_of(snapshot: Snapshot) -> tuple[bytes, dict[str, bytes]]:
         SandboxError: an entry that no job could make (a socket, a device).
     """
     entries, contents = [], {}
+    others = _further_names(snapshot)
     for path, entry in snapshot.items():
         if entry.type in ("socket", "device"):
             raise SandboxError(Cause.OPTION_IGNORED, f"a workspace with a {entry.type} ({path!r}) cannot be made")
@@ -92,8 +94,21 @@ def tree_of(snapshot: Snapshot) -> tuple[bytes, dict[str, bytes]]:
         if entry.type == "file":
             ref = digest(entry.content)
             contents[ref] = entry.content
+        if path in others:
+            entries.append(WireEntry(path, "link", entry.mode, others[path]))
+            continue
         entries.append(WireEntry(path, entry.type, entry.mode, ref))
     return manifest(entries), contents
+
+
+def _further_names(snapshot: Snapshot) -> dict[str, str]:
+    """Further name -> first name, of files that stand under several. Which belong together, equal contents tell."""
+    alike: dict[tuple[int, int, bytes], list[str]] = {}
+    for path, e in snapshot.items():
+        if e.type == "file" and e.links > 1:
+            alike.setdefault((e.links, e.mode, e.content), []).append(path)
+    groups = [paths[n : n + links] for (links, _, _), paths in alike.items() for n in range(0, len(paths), links)]
+    return {path: group[0] for group in groups for path in group[1:]}
 
 
 def refs_of(text: bytes) -> list[str]:
@@ -103,13 +118,17 @@ def refs_of(text: bytes) -> list[str]:
 
 def snapshot_of(text: bytes, contents: Mapping[str, bytes]) -> Snapshot:
     """A manifest with its contents as a snapshot."""
-    return Snapshot({path: _entry(kind, mode, ref, contents) for path, kind, mode, ref in json.loads(text)})
-
-
-def _entry(kind: Any, mode: int, ref: str, contents: Mapping[str, bytes]) -> Entry:
-    if kind == "file":
-        return Entry("file", mode, contents[ref])
-    return Entry(kind, mode, target=ref if kind == "symlink" else "")
+    listed = json.loads(text)
+    files = {path: ref for path, kind, _, ref in listed if kind == "file"}
+    names = Counter(ref for _, kind, _, ref in listed if kind == "link")
+    entries = {}
+    for path, kind, mode, ref in listed:
+        if kind in ("file", "link"):
+            first = ref if kind == "link" else path
+            entries[path] = Entry("file", mode, contents[files[first]], links=names[first] + 1)
+        else:
+            entries[path] = Entry(kind, mode, target=ref if kind == "symlink" else "")
+    return Snapshot(entries)
 
 
 def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list[bytes]]:

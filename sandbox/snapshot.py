@@ -25,6 +25,8 @@ class Entry:
     """Of a regular file, whole."""
     target: str = ""
     """Of a symbolic link, as stored."""
+    links: int = 1
+    """Of a regular file: under how many paths of the workspace it stands (hard links). Recordings do not say it: 1."""
 
 
 class Snapshot(Mapping[str, Entry]):
@@ -70,6 +72,7 @@ class Snapshot(Mapping[str, Entry]):
             h = hashlib.sha256()
             for path, e in self._entries.items():
                 head = f"{path}\0{e.type}\0{e.mode:o}\0{e.target}\0{len(e.content)}\0"
+                head += f"{e.links} names\0" if e.links > 1 else ""
                 h.update(head.encode("utf-8", "surrogateescape"))
                 h.update(e.content)
             self._digest = h.hexdigest()

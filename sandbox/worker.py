@@ -105,9 +105,14 @@ class Live:
             self._posts[name] = request.base if name == _known_tree(request.base)[0] else self._fetch_post(name)
         self._posts.move_to_end(name)
         post = self._posts[name]
-        while len(self._posts) > _HELD_SNAPSHOTS:
-            self._posts.popitem(last=False)
+        self._forget_posts()
         return codec.record(request, answer, blobs[:count], post, request.limits.wall_s)
+
+    def _forget_posts(self) -> None:
+        """Oldest first, until they are few enough and hold little enough; the newest stays."""
+        held = sum(_weight(post) for post in self._posts.values())
+        while len(self._posts) > 1 and (len(self._posts) > _HELD_SNAPSHOTS or held > _HELD_BYTES):
+            held -= _weight(self._posts.popitem(last=False)[1])
 
     def _read(self, text: bytes) -> Snapshot:
         missing = [r for r in codec.refs_of(text) if r not in self._contents]
@@ -154,9 +159,20 @@ def _remember(snapshot: Snapshot, text: bytes, contents: dict[str, bytes]) -> tu
     found = (digest(text), text, contents)
     with _trees_lock:
         _trees[snapshot.digest] = found
-        while len(_trees) > 256:
-            _trees.popitem(last=False)
+        _trees.move_to_end(snapshot.digest)
+        held = sum(_size(c) for _, _, c in _trees.values())
+        while len(_trees) > 1 and (len(_trees) > 256 or held > _HELD_BYTES):
+            held -= _size(_trees.popitem(last=False)[1][2])
     return found
+
+
+def _size(contents: dict[str, bytes]) -> int:
+    return sum(map(len, contents.values()))
+
+
+def _weight(snapshot: Snapshot) -> int:
+    """About the bytes that a snapshot keeps."""
+    return sum(len(e.content) + len(path) + 200 for path, e in snapshot.items())
 
 
 class Worker:

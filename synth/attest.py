@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from synth.draft import MARK
 from synth.files import Manifest, manifest, manifest_digest, write_atomic
+from synth.judged_by import judge_code
 from synth.keys import KeyFileError, key_id, load_private_key, load_public_key
 from synth.registry.receipt import bindings_sha256, canonical, decisions_sha256, document_sha256, plain, report_document
 from verifiers.interface import AssayError, Report, Verdict
@@ -38,6 +40,12 @@ class AttestationError(AssayError, ValueError):
     """An attestation that does not hold, or cannot be made."""
 
     exit_code: ClassVar[int] = 1
+
+
+class AttestationExpired(AttestationError):
+    """An attestation that held once."""
+
+    exit_code: ClassVar[int] = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +83,16 @@ def _sha256sum_line(name: bytes, digest: str) -> bytes:
     return (b"\\" if escaped != name else b"") + digest.encode() + b"  " + escaped + b"\n"
 
 
-def statement(report: Report, directory: Path, policy_sha256: str | None = None) -> dict[str, Any]:
+def statement(
+    report: Report, directory: Path, policy_sha256: str | None = None, expires: date | None = None
+) -> dict[str, Any]:
     """The in-toto Statement about a skill's directory.
 
     Args:
         report: A full PASS or FAIL about the ``skill.py`` in it.
         directory: The draft or the registered version.
         policy_sha256: Digest of the policy that it was judged under.
+        expires: The last day on which it holds; None = for ever.
 
     Raises:
         AttestationError: the report is inconclusive, partial, or about other code.
@@ -99,16 +110,18 @@ def statement(report: Report, directory: Path, policy_sha256: str | None = None)
         "_type": STATEMENT_TYPE,
         "subject": [{"name": report.name, "digest": {"dirHash1": dir_hash1(facts), OUR_DIGEST: manifest_digest(facts)}}],
         "predicateType": PREDICATE_TYPE,
-        "predicate": _predicate(report, document, policy_sha256),
+        "predicate": _predicate(report, document, policy_sha256, expires),
     }
 
 
-def _predicate(report: Report, document: Mapping[str, Any], policy_sha256: str | None) -> dict[str, Any]:
+def _predicate(
+    report: Report, document: Mapping[str, Any], policy_sha256: str | None, expires: date | None
+) -> dict[str, Any]:
     configuration = [
         {"name": "skill.py", "digest": {"sha256": report.sha256}},
         {"name": "evidence", "digest": {"sha256": report.evidence.sha256}},
         {"name": "bindings", "digest": {"sha256": bindings_sha256(report.bindings)}},
-        {"name": "report", "digest": {"sha256": document_sha256(document)}, "annotations": _annotations(report)},
+        {"name": "report", "digest": {"sha256": document_sha256(document)}, "annotations": _annotations(report, expires)},
     ]
     if report.decisions:
         configuration.append({"name": "decisions", "digest": {"sha256": decisions_sha256(report.decisions)}})
@@ -126,8 +139,10 @@ def _predicate(report: Report, document: Mapping[str, Any], policy_sha256: str |
     }
 
 
-def _annotations(report: Report) -> dict[str, Any]:
+def _annotations(report: Report, expires: date | None) -> dict[str, Any]:
     return {
+        "judge": judge_code(),
+        "expires": expires.isoformat() if expires is not None else None,
         "score": report.score.value if report.score is not None else None,
         "budget": report.budget,
         "profile": report.profile,
@@ -158,21 +173,25 @@ def pre_authentication(payload_type: str, payload: bytes) -> bytes:
 
 
 def verify(
-    envelope: object, key: Ed25519PublicKey, directory: Path, report: Report | Mapping[str, Any] | None = None
-) -> Attested:
+    envelope: object, key: Ed25519PublicKey, directory: Path, report: Report | Mapping[str, Any] | None = None,
+    today: date | None = None,
+) -> Attested:  # fmt: skip
     """Checks an attestation against a key, the files it is about and (where given) the report, and returns what it says.
 
     Args:
         envelope: The parsed JSON of the envelope.
         report: The report, or its stored ``assay-report/1`` document, that must be the attested one.
+        today: For its expiry; None = by the clock.
 
     Raises:
+        AttestationExpired: its last day is over.
         AttestationError: signed by another key, tampered with, about other files or another report, or not of this kind at all.
     """
     payload = _authenticated(envelope, key)
     document = _statement_of(payload)
     _check_subject(document, attested_manifest(directory), directory)
     predicate = document["predicate"]
+    _check_expiry(predicate, today or datetime.now(UTC).date())
     attested = _report_digest(predicate)
     if report is not None:
         given = document_sha256(report_document(report) if isinstance(report, Report) else report)
@@ -231,6 +250,18 @@ def _check_subject(document: Mapping[str, Any], facts: Manifest, directory: Path
         raise AttestationError(
             "it is about other files", "The directory was changed after it was attested: verify and attest it again", directory
         )
+
+
+def _check_expiry(predicate: Mapping[str, Any], today: date) -> None:
+    items = predicate.get("configuration")
+    notes = [i.get("annotations") for i in items if isinstance(i, dict)] if isinstance(items, list) else []
+    for last in (n["expires"] for n in notes if isinstance(n, dict) and n.get("expires") is not None):
+        try:
+            over = date.fromisoformat(str(last)) < today
+        except ValueError as e:
+            raise AttestationError("the signed day of expiry is none", "Attest the skill again with 'assay attest sign'") from e
+        if over:
+            raise AttestationExpired(f"expired on {last}", "Verify the skill again and attest it")
 
 
 def _report_digest(predicate: Mapping[str, Any]) -> str:

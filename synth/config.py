@@ -6,9 +6,10 @@ An unknown key is an error that names the nearest known one.
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from synth.registry.hooks import Hook
 
 Trigger = Literal["any", "all"]
+FILES = ("assay.yaml", "assay.yml", "pyproject.toml")
 
 
 class _Section(BaseModel):
@@ -123,6 +125,8 @@ class Config:
     conventions: Conventions = field(default_factory=Conventions)
     source: Path | None = None
     """The file that was read; None = defaults."""
+    sha256: str = ""
+    """Of that file's bytes."""
 
     @classmethod
     def default(cls, root: Path | str = ".") -> Self:
@@ -163,15 +167,25 @@ class Config:
     def registry_dir(self) -> Path:
         return self.path(self.registry.dir) if self.registry.dir is not None else self.learned_skills_dir
 
+    @property
+    def untrusted(self) -> Path | None:
+        """The file whose commands and addresses nobody has trusted; None where there is none to trust."""
+        from synth.trust import is_trusted
+
+        outside = self.hooks.command or self.hooks.url
+        return self.source if outside and self.source is not None and not is_trusted(self.source, self.sha256) else None
+
     def reindex_hooks(self) -> tuple[Hook, ...]:
-        """What is told of every change of the registry.
+        """What is told of every change of the registry; commands and addresses of a file only if somebody has trusted it.
 
         Raises:
             ConfigError: a configured one is no command line.
         """
         from synth.registry.hooks import hook_from
 
-        found = tuple(hook_from(line) for line in (*self.hooks.command, *filter(None, [self.hooks.url])))
+        lines = (*self.hooks.command, *filter(None, [self.hooks.url]))
+        hooks = tuple(hook_from(line) for line in lines)
+        found = hooks if self.untrusted is None else ()
         if not self.hooks.wayland:
             return found
         from synth.export.wayland import retracting_hook
@@ -199,57 +213,73 @@ class Config:
 def load_config(path: Path | str | None = None, start: Path | str = ".") -> Config:
     """The configuration in ``path``, else the nearest one at or above ``start``, else the defaults.
 
-    Sought are ``assay.yaml`` and ``pyproject.toml`` with a ``[tool.assay]`` table.
-
     Raises:
         ConfigError: names the file and the key; also when one directory has both kinds.
     """
-    if path is not None:
-        given = Path(path)
-        return _parse(given, _read(given))
-    here = Path(start).absolute()
+    if path is None:
+        path = next(files_above(Path(start)), None)
+    if path is None:
+        return Config(Path(start).absolute())
+    return parse_config(_bytes(Path(path)), Path(path))
+
+
+def files_above(start: Path, refused: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """Files that configure assay, nearest first: ``assay.yaml``, and ``pyproject.toml`` with a ``[tool.assay]`` table.
+
+    Args:
+        refused: Not looked into.
+
+    Raises:
+        ConfigError: a file cannot be read, or one directory has both kinds.
+    """
+    here = start.absolute()
     for directory in (here, *here.parents):
-        found = [(p, data) for p in _candidates(directory) if (data := _section(p)) is not None]
+        there = (p for name in FILES if (p := directory / name).is_file() and p not in refused)
+        found = [p for p in there if p.suffix != ".toml" or _data(_bytes(p), p) is not None]
         if len(found) > 1:
-            raise ConfigError(f"{found[0][0].name} and {found[1][0].name} both configure assay", "Keep one of them", directory)
-        if found:
-            return _parse(*found[0])
-    return Config(here)
+            raise ConfigError(f"{found[0].name} and {found[1].name} both configure assay", "Keep one of them", directory)
+        yield from found
 
 
-def _candidates(directory: Path) -> list[Path]:
-    return [p for name in ("assay.yaml", "assay.yml", "pyproject.toml") if (p := directory / name).is_file()]
+def parse_config(content: bytes, path: Path, root: Path | None = None) -> Config:
+    """The configuration that a file's bytes say.
 
+    Args:
+        root: What relative paths refer to; without one, the file's directory.
 
-def _section(path: Path) -> object | None:
-    """The settings in a file found by search; None for a ``pyproject.toml`` that has none."""
-    data = _read(path)
-    return None if path.suffix == ".toml" and data is None else data or {}
-
-
-def _read(path: Path) -> object | None:
-    try:
-        text = path.read_text("utf-8")
-        if path.suffix == ".toml":
-            tool = tomllib.loads(text).get("tool", {})
-            return tool.get("assay") if isinstance(tool, dict) else None
-        document: object = yaml.load(text, Loader=UniqueLoader)
-        return document
-    except OSError as e:
-        raise ConfigError(f"cannot be read: {e.strerror}", "Name an assay.yaml or pyproject.toml", path) from e
-    except UnicodeDecodeError as e:
-        raise ConfigError(f"is not UTF-8 text (byte {e.start})", "", path) from e
-    except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as e:
-        raise ConfigError(f"cannot be parsed: {' '.join(str(e).split())}", "", path) from e
-
-
-def _parse(path: Path, data: object) -> Config:
+    Raises:
+        ConfigError: names the file and the key.
+    """
+    data = _data(content, path)
     try:
         file = _File.model_validate({} if data is None else data)
     except ValidationError as e:
         raise _error(path, e) from e
     sections = {name: getattr(file, name) for name in _File.model_fields}
-    return Config(root=path.absolute().parent, source=path, **sections)
+    digest = hashlib.sha256(content).hexdigest()
+    return Config(root=root or path.absolute().parent, source=path, sha256=digest, **sections)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as e:
+        raise ConfigError(f"cannot be read: {e.strerror}", "Name an assay.yaml or pyproject.toml", path) from e
+
+
+def _data(content: bytes, path: Path) -> object | None:
+    """The settings in a file's bytes; None where it has none."""
+    try:
+        text = content.decode("utf-8")
+        if path.suffix == ".toml":
+            tool = tomllib.loads(text).get("tool", {})
+            return tool.get("assay") if isinstance(tool, dict) else None
+        document: object = yaml.load(text, Loader=UniqueLoader)
+        return document
+    except UnicodeDecodeError as e:
+        raise ConfigError(f"is not UTF-8 text (byte {e.start})", "", path) from e
+    except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as e:
+        raise ConfigError(f"cannot be parsed: {' '.join(str(e).split())}", "", path) from e
 
 
 def _error(path: Path, error: ValidationError) -> ConfigError:

@@ -26,6 +26,7 @@ from verifiers.budgets import COUNTS, Counts
 from verifiers.expectation.answers import answer_at, answer_path, failure, same_answer
 from verifiers.expectation.equivalence import Difference, differences
 from verifiers.expectation.oracle import Expectation, Replayed
+from verifiers.expectation.unseen import UNKNOWN, unlogged
 from verifiers.interface import Args, Budget, Counterexample, Decision, Evidence, Finding, Subject
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ HUNG_LIMITS = Limits(wall_s=0.7)
 """For a skill that has already failed by not ending: the rest of its runs only complete the report."""
 
 BATCH = 24
+
+NO_TREE = Snapshot()
+"""Stands for an end state that is not kept."""
 
 OUTSIDE_ARGUMENT = "outside argument"
 """Purpose of runs whose argument leads out of the workspace: following it is a capability, no breach (SEMANTICS §6)."""
@@ -147,7 +151,8 @@ def breaches(record: ReplayRecord) -> list[str]:
     interrupted = record.ended == "killed"
     out = [f"left behind: {x.kind} {x.detail}" for x in record.leftovers if not interrupted or x.kind == "process"]
     out += [f"reached for the network: {n}" for n in record.network]
-    out += [f"changed something outside the workspace: {o}" for o in record.outside]
+    out += [f"hid what it changes: the caller of {o.split()[0]} cannot be looked into" for o in record.outside if _hidden(o)]
+    out += [f"changed something outside the workspace: {o}" for o in record.outside if not _hidden(o)]
     out += [f"its channel: {p}" for p in record.protocol_findings]
     out += [f"left what is not compared: {s}" for s in record.scan_findings]
     if record.ended == "timeout" and not interrupted:
@@ -155,6 +160,11 @@ def breaches(record: ReplayRecord) -> list[str]:
     if record.ended == "oom":
         out.append("used more memory than its limit")
     return out
+
+
+def _hidden(attempt: str) -> bool:
+    """A call of a program that may be run but not read: nobody can say what it is about."""
+    return attempt.split()[1:2] == [UNKNOWN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +211,7 @@ class Context:
     primed: float = 0.0
     """When the last of those runs ended, by ``time.monotonic``."""
     ran: list[tuple[str, ReplayRecord]] = field(default_factory=list)
-    """Every run of the skill with what it was for."""
+    """Every run of the skill with what it was for, without its tree and output: there are thousands."""
     write_calls: dict[str, tuple[Call, ...]] = field(default_factory=dict)
     answer_paths: tuple[str, ...] = ()
     """Where the skill's values hold answers; more than one place is a finding."""
@@ -241,7 +251,7 @@ class Context:
             batch, waiting = waiting[:BATCH], waiting[BATCH:]
             hung = any(r.ended == "timeout" for _, r in self.ran)
             found = self.skill.map([replace(r, limits=HUNG_LIMITS) for r in batch] if hung else batch)
-            self.ran.extend((purpose, r) for r in found)
+            self.ran.extend((purpose, replace(r, post=NO_TREE, steps=())) for r in found)
             records += found
         return records
 
@@ -263,6 +273,16 @@ class Context:
     def broke_out(self) -> bool:
         """Whether some run did something outside its workspace."""
         return any(breaches(record) for purpose, record in self.ran if purpose not in UNJUDGED)
+
+    def unlogged(self) -> str:
+        """Why the system calls of the recorded cases are not known in full; "" where they are."""
+        if self.supervised():
+            return ""
+        for c in self.cases:
+            path = unlogged(self.request(c.base, c.args), self.first[c.label]) if c.label in self.first else ""
+            if path:
+                return f"{c.label}: {path} changed, and no system call was seen that could have done it"
+        return ""
 
     def with_writes(self) -> Mapping[str, tuple[Call, ...]]:
         """label of a recorded case -> the calls of a clean run with every write to a workspace file among them (that costs

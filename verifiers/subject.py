@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import stat
 import threading
 import warnings
 from collections.abc import Iterator
@@ -46,17 +47,9 @@ def load_subject(path: str | Path, profile: Profile = "seed") -> Subject:
         SkillFileError: missing, unreadable, a directory, not text, or larger than ``MAX_BYTES``.
     """
     where = Path(path)
-    try:
-        if where.is_dir():
-            raise SkillFileError("is a directory", "Name the skill file in it.", where)
-        if where.stat().st_size > MAX_BYTES:
-            raise SkillFileError(f"is larger than {MAX_BYTES} bytes", "A skill is one short Python file.", where)
-        data = where.read_bytes()
-    except SkillFileError:
-        raise
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise SkillFileError(f"cannot be read ({why})", "Check the path and its permissions.", where) from error
+    data = read_regular(where)
+    if len(data) > MAX_BYTES:
+        raise SkillFileError(f"is larger than {MAX_BYTES} bytes", "A skill is one short Python file.", where)
     try:
         source = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -64,6 +57,28 @@ def load_subject(path: str | Path, profile: Profile = "seed") -> Subject:
     if "\0" in source:
         raise SkillFileError("is not text (it has NUL bytes)", "A skill is a Python source file.", where)
     return parse_subject(source.replace("\r\n", "\n").replace("\r", "\n"), _shown(where), profile)
+
+
+def read_regular(where: Path) -> bytes:
+    """At most ``MAX_BYTES`` and one more of a regular file; devices and pipes are not read, for they may have no end.
+
+    Raises:
+        SkillFileError: it cannot be read, or is no regular file.
+    """
+    try:
+        fd = os.open(where, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb", closefd=True) as f:
+            mode = os.fstat(f.fileno()).st_mode
+            if stat.S_ISREG(mode):
+                return f.read(MAX_BYTES + 1)
+    except IsADirectoryError:
+        mode = stat.S_IFDIR
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise SkillFileError(f"cannot be read ({why})", "Check the path and its permissions.", where) from error
+    if stat.S_ISDIR(mode):
+        raise SkillFileError("is a directory", "Name the skill file in it.", where)
+    raise SkillFileError("is not a regular file", "A skill is one short Python file.", where)
 
 
 def parse_subject(source: str, path: str | Path, profile: Profile = "seed", name: str | None = None) -> Subject:

@@ -148,6 +148,7 @@ def _verified(
     dynamic = [c for c in DYNAMIC if options.wants(c.id)]
     if not options.static_only and dynamic:
         _dynamic(run, dynamic, subject, _kept(evidence, options), bindings, sandbox, options, seed, no_sandbox)
+    able = _capabilities(run)
     verdict = _verdict(run)
     scored = _score(run, options) if verdict is Verdict.PASS and not options.partial else None
     return Report(
@@ -156,7 +157,7 @@ def _verified(
         bindings={t: dict(b.args) for t, b in sorted(run.bound.bindings.items())},
         sandbox=_sandbox_summary(run, sandbox), tools=tool_versions(), seed=seed, seconds=round(time.monotonic() - began, 3),
         partial=options.partial, budget=options.budget, profile=options.profile,
-        capabilities=capabilities(run.context) if run.context else (), excluded=dict(sorted(options.excluded.items())),
+        capabilities=able, excluded=dict(sorted(options.excluded.items())),
         inferred=tuple(sorted(t for t, b in run.bound.bindings.items() if b.inferred)),
         questions=_questions(run, subject, options), decisions=tuple(decided(d) for d in options.decisions),
     )  # fmt: skip
@@ -293,6 +294,16 @@ def _guarded(check: Check, context: Context) -> CheckResult:
     except Exception as error:  # noqa: BLE001  # a crashed check is never a pass, and never takes the report down with it
         why = f"the check itself crashed ({type(error).__name__}: {error})"
         return CheckResult.inconclusive(check.id, why, [Finding(why)])
+
+
+def _capabilities(run: _Run) -> tuple[str, ...]:
+    """What the skill was seen to do; where that cannot be told, the report is inconclusive."""
+    try:
+        return capabilities(run.context) if run.context else ()
+    except Exception as error:  # noqa: BLE001  # what a guest left behind must not end the judging of others
+        why = f"what it does cannot be told ({type(error).__name__}: {error})"
+        run.results.append(CheckResult.inconclusive("capabilities", why, [Finding(why)]))
+        return ()
 
 
 def _verdict(run: _Run) -> Verdict:

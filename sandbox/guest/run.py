@@ -13,9 +13,10 @@ from functools import partial
 from typing import Any
 
 from sandbox.guest import memory, private, procs
+from sandbox.guest.notify import prefer_same_cpu
 from sandbox.guest.parents import Key, Parent, Parents, Refused, nonce
 from sandbox.guest.reads import Reads
-from sandbox.guest.supervisor import Supervisor, prefer_same_cpu
+from sandbox.guest.supervisor import Supervisor
 
 GRACE_S = 0.25
 """How long output may still come from other processes after a command itself has ended."""

@@ -5,35 +5,29 @@ Guest side. One instance a run; calls of all its processes come through ``answer
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import fcntl
 import os
 import stat
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from sandbox.guest import memory, syscalls
+from sandbox.guest import memory, names, syscalls
+from sandbox.guest.notify import Notification, receive, respond
 from sandbox.guest.seccomp import WRITES
 
-_NOTIFICATION = struct.Struct("<QIIiIQ6Q")
-_RESPONSE = struct.Struct("<QqiI")
-RECEIVE, SEND, STILL_VALID = 0xC0502100, 0xC0182101, 0x40082102
-_CONTINUE = 1
-_SYNC_WAKE_UP = 0x40082104
 MAX_LOG = 20_000
+
+UNKNOWN = "?"
+"""Path of a call whose caller cannot be looked into, such as a program that may be run but not read."""
+
+_AFTER_THE_FACT = frozenset({errno.EIO, errno.EFAULT, errno.ENOENT, errno.ESRCH, errno.EBADF, errno.ENOTDIR})
+"""What reading an argument gives where the kernel refuses the call too: no such address, descriptor or process."""
+
+_SHARED_MEMORY = ("/dev/shm", "/dev/mqueue")
 
 _NEVER_INSIDE = ("/usr/", "/lib/", "/lib64/", "/etc/", "/bin/")
 """Read-only places of the image: whatever is read there is not of the workspace."""
-
-
-class Notification(NamedTuple):
-    id: int
-    pid: int
-    syscall: str
-    args: tuple[int, ...]
 
 
 @dataclass
@@ -112,7 +106,7 @@ class Supervisor:
             respond(*self._held, 0)
 
     def _look(self, note: Notification) -> Seen | None:
-        """What the call is about; None for one that is of no interest or whose caller is gone."""
+        """What the call is about; None for one that is of no interest, or that the kernel will refuse."""
         meaning = syscalls.MEANINGS[note.syscall]
         try:
             if meaning.when == "net":
@@ -120,14 +114,25 @@ class Supervisor:
             if meaning.fd is not None:
                 return self._look_descriptor(note, meaning)
             return self._look_path(note, meaning)
-        except (OSError, LookupError):
+        except LookupError:
             return None
+        except OSError as error:
+            return None if error.errno in _AFTER_THE_FACT else _unseen(note, meaning)
 
     def _look_net(self, note: Notification) -> Seen | None:
         family, text = memory.address(note.pid, note.syscall, note.args)
+        if note.syscall == "bind":
+            return self._bound(note, text) if family == "unix" else None
         if family in ("", "unspecified", "unix"):
             return None
         return Seen(note.syscall, "connect", text, family=family)
+
+    def _bound(self, note: Notification, text: str) -> Seen | None:
+        """A socket with a name in the file system; an abstract one is looked for after the run."""
+        if not text or text.startswith("@"):
+            return None
+        path = text if text.startswith("/") else f"{memory.directory(note.pid, memory.AT_FDCWD)}/{text}"
+        return self._changed(note, syscalls.MEANINGS["bind"], self._resolved(path, note.pid), "")
 
     def _look_descriptor(self, note: Notification, meaning: syscalls.Meaning) -> Seen | None:
         assert meaning.fd is not None
@@ -155,10 +160,13 @@ class Supervisor:
         path2 = self._resolved(self._argument(note, meaning.path2), note.pid) if meaning.path2 else ""
         if note.syscall in ("symlink", "symlinkat"):
             path2 = memory.text(note.pid, note.args[0])
-        return self._changed(note, meaning, self._resolved(path, note.pid), path2)
+        path = self._resolved(path, note.pid)
+        return self._changed(note, meaning, names.resolve(path, note.pid)[0] if _follows(note) else path, path2)
 
     def _argument(self, note: Notification, place: tuple[int | None, int]) -> str:
         at, which = place
+        if at is not None and not note.args[which]:  # as futimens has it: the descriptor itself
+            return memory.directory(note.pid, note.args[at])
         text = memory.text(note.pid, note.args[which])
         if text.startswith("/"):
             return text
@@ -167,14 +175,15 @@ class Supervisor:
 
     def _resolved(self, path: str, pid: int) -> str:
         """Absolute path with links in its directories followed, its last component left alone."""
-        if path.startswith("/proc/self"):
-            path = f"/proc/{pid}{path[len('/proc/self') :]}"
         head, _, name = path.rstrip("/").rpartition("/")
         if name in ("", ".", ".."):
-            return os.path.realpath(path)
-        if head not in self._parents:
-            self._parents[head] = os.path.realpath(head or "/")
-        return f"{self._parents[head].rstrip('/')}/{name}"
+            return names.resolve(path, pid)[0]
+        parent = self._parents.get(head)
+        if parent is None:
+            parent, lasts = names.resolve(head or "/", pid)
+            if lasts:
+                self._parents[head] = parent
+        return f"{parent.rstrip('/')}/{name}"
 
     def note_read(self, path: str) -> None:
         """Notes that a workspace file was opened for reading, as inotify told."""
@@ -183,8 +192,8 @@ class Supervisor:
     # ------------------------------------------------------------ what it would do
 
     def _opened(self, note: Notification, path: str, flags: int) -> Seen | None:
-        if os.path.islink(path) and not flags & os.O_NOFOLLOW:
-            path = os.path.realpath(path)
+        if not flags & os.O_NOFOLLOW:
+            path = names.resolve(path, note.pid)[0]
         inside, mode = self._is_inside(path), _mode(path)
         regular = stat.S_ISREG(mode)
         if not flags & WRITES:
@@ -277,7 +286,10 @@ class Supervisor:
             return False
         if seen.kind == "mkdir" and _mode(seen.path):
             return False  # a mkdir -p on its way down
-        return not all(self._is_free(p) for p in _touched(seen))
+        if seen.path == UNKNOWN:
+            return seen.kind not in ("write", "truncate")
+        opens = seen.kind in ("open-write", "write", "truncate")
+        return not all(self._is_free(p) and (opens or not _is_device(p)) for p in _touched(seen))
 
     def _is_free(self, path: str) -> bool:
         return self._is_inside(path) or any(path == p or path.startswith(p + "/") for p in self.elsewhere)
@@ -295,36 +307,28 @@ def _touched(seen: Seen) -> tuple[str, ...]:
     return (seen.path2,) if seen.syscall in ("link", "linkat") else (seen.path,)
 
 
-# ---------------------------------------------------------------- the kernel's side
+def _is_device(path: str) -> bool:
+    """A name below /dev that outlives the run: what is changed there but contents stays changed."""
+    return path.startswith("/dev/") and not path.startswith(_SHARED_MEMORY)
 
 
-def receive(listener: int, names: dict[int, str]) -> Notification | None:
-    """The next announced call; None where its caller died meanwhile."""
-    buffer = bytearray(_NOTIFICATION.size)
-    try:
-        fcntl.ioctl(listener, RECEIVE, buffer, True)
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.EINTR):
-            return None
-        raise
-    identity, pid, _, number, _, _, *args = _NOTIFICATION.unpack(buffer)
-    return Notification(identity, pid, names[number], tuple(args))
+def _follows(note: Notification) -> bool:
+    """Whether a call changes what a link leads to, not the link."""
+    if note.syscall not in syscalls.FOLLOW:
+        return False
+    flags = syscalls.FOLLOW[note.syscall]
+    return flags is None or not note.args[flags] & 0x100  # AT_SYMLINK_NOFOLLOW
 
 
-def respond(listener: int, identity: int, number: int) -> None:
-    """Lets an announced call go on (0) or fail with an errno."""
-    answer = _RESPONSE.pack(identity, 0, -number, 0 if number else _CONTINUE)
-    try:
-        fcntl.ioctl(listener, SEND, answer)
-    except OSError as error:
-        if error.errno != errno.ENOENT:  # the caller died meanwhile
-            raise
-
-
-def prefer_same_cpu(listener: int) -> None:
-    """Asks for wake-ups on the caller's CPU (Linux 6.6), which is faster; older kernels do without."""
-    with contextlib.suppress(OSError):
-        fcntl.ioctl(listener, _SYNC_WAKE_UP, 1)
+def _unseen(note: Notification, meaning: syscalls.Meaning) -> Seen | None:
+    """A call of which only the registers are known: taken for one that changes the workspace, so that it can be stopped at."""
+    if meaning.when == "net":
+        return Seen(note.syscall, "connect", UNKNOWN, family=UNKNOWN)
+    if meaning.kind == "open":
+        plain = note.syscall in ("open", "openat") and not _open_flags(note, meaning) & WRITES
+        return None if plain else Seen(note.syscall, "open-write", UNKNOWN, in_workspace=True, changes_tree=True)
+    changes = meaning.when == "change"
+    return Seen(note.syscall, meaning.kind, UNKNOWN, in_workspace=changes, changes_tree=changes and meaning.kind != "other")
 
 
 def _mode(path: str) -> int:

@@ -74,11 +74,19 @@ MEANINGS: dict[str, Meaning] = {
     "fallocate": Meaning("write", fd=0, when="write"),
     "ftruncate": Meaning("truncate", fd=0, when="write"),
     "close": Meaning("write", fd=0, when="write"),
+    "bind": Meaning("create", when="net"),
     "connect": Meaning("connect", when="net"),
     "sendto": Meaning("connect", when="net"),
     "sendmsg": Meaning("connect", when="net"),
     "sendmmsg": Meaning("connect", when="net"),
 }
+
+FOLLOW = {
+    "chmod": None, "fchmodat": None, "fchmodat2": 3, "truncate": None, "chown": None, "fchownat": 4, "utime": None,
+    "utimes": None, "futimesat": None, "utimensat": 3, "setxattr": None, "removexattr": None, "setxattrat": 2,
+    "removexattrat": 2,
+}  # fmt: skip
+"""Calls that change what a link leads to, and which argument may tell them not to (``AT_SYMLINK_NOFOLLOW``)."""
 
 HIDDEN = ("io_uring_setup", "io_uring_enter", "io_uring_register")
 """Refused with ENOSYS while supervised: what goes through a ring is not announced."""
@@ -92,7 +100,7 @@ _X86_64 = {
     "fremovexattr": 199, "write": 1, "pwrite64": 18, "writev": 20, "pwritev": 296, "pwritev2": 328, "copy_file_range": 326,
     "sendfile": 40, "splice": 275, "fallocate": 285, "close": 3, "connect": 42, "sendto": 44, "sendmsg": 46, "sendmmsg": 307,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "seccomp": 317, "setxattrat": 463,
-    "removexattrat": 466,
+    "removexattrat": 466, "bind": 49,
 }  # fmt: skip
 
 _ARM64 = {
@@ -102,7 +110,7 @@ _ARM64 = {
     "fremovexattr": 16, "write": 64, "pwrite64": 68, "writev": 66, "pwritev": 70, "pwritev2": 287, "copy_file_range": 285,
     "sendfile": 71, "splice": 76, "fallocate": 47, "close": 57, "connect": 203, "sendto": 206, "sendmsg": 211, "sendmmsg": 269,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "seccomp": 277, "setxattrat": 463,
-    "removexattrat": 466,
+    "removexattrat": 466, "bind": 200,
 }  # fmt: skip
 
 NUMBERS = {"x86_64": _X86_64, "aarch64": _ARM64}

@@ -1,7 +1,8 @@
 """A workspace as a list of entries: written to disk, read back, removed. Guest side; standard library only.
 
-An entry is ``[path, type, mode, ref]``: type is one of ``file dir symlink fifo socket device``, ref the sha256 of a file's
-content, the target of a link, or empty. Paths are relative, POSIX, with surrogateescape for bytes that are not UTF-8.
+An entry is ``[path, type, mode, ref]``: type is one of ``file dir symlink fifo socket device link``, ref the sha256 of a
+file's content, the target of a symbolic link, the first path of the file that a ``link`` is another name of, or empty.
+Paths are relative, POSIX, with surrogateescape for bytes that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def materialise(root: str, entries: Iterable[WireEntry], blob: Callable[[str], b
     The caller's umask must be 0. Raises OSError where the disk is too small or an entry cannot be made.
     """
     table = {e.path: e for e in entries}
-    directories = []
+    directories, names = [], []
     for path in creation_order((p for p in table if p != ROOT), order):
         entry = table[path]
         where = f"{root}/{path}"
@@ -85,12 +86,16 @@ def materialise(root: str, entries: Iterable[WireEntry], blob: Callable[[str], b
             directories.append((where, entry.mode))
         elif entry.type == "file":
             _write_file(where, entry.mode, blob(entry.ref))
+        elif entry.type == "link":
+            names.append((f"{root}/{entry.ref}", where))
         elif entry.type == "symlink":
             os.symlink(entry.ref, where)
             os.utime(where, ns=(FIXED_TIME_NS, FIXED_TIME_NS), follow_symlinks=False)
         else:
             os.mkfifo(where, entry.mode)
             os.utime(where, ns=(FIXED_TIME_NS, FIXED_TIME_NS))
+    for file, name in names:
+        os.link(file, name, follow_symlinks=False)
     root_mode = table[ROOT].mode if ROOT in table else 0o755
     for where, mode in [*sorted(directories, reverse=True), (root, root_mode)]:
         os.utime(where, ns=(FIXED_TIME_NS, FIXED_TIME_NS))
@@ -132,6 +137,8 @@ class Scan:
         self.findings: list[str] = []
         self._base, self._blob, self._bytes = base, blob, 0
         self._attributed: list[str] = []
+        self._inodes: dict[str, tuple[int, int]] = {}
+        """Of files that have further names."""
         fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             info = os.fstat(fd)
@@ -142,6 +149,7 @@ class Scan:
         finally:
             os.close(fd)
         self.entries.sort()
+        self._note_links()
         if self._attributed:
             first = min(self._attributed).encode("unicode_escape").decode("ascii")[:300]
             self._finding(f"{len(self._attributed)} extended attributes or access lists, which no snapshot holds ({first})")
@@ -166,6 +174,8 @@ class Scan:
             mode, ref = 0o777, os.readlink(name, dir_fd=at)
         elif kind == "file":
             ref = self._file(at, name, path, info.st_size)
+            if info.st_nlink > 1:
+                self._inodes[path] = info.st_dev, info.st_ino
         self.entries.append(WireEntry(path, kind, mode, ref))
         if kind != "dir":
             return
@@ -199,6 +209,14 @@ class Scan:
         ref = hashlib.sha256(content).hexdigest()
         self.contents[ref] = content
         return ref
+
+    def _note_links(self) -> None:
+        """Every further name of a file becomes a ``link`` to its first one."""
+        first: dict[tuple[int, int], str] = {}
+        for n, entry in enumerate(self.entries if self._inodes else ()):
+            inode = self._inodes.get(entry.path)
+            if inode is not None and first.setdefault(inode, entry.path) != entry.path:
+                self.entries[n] = entry._replace(type="link", ref=first[inode])
 
     def _finding(self, text: str) -> None:
         if text not in self.findings:

@@ -59,7 +59,7 @@ def command(skill: Path, n: int, who: str, case: str, saved: Path | None, **rest
     tasks = {e.task_id for e in load_evidence(target.evidence)}
     if target.decisions is not None:
         load_decisions(target.decisions)  # what is damaged is said before anything runs
-    judging = Judging.of(rest, config())
+    judging = Judging.of(rest, config(skill))
     judging = replace(judging, reproduce_with=again(judging, there))
     report, number = _report(target, judging, saved, n, case)
     path = rest["decisions"] or home(target.skill, target.evidence)

@@ -61,6 +61,8 @@ def _here(waiting: Mapping[int, Target], verifier: Verifier, talk: console.Talk)
             yield number, verifier.fresh(target)
         except AssayError as e:
             yield number, failure(target.path, e)
+        except Exception as e:  # noqa: BLE001  # one skill that breaks the judge must not keep it from the others
+            yield number, Failure(target.path, Verdict.INCONCLUSIVE, f"the judge itself failed ({type(e).__name__}: {e})")
 
 
 def _read_ahead(targets: Sequence[Target], verifier: Verifier) -> None:

@@ -43,8 +43,17 @@ def error(text: str) -> None:
     _write(sys.stderr, "error: " + escape(text).replace("\n", "\\n"))
 
 
+def _no_commands(text: str) -> str:
+    """Text that a CI runner takes for text."""
+    if "::" not in text and "##[" not in text:
+        return text
+    from verifiers.formats.text import no_commands  # late: help must not wait for what it needs
+
+    return no_commands(text)
+
+
 def _write(stream: TextIO, text: str) -> None:
-    line = escape(text)
+    line = _no_commands(escape(text))
     stream.write(line if line.endswith("\n") else line + "\n")
 
 
@@ -66,7 +75,7 @@ class Talk:
         if self._quiet:
             return
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, description=escape(text), completed=done, total=total)
+            self._bar.update(self._task, description=_no_commands(escape(text)), completed=done, total=total)
             return
         say(f"[{done}/{total}] {text}" if done is not None and total is not None else text)
 
@@ -75,7 +84,7 @@ class Talk:
         if self._quiet:
             return
         if self._bar is not None:
-            self._bar.console.print(escape(text), markup=False, highlight=False, soft_wrap=True)
+            self._bar.console.print(_no_commands(escape(text)), markup=False, highlight=False, soft_wrap=True)
         else:
             say(text)
 

@@ -43,7 +43,7 @@ def command(old: Path, new: Path, evidence: Path | None, bindings: Path | None, 
     a, b = load_subject(before.skill), load_subject(after.skill)
     for line in _signature(a, b):
         console.out(line)
-    with Verifier(Judging.of(rest, config())) as verifier:
+    with Verifier(Judging.of(rest, config(old, new))) as verifier:
         box = verifier.open()
         if box is None or source.evidence is None:
             return INCONCLUSIVE

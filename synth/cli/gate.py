@@ -22,6 +22,7 @@ from synth.cli.verify import titles_for
 from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
+    from synth.config import Config
     from synth.fanout import Fleet
     from verifiers.gating.discover import Target
     from verifiers.gating.gate import Facts, Failure, GateResult
@@ -48,9 +49,10 @@ def command(paths: tuple[Path, ...], policy_file: Path | None, since: str | None
     """
     outputs = plan(rest.pop("formats"), rest.pop("files"))
     began = time.monotonic()
-    judging = Judging.of(rest, config())
+    settings = config(*paths, since=since)
+    judging = Judging.of(rest, settings)
     more = {"public_key": rest.get("public_key"), "scheduler": rest.get("scheduler")}
-    result = gate(paths, judging, policy_of(policy_file), since=since, registry=registry, **more)
+    result = gate(paths, judging, policy_of(policy_file, settings), since=since, registry=registry, **more)
     show(result, outputs, time.monotonic() - began)
     return result.exit_code
 
@@ -102,11 +104,11 @@ def _fleet(scheduler: str) -> Fleet:
     return Fleet(scheduler)
 
 
-def policy_of(path: Path | None) -> Policy:
+def policy_of(path: Path | None, settings: Config) -> Policy:
     """The policy of a file, and what the configuration says where it says nothing."""
     from verifiers.gating.policy import Policy, load_policy
 
-    configured = Policy(min_usable=config().verify.min_usable)
+    configured = Policy(min_usable=settings.verify.min_usable)
     return load_policy(path, defaults=configured) if path is not None else configured
 
 

@@ -18,11 +18,39 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def config() -> Config:
-    """The configuration of the current directory (``[tool.assay]`` or ``assay.yaml``), or the defaults."""
-    from synth.config import load_config
+_SAID: set[str] = set()
 
-    return load_config()
+
+def config(*judged: Path, since: str | None = None) -> Config:
+    """The settings: of ``--config FILE``, else of the nearest file that has a say over ``judged``, else the defaults.
+
+    Args:
+        judged: What is about to be judged: it has no say in how.
+        since: The git revision whose configuration counts where that of the work tree does not.
+    """
+    from synth.config import load_config
+    from synth.config_origin import settings_for
+
+    context = click.get_current_context(silent=True)
+    named = context.find_root().params.get("config_file") if context is not None else None
+    if named is not None:
+        return load_config(named)
+    found = settings_for(Path.cwd(), judged, since)
+    for sentence in found.ignored:
+        say_once(sentence)
+    return found.config
+
+
+def say_once(sentence: str) -> None:
+    """Says something on stderr, unless this process has said it."""
+    if sentence not in _SAID:
+        console.say(sentence)
+    _SAID.add(sentence)
+
+
+def forget_what_was_said() -> None:
+    """Lets everything be said again."""
+    _SAID.clear()
 
 
 def registry_dir(given: Path | None = None) -> Path:
@@ -43,6 +71,8 @@ def open_registry(given: Path | None = None, *, must_exist: bool = False) -> Reg
     directory = given if given is not None else settings.registry_dir
     if must_exist and not (directory / "registry.db").is_file():
         raise NothingToVerify("there is no registry", "Fill one with: assay crystallize TRACES --registry DIR", directory)
+    if settings.untrusted is not None:
+        say_once(f"warning: hooks of {settings.untrusted} do not run. Read them, then: assay trust {settings.untrusted}")
     return Registry(directory, hooks=settings.reindex_hooks(), on_hook_failure=lambda text: console.say(f"warning: {text}"))
 
 

@@ -11,6 +11,7 @@ import click
 
 from synth.cli import console
 from synth.cli.files import dump, write_atomically
+from verifiers.formats.text import no_commands
 
 FORMATS = ("plain", "json", "sarif", "junit", "github", "html", "markdown")
 SUFFIXES = {
@@ -80,7 +81,7 @@ def emit(outputs: Sequence[Output], render: Callable[[str, bool], str]) -> None:
         render: Makes the text of one format; told whether it goes to stdout. Foreign text in it is already escaped.
     """
     for output in outputs:
-        text = render(output.format, output.path is None)
+        text = no_commands(render(output.format, output.path is None), output.format)
         if output.path is not None:
             write_atomically(output.path, text)
         else:

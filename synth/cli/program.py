@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "metrics": ("metrics", "Print the counters, also as Prometheus text."),
     "engine": ("engine", "Check, start or prepare the sandbox."),
     "mcp": ("serve", "Offer verification to an agent host over MCP."),
+    "trust": ("trust", "Let the commands of a configuration run."),
     "init": ("init", "Write a commented configuration file."),
     "completion": ("completion", "Print the shell completion script."),
 }
@@ -70,7 +71,11 @@ class LazyGroup(click.Group):
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="skill-assay", prog_name="assay", message="%(prog)s %(version)s")
-def assay() -> None:
+@click.option(
+    "--config", "config_file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    help="Settings. Default: the nearest assay.yaml; in CI, none of the judged tree.",
+)  # fmt: skip
+def assay(config_file: Path | None) -> None:
     """Replays recorded evidence in a sandbox until a learned skill is shown to reproduce it, or a counterexample is found.
 
     Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive, 4 nothing to verify, 70 internal, 130 interrupted.

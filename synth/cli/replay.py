@@ -54,7 +54,7 @@ def command(skill: Path, trace: str | None, check: str | None, keep: Path | None
     """
     _useful(rest)
     target = target_of(skill, rest["evidence"], rest["bindings"], rest["registry"], rest["decisions"])
-    judging = replace(Judging.of({**rest, "checks": check or rest["checks"]}, config()), no_cache=True)
+    judging = replace(Judging.of({**rest, "checks": check or rest["checks"]}, config(skill)), no_cache=True)
     if keep is not None:
         _must_be_new(keep)
     fault = _fault(rest["crash_at"], rest["torn"], rest["errno_at"])

@@ -56,7 +56,7 @@ def command(
     """
     outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
     args = json_object(arguments, "--args")
-    judging = Judging.of(rest, config())
+    judging = Judging.of(rest, config(skill))
     document, changes = run_skill(_source(skill, registry), args, workspace, judging, apply_=apply_, timeout_s=timeout_s)
     emit_document(outputs, document, _plain(document, changes, workspace))
     if apply_ and document["claims_success"]:

@@ -53,7 +53,7 @@ class Offered:
         from synth.cli.gate import gate, policy_of
         from verifiers.gating.gate import gate_to_json
 
-        return dict(gate_to_json(gate(paths, self.judging, policy_of(None))))
+        return dict(gate_to_json(gate(paths, self.judging, policy_of(None, config(*paths)))))
 
     def run(self, entry: RegistryEntry, args: Mapping[str, Any], workspace: Path, apply: bool) -> dict[str, Any]:
         """``assay-run/1`` of a registered skill."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from synth.config_origin import in_ci
 
 if TYPE_CHECKING:
     from sandbox.interface import Sandbox
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_NO = frozenset({"", "0", "false", "no", "off"})
 BUDGETS = click.Choice(["fast", "standard", "thorough"])
 JUDGING = (
     click.option("--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: seed."),
@@ -93,7 +93,7 @@ class Judging:
             "extra_imports": frozenset(config.conventions.allow_imports),
         }  # fmt: skip
         known |= {n: v for n, v in values.items() if n in cls.__dataclass_fields__ and v is not None}
-        if not known.get("no_cache") and os.environ.get("CI", "").lower() in _NO:
+        if not known.get("no_cache") and not in_ci():
             known["database"] = config.path("{PRJ_DATA}/counterexamples")
         if "excluded" in known:
             known["excluded"] = dict(_exclusion(text) for text in known["excluded"])

@@ -45,7 +45,7 @@ def command(skill: Path, watch: bool, **rest: Any) -> int:
     Exit code 0: PASS. 1: FAIL. 3: INCONCLUSIVE (something needed is missing, or replays disagree).
     """
     outputs = plan(rest.pop("formats"), rest.pop("files"))
-    judging = Judging.of(rest, config())
+    judging = Judging.of(rest, config(skill))
     files: dict[str, Path | None] = {name: rest[name] for name in FILES}
     judging = replace(judging, reproduce_with=again(judging, files))
     target = target_of(skill, **files, static=judging.static)

@@ -52,7 +52,7 @@ def _same_end(session: Replays, parts: Sequence[tuple[Work, Collection[int]]]) -
     ]
     ends = [record.post for record in session.map(jobs)] if jobs else []
     return [
-        w.evidence.post is not None and end is not None and not differences(w.evidence.post, end)
+        w.evidence.post is not None and end is not None and not differences(w.evidence.post, end, links=False)
         for (w, _), end in zip(parts, ends, strict=True)
     ]
 

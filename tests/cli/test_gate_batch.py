@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from synth.cli.program import run
-from verifiers.interface import Subject
+from synth.cli.verifying import Verifier
+from verifiers.gating.discover import Target
+from verifiers.interface import Report, Subject
 from verifiers.source import static
 from verifiers.verify import Options, derive_seed
 
@@ -56,6 +58,24 @@ def test_linters_start_once(drafts: Path, monkeypatch: pytest.MonkeyPatch, capsy
     (drafts / "s2" / "skill.py").write_text(f"{SOURCE}# changed\n", encoding="utf-8")
     run(command)
     assert batches == [3, 1]
+
+
+def test_one_skill_that_breaks_the_judge_is_one_inconclusive_skill(
+    drafts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever goes wrong with one, the others get their verdicts."""
+    real = Verifier.fresh
+
+    def fresh(self: Verifier, target: Target, origin: None = None) -> Report:
+        if target.path.startswith("s0"):
+            raise ZeroDivisionError("foreign data")
+        return real(self, target, origin)
+
+    monkeypatch.setattr(Verifier, "fresh", fresh)
+    assert run(["gate", str(drafts), "--static", "--checks", "parses", "--format", "json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert document["counts"] == {"pass": 2, "fail": 0, "inconclusive": 1}
+    assert "ZeroDivisionError: foreign data" in document["failures"][0]["why"]
 
 
 def test_configured_imports_are_allowed(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:

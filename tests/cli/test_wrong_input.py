@@ -143,6 +143,7 @@ assay mcp --workers 0
 assay init -o folder
 assay init -o syntax.py
 assay completion tcsh
+assay trust missing.yaml
 """
 
 

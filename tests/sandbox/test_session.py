@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 import pytest
 from fake import FakeSandbox, ScriptExhausted, unchanged
@@ -58,6 +59,14 @@ CASES: list[tuple[RunRequest, ReplayRecord]] = [
         record(
             None, said(0), said(3, b"x\n", cwd="d"), said(None, signal=15, cwd="d"), **{"d/y": Entry("file", 0o644, b"x\n")}
         ),
+    ),
+    (
+        RunRequest(ShellJob(("ln a b",)), BASE),
+        record(None, said(0), a=replace(BASE["a"], links=2), b=replace(BASE["a"], links=2)),
+    ),
+    (
+        RunRequest(ShellJob(("echo more >> b",)), BASE.replace({p: Entry("file", 0o644, b"x", links=2) for p in "ab"})),
+        record(None, said(0), **{p: Entry("file", 0o644, b"xmore\n", links=2) for p in "ab"}),
     ),
 ]  # fmt: skip
 

@@ -276,3 +276,14 @@ def test_signed_reports_have_a_good_attestation_beside_them(tmp_path: Path, dire
     write_attestation(directory, envelope)
     (directory / "skill.py").write_text("x = 1\n")
     assert signed_reports([told], {told.path: directory}, key) == set()
+
+
+def test_an_attestation_ends(directory: Path) -> None:
+    """On its last day it holds; the day after, it is no longer known (exit code 3)."""
+    from datetime import date
+
+    envelope = sign(statement(report(draft()), directory, None, date(2027, 1, 31)), KEY)
+    assert verify(envelope, KEY.public_key(), directory, today=date(2027, 1, 31)).result == "PASSED"
+    with pytest.raises(AttestationError, match="expired on 2027-01-31") as caught:
+        verify(envelope, KEY.public_key(), directory, today=date(2027, 2, 1))
+    assert caught.value.exit_code == 3

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.config import Config, load_config
+from synth.trust import trust
 from verifiers.interface import ConfigError
 
 
@@ -98,9 +99,13 @@ def test_no_text_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, tex
     assert config.evolution.min_frequency == 3
 
 
-def test_hooks_are_made_from_the_configuration(tmp_path: Path) -> None:
-    """Commands, a URL and the Wayland one, each only where it is asked for."""
+def test_hooks_are_made_from_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands, a URL and the Wayland one, each only where it is asked for; what reaches outside only if it is trusted."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     path = tmp_path / "assay.yaml"
     path.write_text("hooks:\n  command: ['true', 'cat']\n  url: http://127.0.0.1:1/\n  wayland: true\n", "utf-8")
-    assert len(load_config(path).reindex_hooks()) == 4
+    config = load_config(path)
+    assert (len(config.reindex_hooks()), config.untrusted) == (1, path)
+    trust(path, config.sha256)
+    assert (len(config.reindex_hooks()), config.untrusted) == (4, None)
     assert Config.default(tmp_path).reindex_hooks() == ()

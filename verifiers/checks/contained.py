@@ -14,10 +14,12 @@ class Contained:
         "Every run of the skill counts, whatever it was made for. Anything left in /tmp, HOME, /dev/shm or the process "
         "table is a finding (what the run removes before it ends is not); so is every network attempt, every attempt to "
         "change something outside the workspace, a second or forged frame on the channel that carries the returned value, "
-        "and whatever in the workspace no comparison sees: extended attributes, access lists, more than can be read back."
+        "and whatever in the workspace no comparison sees: extended attributes, access lists, more than can be read back. "
+        "A program that may be run but not read hides its calls, which is a finding; a change that no seen call explains "
+        "leaves this open."
     )
     stage = "dynamic"
-    version = 2
+    version = 3
     good = (rename("touches its workspace only"),)
     bad = (
         rename(
@@ -42,8 +44,9 @@ class Contained:
                     )
         why = context.supervised()
         notes = (Finding(f"refused attempts outside the workspace were not watched: {why}", severity="info"),) if why else ()
-        verdict = Verdict.FAIL if findings else Verdict.PASS if context.ran else Verdict.INCONCLUSIVE
-        return CheckResult(self.id, verdict, (*findings, *notes), runs=0, measured={"runs_watched": len(context.ran)})
+        hidden = context.unlogged()
+        verdict = Verdict.FAIL if findings else Verdict.PASS if context.ran and not hidden else Verdict.INCONCLUSIVE
+        return CheckResult(self.id, verdict, (*findings, *notes), hidden, runs=0, measured={"runs_watched": len(context.ran)})
 
 
 CHECK = Contained()

@@ -48,7 +48,7 @@ class CrashConvergent:
         "seeded sample of them is tried."
     )
     stage = "dynamic"
-    version = 4
+    version = 5
     good = (rename("a second run picks up what is left"),)
     bad = (rename("removes everything before it writes it anew", WIPE),)
 
@@ -57,6 +57,9 @@ class CrashConvergent:
         why = context.supervised()
         if why:
             return CheckResult.inconclusive(self.id, f"crash points cannot be steered here: {why}")
+        hidden = context.unlogged()
+        if hidden:
+            return CheckResult.inconclusive(self.id, hidden)
         points = [p for c in context.cases for p in self._points(context, c)]
         if not points:
             return CheckResult.not_applicable(self.id, f"0 tree-changing calls in {len(context.first)} supervised runs")

@@ -41,7 +41,7 @@ class FaultHonest:
         "seeded sample of them is tried."
     )
     stage = "dynamic"
-    version = 1
+    version = 2
     good = (rename("errors are raised"),)
     bad = (
         rename(
@@ -58,6 +58,9 @@ class FaultHonest:
         why = context.supervised()
         if why:
             return CheckResult.inconclusive(self.id, f"faults cannot be injected here: {why}")
+        hidden = context.unlogged()
+        if hidden:
+            return CheckResult.inconclusive(self.id, hidden)
         injections = self._injections(context)
         if not injections:
             return CheckResult.not_applicable(self.id, f"0 calls on workspace files in {len(context.first)} supervised runs")

@@ -1,24 +1,50 @@
 """What a git directory holds, so that two of them can be compared: refs, history (trees, messages), index paths.
 
-Object names of commits carry dates, so they are left out; tree names depend on content and modes only.
+Object names of commits carry dates, so they are left out; tree names depend on content and modes only. What else lies in
+a git directory (hooks, settings, attributes, alternates, a merge on its way) is compared file by file: git acts on it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+import struct
 import tempfile
+import zlib
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
-from dulwich.errors import NotGitRepository
-from dulwich.index import ConflictedIndexEntry, Index
+from dulwich.errors import ChecksumMismatch, FileFormatException, NotGitRepository, WrongObjectException
+from dulwich.index import ConflictedIndexEntry, Index, IndexEntry
 from dulwich.objects import Commit, ObjectID, Tag
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 
 from sandbox.interface import Entry
+from verifiers.expectation.git_objects import check_objects
 
 MAX_COMMITS = 2_000
+MAX_REFS = 1_000
+
+_UNREADABLE = (
+    NotGitRepository, FileFormatException, ChecksumMismatch, WrongObjectException, KeyError, ValueError, OSError, AssertionError,
+    IndexError, TypeError, AttributeError, RecursionError, EOFError, MemoryError, OverflowError, StopIteration, struct.error,
+    zlib.error,
+)  # fmt: skip
+"""What a foreign git directory makes its reader raise."""
+
+_ELSEWHERE = re.compile(r"^(?:(?:modules|worktrees)/[^/]+/)+")
+_SUMMED_UP = re.compile(
+    r"HEAD|index|packed-refs|(?:ORIG|FETCH)_HEAD|COMMIT_EDITMSG|gc\.(?:log|pid)|(?:refs|logs)/.*"
+    r"|objects/(?:[0-9a-f]{2}/.*|pack/.*|info/(?:packs|commit-graphs?(?:/.*)?))|info/refs",
+    re.DOTALL,
+)
+
+
+def in_summary(path: str) -> bool:
+    """Whether a file of a git directory is told by the summary, or is git's own record of what happened when."""
+    return _SUMMED_UP.fullmatch(_ELSEWHERE.sub("", path)) is not None
 
 
 def repository_roots(tree: Mapping[str, Entry]) -> tuple[str, ...]:
@@ -39,21 +65,30 @@ def repository_summary(tree: Mapping[str, Entry], root: str) -> str:
     A directory that cannot be read as a repository is summed up by a digest of its bytes.
     """
     inside = {p[len(root) + 1 :]: e for p, e in tree.items() if p.startswith(root + "/")}
+    return _summed_up(tuple(sorted(inside.items())))
+
+
+@lru_cache(maxsize=256)
+def _summed_up(listed: tuple[tuple[str, Entry], ...]) -> str:
+    inside = dict(listed)
     with tempfile.TemporaryDirectory(prefix="assay-git-") as tmp:
-        _write(Path(tmp), inside)
         try:
+            check_objects({p: e.content for p, e in inside.items() if e.type == "file"})
+            _write(Path(tmp), inside)
             with Repo(tmp, bare=True) as repo:
                 return _summary(repo)
-        except (NotGitRepository, KeyError, ValueError, OSError, AssertionError, IndexError) as error:
+        except _UNREADABLE as error:
             raw = hashlib.sha256()
-            for path, e in sorted(inside.items()):
-                raw.update(f"{path}\0{e.type}\0".encode("utf-8", "surrogateescape") + e.content)
+            for path, e in listed:
+                raw.update(f"{path}\0{e.type}\0{len(e.content)}\0".encode("utf-8", "surrogateescape") + e.content)
             return f"unreadable repository ({type(error).__name__}) {raw.hexdigest()}"
 
 
 def _write(top: Path, entries: Mapping[str, Entry]) -> None:
     for path, e in entries.items():
         at = top / path
+        if path in ("config", "commondir") or path.startswith(("objects/info/", "info/")):
+            continue  # what would lead the reader elsewhere; it is compared as it is
         if e.type == "dir":
             at.mkdir(parents=True, exist_ok=True)
         elif e.type == "file":
@@ -63,15 +98,25 @@ def _write(top: Path, entries: Mapping[str, Entry]) -> None:
 
 def _summary(repo: Repo) -> str:
     lines = []
-    for ref, sha in sorted(repo.refs.as_dict().items()):
+    refs = sorted(repo.refs.as_dict().items())
+    if len(refs) > MAX_REFS:
+        raise ValueError(f"more than {MAX_REFS} refs")
+    for ref, sha in refs:
         lines.append(f"ref {ref.decode('utf-8', 'replace')}: {_history(repo, sha)}")
     head = repo.refs.read_ref(Ref(b"HEAD"))
     lines.append(f"HEAD {head.decode('utf-8', 'replace') if head and head.startswith(b'ref:') else 'detached'}")
     if (Path(repo.path) / "index").exists():
         for name, entry in sorted(Index(str(Path(repo.path) / "index")).items()):
-            object_name = bytes(entry.sha) if not isinstance(entry, ConflictedIndexEntry) else b"conflict"
-            lines.append(f"index {name.decode('utf-8', 'replace')} {object_name.decode('ascii', 'replace')}")
+            lines.append(f"index {name!r} {_staged(entry)}")
     return "\n".join(lines)
+
+
+def _staged(entry: IndexEntry | ConflictedIndexEntry) -> str:
+    """Content, mode and the flags by which git looks away (assume-unchanged, skip-worktree)."""
+    if isinstance(entry, ConflictedIndexEntry):
+        sides = (entry.ancestor, entry.this, entry.other)
+        return "conflict " + " ".join(_staged(side) if side is not None else "none" for side in sides)
+    return f"{bytes(entry.sha).decode('ascii', 'replace')} {entry.mode:o} {entry.flags & 0x8000:x} {entry.extended_flags:x}"
 
 
 def _history(repo: Repo, sha: ObjectID) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 
@@ -17,6 +18,20 @@ def escape(text: str, keep: str = "") -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c in keep or unicodedata.category(c) not in _HIDDEN else _escape_one(c) for c in text)
+
+
+_AT_LINE_START = re.compile(r"^(\s*)::", re.MULTILINE)
+_BRACKET = {"json": "##\\u005b", "sarif": "##\\u005b", "junit": "##&#91;", "html": "##&#91;", "markdown": "##&#91;"}
+
+
+def no_commands(text: str, format: str = "plain") -> str:
+    """Output in which GitHub's runner finds no command: it reads ``##[…]`` anywhere in a line, ``::`` behind leading blanks.
+
+    What the format itself says is the same as before; ``github`` speaks ``::`` on purpose and escapes foreign text on its own.
+    """
+    if "##[" in text:
+        text = text.replace("##[", _BRACKET.get(format, "##\\x5b"))
+    return _AT_LINE_START.sub(r"\1\\x3a:", text) if format == "plain" and "::" in text else text
 
 
 def clip(text: str, limit: int) -> str:

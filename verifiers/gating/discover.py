@@ -11,12 +11,15 @@ from pathlib import Path
 
 from verifiers.decisions import places
 from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, SkillFileError
+from verifiers.subject import MAX_BYTES, read_regular
 
 SKILL, EVIDENCE, BINDINGS = "skill.py", "evidence.jsonl", "bindings.json"
 REGISTRY, ACTIVE = "registry.db", "skills"
 """A registry's database, and its directory of links to the active versions."""
 _NOT_SKILLS = frozenset({"skill_api.py"})
 _SKIPPED = frozenset({"__pycache__", "node_modules", "venv", "site-packages", "build", "dist"})
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit")
+"""Runs no program that the judged tree names."""
 _DECORATOR = re.compile(rb"^\s*@(?:[\w.]+\.)?skill_command\b|\bskill_command\s+as\s+\w", re.MULTILINE)
 
 
@@ -150,12 +153,28 @@ def _in_tree(top: Path) -> Iterator[Path]:
             continue
         # A link to a draft is one, as it is for whoever loads it; other links are not followed: they may lead anywhere.
         yield from (here / f / SKILL for f in folders if (here / f).is_symlink() and (here / f / SKILL).is_file())
+        files = [f for f in sorted(files) if _belongs(here / f, top)]
         if SKILL in files:
             yield here / SKILL
-        for name in sorted(files):
+        for name in files:
             # Beside a draft's skill.py too: whoever loads the directory may load every file of it.
             if name.endswith(".py") and name not in (SKILL, *_NOT_SKILLS) and _is_skill(here / name):
                 yield here / name
+
+
+def _belongs(file: Path, top: Path) -> bool:
+    """Whether a Python file is of the tree: a regular one, or a link to one in the tree.
+
+    Raises:
+        SkillFileError: it is a link out of the tree, or a pipe or device: it may hold a skill, and must not be read.
+    """
+    if file.suffix != ".py":
+        return True
+    if file.is_symlink() and not file.resolve().is_relative_to(top.resolve()):
+        raise SkillFileError("is a link that leads out of the judged tree", "Put the file itself there.", file)
+    if not file.is_file():
+        raise SkillFileError("is not a regular file", "A skill is one short Python file.", file)
+    return True
 
 
 def _unreadable(error: OSError) -> None:
@@ -164,10 +183,8 @@ def _unreadable(error: OSError) -> None:
 
 
 def _is_skill(file: Path) -> bool:
-    try:
-        return _DECORATOR.search(file.read_bytes()) is not None
-    except OSError as e:
-        raise SkillFileError(f"cannot be read ({e.strerror or e})", where=file) from e
+    data = read_regular(file)
+    return len(data) > MAX_BYTES or _DECORATOR.search(data) is not None
 
 
 def _target(skill: Path, base: Path) -> Target:
@@ -201,7 +218,7 @@ def _existing(path: Path) -> Path | None:
 
 def _git(where: Path, *arguments: str) -> str:
     try:
-        done = subprocess.run(["git", *arguments], cwd=where, capture_output=True, check=False)
+        done = subprocess.run([*_GIT, *arguments], cwd=where, capture_output=True, check=False)
     except OSError as e:
         raise ConfigError(f"git cannot be started ({e.strerror or e})", "--since needs git.", where) from e
     if done.returncode != 0:

@@ -72,7 +72,7 @@ def rename_entry(entry: Entry, renames: Mapping[str, str], inside: frozenset[str
     content = entry.content
     with contextlib.suppress(UnicodeDecodeError):
         content = substitute(content.decode("utf-8"), renames, inside=inside).encode("utf-8")
-    return Entry(entry.type, entry.mode, content, target)
+    return Entry(entry.type, entry.mode, content, target, entry.links)
 
 
 def rename_tree(tree: Snapshot, renames: Mapping[str, str], inside: frozenset[str]) -> Snapshot | None:
