@@ -9,7 +9,8 @@ import pytest
 from sandbox import open_sandbox
 from sandbox.interface import NoReturn, ReplayRecord, Returned, RunRequest, Session, SkillJob, Snapshot
 
-HEAD = """import collections, dataclasses, enum, fcntl, functools, gc, logging, os, re, stat, sys, threading, traceback, types, typing
+HEAD = """import collections, dataclasses, enum, fcntl, functools, gc, logging, os, re, stat, sys
+import threading, traceback, types, typing
 from skill_api import Query, skill_command
 @skill_command
 def f():
