@@ -210,12 +210,14 @@ def record(
     request: RunRequest, answer: Mapping[str, Any], outputs: Sequence[bytes], post: Snapshot, wall_s: float
 ) -> ReplayRecord:
     """The facts of one run, from the runner's answer. ``outputs``: per step stdout, stderr, then its frames."""
-    steps, messages, findings = [], [], []
+    steps, messages, findings, audit = [], [], [], []
     at = 0
     for raw in answer["steps"]:
         count = raw["frames"]
         steps.append(_step(raw, outputs[at], outputs[at + 1]))
-        messages.append([_message(m) for m in outputs[at + 2 : at + 2 + count]])
+        said = [_message(m) for m in outputs[at + 2 : at + 2 + count]]
+        audit += [str(m["audit"])[:500] for m in said if "audit" in m]
+        messages.append([m for m in said if "audit" not in m])
         findings += raw["notes"]
         at += 2 + count
     is_skill = isinstance(request.job, SkillJob)
@@ -224,6 +226,10 @@ def record(
             raise SandboxError(Cause.PROTOCOL, str(failed))
         if len(said) > 1:
             findings.append("a second frame came over the job's private pipe")
+    if is_skill and answer["ended"] == "exited":
+        findings += [
+            f"its process {_end(s)} after its answer" for m, s in zip(messages, steps, strict=True) if m and s.exit_code != 0
+        ]
     outcomes = [_outcome(m, s, answer["ended"], wall_s) for m, s in zip(messages, steps, strict=True)] if is_skill else []
     first = messages[0][0] if messages and messages[0] else {}
     return ReplayRecord(
@@ -239,6 +245,7 @@ def record(
         fault_reached=answer["fault_reached"],
         lines=_lines(first.get("lines")),
         protocol_findings=tuple(findings),
+        audit=tuple(dict.fromkeys(audit)),
         probe=_texts(first.get("probe")),
         scan_findings=tuple(answer["scan_findings"]),
         duration_s=answer["duration_s"],
@@ -270,6 +277,8 @@ def _message(data: bytes) -> dict[str, Any]:
 
 def _outcome(said: Sequence[Mapping[str, Any]], step: ExecResult, ended: str, wall_s: float) -> Outcome:
     message = said[0] if said else {}
+    if message and ended == "exited" and step.exit_code != 0:
+        return NoReturn(f"{_end(step)} after its answer")
     if isinstance(message.get("returned"), str):
         try:
             return Returned(json.loads(message["returned"], parse_constant=_no_constant))
@@ -283,9 +292,11 @@ def _outcome(said: Sequence[Mapping[str, Any]], step: ExecResult, ended: str, wa
         return NoReturn(f"timed out after {wall_s:g} s")
     if ended == "oom":
         return NoReturn("killed for want of memory")
-    if step.exit_code is None:
-        return NoReturn(f"killed by signal {step.signal}")
-    return NoReturn(f"exited {step.exit_code} without a return value")
+    return NoReturn(_end(step) if step.exit_code is None else f"{_end(step)} without a return value")
+
+
+def _end(step: ExecResult) -> str:
+    return f"killed by signal {step.signal}" if step.exit_code is None else f"exited {step.exit_code}"
 
 
 def _no_constant(name: str) -> None:

@@ -256,6 +256,8 @@ class ReplayRecord:
     """A second frame, bytes that are no frame, and the like."""
     overtaker: Outcome | None = None
     """Of the second run, with ``OvertakenAt``. The rest of the record is the first one's, the tree is of both."""
+    audit: tuple[str, ...] = ()
+    """What the interpreter told of a skill's own process: code made while it ran, frames it looked into, modules it imported."""
     probe: Mapping[str, str] = field(default_factory=dict)
     """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock."""
     scan_findings: tuple[str, ...] = ()

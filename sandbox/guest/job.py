@@ -12,7 +12,7 @@ import threading
 import types
 from typing import Any
 
-from sandbox.guest import private
+from sandbox.guest import audit
 
 FILE = "skill.py"
 """The file name that the skill's code, its tracebacks and its line numbers carry."""
@@ -158,8 +158,8 @@ def flush() -> None:
             continue  # the skill closed or replaced it
 
 
-def serve(spec: dict[str, Any], parts: list[bytes], hidden: int, nonce: bytes, seen: dict[str, str]) -> int:
-    """Performs the job that the runner sent and says what came of it; the exit status."""
+def serve(spec: dict[str, Any], parts: list[bytes], seen: dict[str, str]) -> int:
+    """Performs the job that the runner sent and says what came of it, by the audit hook; the exit status."""
     source, args = parts[0].decode("utf-8", "surrogateescape"), json.loads(parts[1])
     for name in OURS:
         sys.modules.pop(name, None)
@@ -169,9 +169,11 @@ def serve(spec: dict[str, Any], parts: list[bytes], hidden: int, nonce: bytes, s
         flush()
         return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     flush()
-    private.write_all(hidden, private.frame(nonce, {**message, "probe": seen}))
+    _audit(audit.ANSWER, {**message, "probe": seen})
     return 0
 
+
+_audit = sys.audit
 
 _REHEARSAL = """
 from pathlib import Path

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.guest import wire
+from sandbox.guest import private, wire
 
 NORMAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 MESSAGE = 1 << 16
@@ -134,5 +134,5 @@ class Parents:
         return {os.getpid(), *(p.pid for p in self._all.values())}
 
 
-def nonce() -> bytes:
-    return secrets.token_bytes(16)
+def fresh_key() -> bytes:
+    return secrets.token_bytes(private.KEY_BYTES)

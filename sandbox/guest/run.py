@@ -14,7 +14,7 @@ from typing import Any
 
 from sandbox.guest import memory, private, procs
 from sandbox.guest.notify import prefer_same_cpu
-from sandbox.guest.parents import Key, Parent, Parents, Refused, nonce
+from sandbox.guest.parents import Key, Parent, Parents, Refused, fresh_key
 from sandbox.guest.reads import Reads
 from sandbox.guest.supervisor import Supervisor
 
@@ -68,7 +68,8 @@ class Process:
     out: Sink
     err: Sink
     private: Sink
-    nonce: bytes
+    key: bytes
+    """By which its frames are known."""
     cwd: str
     status: int | None = None
     ended_in: str = ""
@@ -163,11 +164,11 @@ class Run:
         spec = self.spec
         parent = self.parents.get(self._skills() if command is None else Key("shell"))
         self._serve(parent.line.fileno(), partial(self._parent_says, parent))
-        secret = nonce()
+        secret = fresh_key()
         order = {
             "kind": "skill" if command is None else "exec",
             "argv": [] if command is None else ["/bin/bash", "-c", command],
-            "nonce": secret.hex(),
+            "key": secret.hex(),
             "cwd": cwd,
             "probe": not self.done,
             "classes": watch["classes"] if watch else [],
@@ -346,7 +347,7 @@ class Run:
         """Per process, what it said over its private pipe, and findings about that."""
         out = []
         for process in self.done:
-            found, notes = private.parse_frames(process.nonce, bytes(process.private.kept))
+            found, notes = private.parse_frames(process.key, bytes(process.private.kept))
             if process.private.total > len(process.private.kept):
                 notes.append("a flood of bytes came over the job's private pipe")
             out.append((found, notes))

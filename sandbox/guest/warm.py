@@ -102,10 +102,8 @@ class WarmParent:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             if not self._sharing:
                 _touch()
-            first, fds, _, _ = socket.recv_fds(line, MESSAGE, 8)
-            if first:
-                spec, parts = wire.read_frame(_Rest(line, first).read)
-                status = _become(spec, parts, self._null, fds)
+            if (job := _taken(line)) is not None:
+                status = _become(*job[:2], self._null, job[2])
         finally:
             os._exit(status)
 
@@ -118,6 +116,15 @@ def _touch() -> None:
     wire.read_frame(io.BytesIO(wire.encode({"kind": "skill"}, [b"", b""])).read)
     enter.take_environment(dict(os.environ))
     enter.probe()
+
+
+def _taken(line: socket.socket) -> tuple[dict[str, Any], list[bytes], list[int]] | None:
+    """The job that comes over the line; None where the runner has gone. Its bytes, with the key in them, are not kept."""
+    first, fds, _, _ = socket.recv_fds(line, MESSAGE, 8)
+    if not first:
+        return None
+    spec, parts = wire.read_frame(_Rest(line, first).read)
+    return spec, parts, fds
 
 
 class _Rest:
@@ -139,8 +146,8 @@ class _Rest:
 def _become(spec: dict[str, Any], parts: list[bytes], null: int, fds: list[int]) -> int:
     """From a waiting process to the job and through it; the exit status."""
     out, err, hidden, *control = fds
-    nonce = bytes.fromhex(spec["nonce"])
     hidden, line = enter.take_descriptors(null, out, err, hidden, control[0] if control else None)
+    say = private.speaker(bytes.fromhex(spec.pop("key")), hidden)
     try:
         enter.become_job(spec)
         enter.take_environment(spec["env"])
@@ -150,17 +157,19 @@ def _become(spec: dict[str, Any], parts: list[bytes], null: int, fds: list[int])
         if line is not None:
             enter.submit(line, spec["classes"])
     except (OSError, LookupError) as error:
-        private.write_all(hidden, private.frame(nonce, {"failed": f"the job's process could not be set up: {error}"}))
+        say({"failed": f"the job's process could not be set up: {error}"})
         return 70
     if spec["kind"] == "exec":
-        _execute(spec, hidden, nonce, seen)
-    from sandbox.guest import job
+        say({"probe": seen})
+        _execute(spec)
+    from sandbox.guest import audit, job
 
-    return job.serve(spec, parts, hidden, nonce, seen)
+    audit.install(say, job.serve.__code__)
+    del say, hidden, fds
+    return job.serve(spec, parts, seen)
 
 
-def _execute(spec: dict[str, Any], hidden: int, nonce: bytes, seen: dict[str, str]) -> NoReturn:
-    private.write_all(hidden, private.frame(nonce, {"probe": seen}))
+def _execute(spec: dict[str, Any]) -> NoReturn:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     try:

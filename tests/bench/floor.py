@@ -41,7 +41,7 @@ def serve() -> None:
         pid = os.fork()
         if pid == 0:
             os.chdir(root)
-            private.write_all(writing, private.frame(b"n" * 16, job.perform(EMPTY, {}, None, False)))
+            private.write_all(writing, private.frame(b"n" * 16, 0, job.perform(EMPTY, {}, None, False)))
             os._exit(0)
         os.close(writing)
         while os.read(reading, 1 << 16):

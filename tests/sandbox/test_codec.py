@@ -69,7 +69,16 @@ def test_outcomes() -> None:
     assert read(status=3 << 8).outcome == NoReturn("exited 3 without a return value")
     assert read(status=9).outcome == NoReturn("killed by signal 9")
     assert read(status=9, ended="timeout").outcome == NoReturn("timed out after 20 s")
+    assert read(b'{"returned": "1"}', status=70 << 8).outcome == NoReturn("exited 70 after its answer")
+    assert read(b'{"returned": "1"}', status=9, ended="killed").outcome == Returned(1)
     assert read(b'{"not_json": "the value is not JSON: set"}').outcome == NoReturn("the value is not JSON: set")
+
+
+def test_an_end_after_the_answer_and_what_was_seen_meanwhile() -> None:
+    """A status that is not 0 is a finding, and reports of the interpreter are no second answer."""
+    record = read(b'{"audit": "exec"}', b'{"audit": "exec"}', b'{"returned": "1"}', status=70 << 8)
+    assert record.audit == ("exec",)
+    assert record.protocol_findings == ("its process exited 70 after its answer",)
 
 
 def test_the_facts_around_it() -> None:

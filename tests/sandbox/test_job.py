@@ -111,20 +111,47 @@ def test_a_circle_is_not_json() -> None:
     assert "not_json" in job.encoded(circle)
 
 
+KEY = b"k" * private.KEY_BYTES
+
+
+def frames(*messages: dict[str, str]) -> list[bytes]:
+    """Numbered frames, one after another."""
+    return [private.frame(KEY, n, m) for n, m in enumerate(messages)]
+
+
 @given(st.lists(st.binary(max_size=30), max_size=3), st.binary(max_size=30))
 def test_frames_and_what_is_none(messages: list[bytes], tail: bytes) -> None:
     """Frames are found one after another; what follows and is none is a finding."""
-    nonce = b"n" * private.NONCE_BYTES
-    data = b"".join(private.frame(nonce, {"m": m.hex()}) for m in messages)
-    found, notes = private.parse_frames(nonce, data)
+    data = b"".join(frames(*({"m": m.hex()} for m in messages)))
+    found, notes = private.parse_frames(KEY, data)
     assert [json.loads(f) for f in found] == [{"m": m.hex()} for m in messages]
     assert notes == []
-    found, notes = private.parse_frames(nonce, data + b"x" + tail)
+    found, notes = private.parse_frames(KEY, data + b"x" + tail)
     assert len(found) == len(messages)
     assert len(notes) == 1
 
 
 def test_a_cut_frame() -> None:
     """A frame whose writer was killed is no frame."""
-    nonce = b"n" * private.NONCE_BYTES
-    assert private.parse_frames(nonce, private.frame(nonce, {"a": 1})[:-1]) == ([], ["the job's frame is cut short"])
+    found, notes = private.parse_frames(KEY, frames({"a": "1"})[0][:-1])
+    assert found == []
+    assert "cut short" in notes[0]
+
+
+@pytest.mark.parametrize("order", [(0, 0), (1,), (0, 2), (1, 0), (0, 1, 1)], ids=str)
+def test_a_frame_said_again_or_taken_away_shows(order: tuple[int, ...]) -> None:
+    """Whoever catches frames can neither repeat them, nor leave one out, nor change their order."""
+    made = frames({"a": "0"}, {"a": "1"}, {"a": "2"})
+    found, notes = private.parse_frames(KEY, b"".join(made[n] for n in order))
+    assert len(found) < len(order)
+    assert notes
+
+
+@given(st.integers(0, 200), st.integers(1, 255))
+def test_a_changed_frame_is_none(at: int, by: int) -> None:
+    """Any byte."""
+    data = bytearray(frames({"returned": "[1]"})[0])
+    data[at % len(data)] ^= by
+    found, notes = private.parse_frames(KEY, bytes(data))
+    assert found == []
+    assert notes

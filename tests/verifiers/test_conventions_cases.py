@@ -123,6 +123,39 @@ DISGUISED = {
     "frame walk": ("import sys\n\n", "sys._getframe(1).f_back", "escapes"),
     "attrgetter": ("import operator\n\n", 'operator.attrgetter("__class__.__base__")(file)', "escapes"),
     "aliased exit": ("from sys import exit as leave\n\n", "leave(0)", "escapes"),
+    "a partial getter": ("from functools import partial\n\n", "partial(getattr, file)('real')", "escapes"),
+    "a getter under another name": ("", "look = getattr\nlook(file, file)", "escapes"),
+    "a default that is a builtin": ("", "def inner(eval: object = eval) -> object:\n    return eval\n\ninner()", "escapes"),
+    "a builtin in a table": ("", 'table = {"run": exec}\ntable["run"](file)', "escapes"),
+    "a name with two origins": ("", "if file:\n    import sys as a\nelse:\n    import json as a\na.modules", "escapes"),
+    "modules by a constant name": ("import sys\n\n", 'getattr(sys, "modules")', "escapes"),
+    "either of two modules": ("import json\nimport sys\n\n", "(sys if file else json).modules", "escapes"),
+    "a module through a private name": ("import collections\n\n", "collections._sys.modules", "escapes"),
+    "a refused module through another": ("import dataclasses\n\n", "dataclasses.inspect.stack()", "escapes"),
+    "fields by text": ("import string\n\n", "string.Formatter().get_field(file, (), {})", "escapes"),
+    "configured logging": ("import logging.config\n\n", "logging.config.fileConfig(file)", "escapes"),
+    "a pool of processes": (
+        "from concurrent.futures import ProcessPoolExecutor as Pool\n\n",
+        "Pool().submit(print, file)",
+        "escapes",
+    ),
+    "operator's getter as a value": ("from operator import attrgetter\n\n", "list(map(attrgetter, [file]))", "escapes"),
+    "eval as the type of an argument": (
+        "import argparse\n\n",
+        'argparse.ArgumentParser().add_argument("x", type=eval)',
+        "escapes",
+    ),
+    "another Python with text": (
+        "import subprocess\nimport sys\n\n",
+        'subprocess.run([sys.executable, "-c", file], check=True)',
+        "shell-text",
+    ),
+    "a loader variable by setdefault": ("import os\n\n", 'os.environ.setdefault("LD_AUDIT", file)', "loaders"),
+    "a filter of git": (
+        "import subprocess\n\n",
+        'subprocess.run(["git", "-c", f"x={file}", "-c", "filter.a.clean=sh x"])',
+        "loaders",
+    ),
     "patched method": ("import pathlib\n\n", "pathlib.Path.write_text = print", "patching"),
     "paths from a variable": (
         "from pathlib import Path\n\n",
@@ -142,6 +175,35 @@ def test_disguises_are_seen_through(title: str) -> None:
     """Aliases, indirections and other spellings of what the rules forbid."""
     imports, body, rule = DISGUISED[title]
     assert f"conventions-{rule}" in rules(body + RETURN, imports)
+
+
+HONEST = {
+    "own names like builtins": ("", "vars = [file]\ninput = vars\nlocals = input\nprint(locals)"),
+    "a plain sort key": ("import operator\n\n", "print(sorted([(1, file)], key=operator.itemgetter(0)))"),
+    "a column as sort key": ("from operator import itemgetter\n\n", "print(sorted([{'a': file}], key=itemgetter(file)))"),
+    "a partial of an own function": (
+        "from functools import partial\n\n",
+        "def own(a: str, b: str) -> str:\n    return a + b\n\nprint(partial(own, file)('x'))",
+    ),
+    "a constant template": ("", 'print("{0.name:>{width}} {n}".format(file, width=3, n=1))'),
+    "a log format": ("import logging\n\n", 'logging.getLogger(__name__).info("%s", logging.Formatter("%(message)s"))'),
+    "modules in a table": ("import bz2\nimport gzip\n\n", 'print({"gz": gzip, "bz2": bz2}[file])'),
+    "the class of an error": ("", "print(type(file).__name__, file.__class__.__qualname__)"),
+    "an attribute that may be missing": ("import os\n\n", 'print(getattr(os, "O_BINARY", 0), hasattr(os, "fchmod"), file)'),
+    "the interpreter with a file": ("import subprocess\nimport sys\n\n", "subprocess.run([sys.executable, file], check=True)"),
+    "a word about variables": ("", 'print("set LD_PRELOAD to load more", file)'),
+    "names of dates": (
+        "import datetime\nimport time\n\n",
+        "print(datetime.time(1), time.time, datetime.datetime.fromisoformat(file))",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", HONEST)
+def test_honest_code_is_left_alone(title: str) -> None:
+    """What only looks like a way around the rules."""
+    imports, body = HONEST[title]
+    assert not {"conventions-escapes", "conventions-loaders", "conventions-shell-text"} & set(rules(body + RETURN, imports))
 
 
 def test_lists_do_not_overlap() -> None:

@@ -128,7 +128,8 @@ def test_own_examples(check: StaticCheck) -> None:
     ("line", "rule"),
     [
         ("import os", "F401"), ("undefined_name", "F821"), ("x = 1; y = 2", "E702"), ("if file: pass", "E701"),
-        ("assert file", "S101"), ('Path("/tmp/x").touch()', "S108"), ("exec(file)", "S102"), ("print(f'a')", "F541"),
+        ("assert Path(file).unlink() is None", "S101"),
+        ('Path("/tmp/x").touch()', "S108"), ("exec(file)", "S102"), ("print(f'a')", "F541"),
         ("Path(file).touch", "B018"), ("def g(x=[]): return x", "B006"),
     ],
 )  # fmt: skip

@@ -13,6 +13,7 @@ from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
 from verifiers.source.branches import watched
+from verifiers.source.statements import code_lines
 from verifiers.worlds.differential import let_off
 
 FIRST_GENERATED = 24
@@ -35,7 +36,7 @@ class Exercised:
         "there before, and links or hidden files that look like items."
     )
     stage = "dynamic"
-    version = 4
+    version = 5
     good = (rename("every statement runs"),)
     bad = (
         rename(
@@ -49,6 +50,7 @@ class Exercised:
         copy = watched(context.subject.source)
         wanted = [s for s in copy.statements if not s.only_raises]
         lines: set[int] = set()
+        code = code_lines(copy.source)
         missed, runs = wanted, 0
         for trials, strict in self._stages(context):
             records = context.run("traced", (_traced(r, copy.source) for r, _ in trials))
@@ -59,6 +61,9 @@ class Exercised:
                 elif strict:
                     why = "the skill behaves differently while its lines are traced"
                     return CheckResult.inconclusive(self.id, why, [Finding(why, context.subject.path)], runs)
+                if forged := sorted(record.lines - code):
+                    why = f"its coverage names line {forged[0]} of the traced copy, which holds no code: it was not measured"
+                    return CheckResult(self.id, Verdict.FAIL, (Finding(why, context.subject.path),), why, runs)
             missed = [s for s in wanted if not s.ran(frozenset(lines))]
             if not missed:
                 break

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from verifiers.interface import CheckResult, Example, Finding, Fix, Stage, Subject, Verdict
+from verifiers.source.harmless import note
 from verifiers.source.tools import module_name, run_tool, tool_command, tool_version, written
 from verifiers.subject import ParseProblem, parse_module, source_lines
 
@@ -40,6 +41,12 @@ IGNORE: Mapping[str, str] = {
 _CONFIG = 'lint.flake8-bugbear.extend-immutable-calls=["Query", "skill_api.Query"]'
 _HEAD = "from pathlib import Path\n\nfrom skill_api import Query, skill_command\n\n\n@skill_command(autowire=True)\n"
 _DEF = 'async def touch(file: str = Query(..., description="Path")) -> dict[str, object]:\n'
+_SQL = (
+    "import sqlite3\n\nfrom skill_api import Query, skill_command\n\n\n@skill_command(autowire=True)\n"
+    + _DEF
+    + "    name = NAME\n    query = 'SELECT count(*) FROM \"' + name + '\"'\n"
+    + '    return {"ok": True, "n": sqlite3.connect("a.db").execute(query).fetchone()[0]}\n'
+)
 
 
 class RuffClean:
@@ -48,14 +55,23 @@ class RuffClean:
     why = (
         f"The selection is fixed here and no configuration file is read: `{' '.join(SELECT)}`. Off are, with reasons: "
         + "; ".join(f"`{rule}` ({why})" for rule, why in IGNORE.items())
-        + ". Suppression comments (`# noqa`) are not honoured. Ruff's safe fixes are offered; `assay fix` applies those that "
-        "leave the function's own code as it is."
+        + ". An `assert` that only looks at something (`S101`), and SQL whose inserted parts are written in the file, are "
+        "placeholders or names with doubled quotes (`S608`), are notes. Suppression comments (`# noqa`) are not honoured. "
+        "Ruff's safe fixes are offered; `assay fix` applies those that leave the function's own code as it is."
     )
     stage: ClassVar[Stage] = "static"
-    version = 1
-    good: ClassVar[tuple[Example, ...]] = (Example("clean", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),)
+    version = 2
+    good: ClassVar[tuple[Example, ...]] = (
+        Example("clean", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
+        Example(
+            "an invariant", _HEAD + _DEF + '    Path(file).touch()\n    assert Path(file).exists()\n    return {"ok": True}\n'
+        ),
+        Example("a table by its quoted name", _SQL.replace("NAME", "file.replace('\"', '\"\"')")),
+    )
     bad: ClassVar[tuple[Example, ...]] = (
         Example("an unused import", "import os\n" + _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
+        Example("an assertion that acts", _HEAD + _DEF + '    assert Path(file).write_text("x")\n    return {"ok": True}\n'),
+        Example("a table by its bare name", _SQL.replace("NAME", "file")),
         Example("an undefined name", _HEAD + _DEF + '    Path(flie).touch()\n    return {"ok": True}\n'),
         Example(
             "a swallowed error",
@@ -79,7 +95,8 @@ class RuffClean:
             why = trouble or "the file does not parse"
             return CheckResult.inconclusive(self.id, why, [Finding(why, subject.path)])
         findings = tuple(_finding(subject, item) for item in found)
-        return CheckResult(self.id, Verdict.FAIL if findings else Verdict.PASS, findings, seconds=seconds)
+        failed = any(f.severity == "error" for f in findings)
+        return CheckResult(self.id, Verdict.FAIL if failed else Verdict.PASS, findings, seconds=seconds)
 
 
 def diagnostics(sources: Mapping[str, str], select: Sequence[str] = SELECT) -> tuple[dict[str, list[dict[str, Any]]], str]:
@@ -105,12 +122,15 @@ def diagnostics(sources: Mapping[str, str], select: Sequence[str] = SELECT) -> t
 
 def _finding(subject: Subject, item: dict[str, Any]) -> Finding:
     code = str(item.get("code") or "invalid-syntax")
+    line = int(item["location"]["row"])
+    if reason := note(code, subject.source, line):
+        return Finding(f"{item['message']} ({code}): {reason}", subject.path, line, "info", rule=code)
     fix = item.get("fix")
     offered = None
     if fix:
         text = apply_edits(subject.source, fix["edits"])
         offered = Fix(fix["applicability"] == "safe", str(fix.get("message") or f"apply ruff's fix for {code}"), text)
-    return Finding(f"{item['message']} ({code})", subject.path, int(item["location"]["row"]), fix=offered, rule=code)
+    return Finding(f"{item['message']} ({code})", subject.path, line, fix=offered, rule=code)
 
 
 def apply_edits(source: str, edits: Sequence[Mapping[str, Any]]) -> str:

@@ -13,12 +13,14 @@ ALLOWED = frozenset({
     "netrc", "ntpath", "numbers", "operator", "os", "pathlib", "platform", "plistlib", "posixpath", "pprint", "pwd", "queue",
     "quopri", "random", "re", "reprlib", "resource", "sched", "secrets", "select", "selectors", "shlex", "shutil", "signal",
     "skill_api", "sqlite3", "stat", "statistics", "string", "stringprep", "struct", "subprocess", "sys", "syslog", "sysconfig",
-    "tarfile", "tempfile", "textwrap", "threading", "time", "timeit", "token", "tokenize", "tomllib", "traceback", "types",
+    "tarfile", "tempfile", "textwrap", "threading", "time", "token", "tokenize", "tomllib", "traceback", "types",
     "typing",
     "unicodedata", "uu", "uuid", "warnings", "weakref", "xml", "zipfile", "zlib", "zoneinfo",
 })  # fmt: skip
 
-HARMLESS_PARTS = frozenset({"urllib.parse", "http.HTTPStatus", "inspect.cleandoc"})
+HARMLESS_PARTS = frozenset({
+    "urllib.parse", "urllib.request.pathname2url", "urllib.request.url2pathname", "http.HTTPStatus", "inspect.cleandoc",
+})  # fmt: skip
 """Parts of refused modules that only compute."""
 
 REFUSED: dict[str, str] = {
@@ -32,6 +34,7 @@ REFUSED: dict[str, str] = {
         "importlib imp runpy zipimport pkgutil site sitecustomize code codeop builtins __main__ ensurepip venv pip setuptools "
         "distutils "
         "compileall py_compile zipapp modulefinder": "loads or runs other code",
+        "timeit": "makes code out of text",
         "gc inspect dis faulthandler trace tracemalloc bdb pdb cProfile profile pstats symtable unittest doctest atexit "
         "test": "reaches into the process that runs the skill instead of the workspace",
         "tkinter turtle curses readline getpass pty tty termios idlelib antigravity this cmd rlcompleter": "needs a terminal",

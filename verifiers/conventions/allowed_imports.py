@@ -44,10 +44,20 @@ class AllowedImports(Rule):
     good = (
         skill("standard library", TOUCH),
         skill("parsing a URL is no network", TOUCH, imports="from pathlib import Path\nfrom urllib.parse import quote\n\n"),
+        skill(
+            "a path as a URL is no network",
+            'return {"ok": True, "url": urllib.request.pathname2url(file)}',
+            imports="import urllib.request\n\n",
+        ),
     )
     bad = (
         skill("network", TOUCH, imports="import socket\nfrom pathlib import Path\n\n"),
         skill("network, inside the function", "import urllib.request\n" + TOUCH),
+        skill(
+            "network beside what only computes",
+            'return {"ok": True, "url": pathname2url(file), "page": str(urlopen(file))}',
+            imports="from urllib.request import pathname2url, urlopen\n\n",
+        ),
         skill("native code", TOUCH, imports="from ctypes import CDLL\nfrom pathlib import Path\n\n"),
         skill("another package", TOUCH, imports="from pathlib import Path\n\nimport requests\n\n"),
         skill("import by a call", '__import__("socket")\n' + TOUCH),
@@ -67,18 +77,38 @@ class AllowedImports(Rule):
     def _names(module: SkillModule) -> Iterator[tuple[cst.CSTNode, str]]:
         for node in module.nodes:
             if isinstance(node, cst.Import):
-                yield from ((node, dotted_text(item.name)) for item in node.names)
+                names = (dotted_text(item.name) for item in node.names)
+                yield from ((node, name) for name in names if not _only_computes(module, name))
             elif isinstance(node, cst.ImportFrom):
                 source = imported_module(node)
                 if isinstance(node.names, cst.ImportStar):
                     yield node, f"{source}.*"
                 else:
-                    parts = [f"{source}.{dotted_text(item.name)}" for item in node.names]
-                    yield from (
-                        (node, part if part in HARMLESS_PARTS or source in HARMLESS_PARTS else source) for part in parts[:1]
-                    )
+                    parts = (f"{source}.{dotted_text(item.name)}" for item in node.names)
+                    asked = {p if p in HARMLESS_PARTS or source in HARMLESS_PARTS else source for p in parts}
+                    yield from ((node, name) for name in sorted(asked))
             elif isinstance(node, cst.Call) and module.dotted(node.func) in ("__import__", "builtins.__import__"):
                 yield node, "whatever __import__ is given" if not node.args else f"importlib.{module.code(node.args[0].value)}"
+
+
+def _only_computes(module: SkillModule, name: str) -> bool:
+    """Whether a module with harmless parts is imported for nothing else: every chain that starts from it ends in such a part."""
+    parts = [p for p in HARMLESS_PARTS if p.startswith(f"{name}.")]
+    if not parts:
+        return False
+    used = [n for n in module.nodes if isinstance(n, cst.Name) and module.imports.get(n.value) in (name, name.partition(".")[0])]
+    chains = [_chain(module, n) for n in used if not _in_import(module, n)]
+    return bool(chains) and all(any(c == p or c.startswith(f"{p}.") for p in HARMLESS_PARTS) for c in chains)
+
+
+def _chain(module: SkillModule, node: cst.CSTNode) -> str:
+    while isinstance(above := module.parents.get(node), cst.Attribute):
+        node = above
+    return module.dotted(node)
+
+
+def _in_import(module: SkillModule, node: cst.CSTNode) -> bool:
+    return any(isinstance(above, cst.Import | cst.ImportFrom) for above in module.ancestors(node))
 
 
 RULE = AllowedImports()

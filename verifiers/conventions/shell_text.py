@@ -89,6 +89,11 @@ class ShellText(Rule):
             "another interpreter", 'subprocess.run(["python3", "-c", f"open({file!r}, \'a\')"], check=True)' + _OK, imports=_RUN
         ),
         skill(
+            "Python in a text",
+            'subprocess.run([sys.executable, "-c", "print(1)", file], check=True)' + _OK,
+            imports="import subprocess\nimport sys\n\n",
+        ),
+        skill(
             "a list in a variable",
             'command = ["bash", "-c", "touch " + file]\nsubprocess.run(command, check=True)' + _OK,
             imports=_RUN,
@@ -143,7 +148,7 @@ class ShellText(Rule):
         tool = ""
         for i, word in enumerate(words):
             text = constant_text(module, word)
-            base = _base(text)
+            base = "python" if module.dotted(word) == "sys.executable" else _base(text)
             if base in SHELLS | INTERPRETERS | FILTERS and (i == 0 or tool == "" or base in SHELLS):
                 tool = base
             elif text is not None and _takes_program(tool, text) and i + 1 < len(words):
@@ -160,6 +165,8 @@ class ShellText(Rule):
         if program is None:
             return
         if is_constant(module, program):
+            if _is_python(runner):
+                yield Violation(at, f"{runner} runs Python that stands in a text: write it in the skill, where it is judged")
             if runner.partition(" ")[0] in FILTERS | INTERPRETERS | {"Nushell"}:
                 return
             if _leaves_background(constant_text(module, program) or ""):
@@ -169,6 +176,10 @@ class ShellText(Rule):
         yield Violation(
             at, f"{how} becomes program text for {runner}: pass values as arguments beside a constant program", severity
         )
+
+
+def _is_python(runner: str) -> bool:
+    return runner.partition(" ")[0].startswith("python")
 
 
 def _leaves_background(text: str) -> bool:

@@ -233,3 +233,15 @@ def _harmless(value: ast.expr, own: frozenset[str]) -> bool:
             if not (plain or method):
                 return False
     return True
+
+
+def code_lines(source: str) -> frozenset[int]:
+    """The lines of a file that can run."""
+    found: set[int] = set()
+    todo = [compile(source, "skill.py", "exec", dont_inherit=True)]
+    while todo:
+        code = todo.pop()
+        found.update(line for _, _, line in code.co_lines() if line is not None)
+        found.add(code.co_firstlineno)
+        todo += [c for c in code.co_consts if isinstance(c, CodeType)]
+    return frozenset(found)
