@@ -13,6 +13,7 @@ from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
 from verifiers.interface import CheckResult, Finding, Verdict
 from verifiers.source.branches import watched
+from verifiers.source.kinds import TELLING
 from verifiers.worlds.differential import let_off
 
 FIRST_GENERATED = 24
@@ -47,7 +48,7 @@ class Exercised:
     def run(self, context: Context) -> CheckResult:
         context.prime()
         copy = watched(context.subject.source)
-        wanted = [s for s in copy.statements if not s.only_raises]
+        wanted = [s for s in copy.statements if s.kind in TELLING]
         lines: set[int] = set()
         missed, runs = wanted, 0
         for trials, strict in self._stages(context):
