@@ -180,7 +180,9 @@ def watch(request: RunRequest) -> dict[str, Any] | None:
     if isinstance(fault, ReadOnlySubtree):
         path = posixpath.normpath(posixpath.join(root, fault.path))
         return _watch([], {"type": "read-only", "path": path})
-    return {**_watch([], None), "reads": True} if request.observe else None
+    if not request.observe:
+        return None
+    return _watch(["read", "look"], None) if request.looks else {**_watch([], None), "reads": True}
 
 
 def _watch(classes: list[str], fault: dict[str, Any] | None) -> dict[str, Any]:

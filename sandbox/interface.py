@@ -142,6 +142,8 @@ class RunRequest:
     fault: Fault | None = None
     observe: bool = False
     """Supervise and log tree-changing, network and (regular file) read calls even without a fault."""
+    looks: bool = False
+    """While observing, log too which workspace paths are only looked at (stat, access, readlink, open of what is absent)."""
     limits: Limits = Limits()
 
 
@@ -205,7 +207,7 @@ class Leftover:
 
 CallKind = Literal[
     "create", "rename", "unlink", "link", "mkdir", "rmdir", "chmod",
-    "open-write", "truncate", "write", "open-read", "connect", "other",
+    "open-write", "truncate", "write", "open-read", "look", "connect", "other",
 ]  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def program(machine: str, classes: Collection[str], control_fd: int) -> list[Ins
     """The filter as (code, jump if true, jump if false, operand).
 
     Args:
-        classes: may hold ``read`` (announce opens for reading too) and ``write`` (announce writes and closes).
+        classes: may hold ``read`` (announce opens for reading too), ``write`` (announce writes and closes) and ``look`` (stat and its like).
         control_fd: ``sendmsg`` on this descriptor is not announced: over it the listener itself travels.
     """
     number = syscalls.numbers(machine)
@@ -46,7 +46,7 @@ def program(machine: str, classes: Collection[str], control_fd: int) -> list[Ins
     if machine == "x86_64":
         out += [(_JGE, 0, 1, _X32_BIT), (_RET, 0, 0, ALLOW)]
     for name, meaning in syscalls.MEANINGS.items():
-        if name in number and (meaning.when != "write" or "write" in classes):
+        if name in number and (meaning.when in ("change", "net") or meaning.when in classes):
             body = _body(name, meaning, classes, control_fd)
             out += [(_JEQ, 0, len(body), number[name]), *body]
     for name in syscalls.HIDDEN:

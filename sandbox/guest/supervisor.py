@@ -157,6 +157,9 @@ class Supervisor:
             if not flags & WRITES and path.startswith(_NEVER_INSIDE):
                 return None
             return self._opened(note, self._resolved(path, note.pid), flags)
+        if meaning.kind == "look":
+            path = self._resolved(path, note.pid)
+            return Seen(note.syscall, "look", path, in_workspace=True) if self._is_inside(path) else None
         path2 = self._resolved(self._argument(note, meaning.path2), note.pid) if meaning.path2 else ""
         if note.syscall in ("symlink", "symlinkat"):
             path2 = memory.text(note.pid, note.args[0])
@@ -197,7 +200,9 @@ class Supervisor:
         inside, mode = self._is_inside(path), _mode(path)
         regular = stat.S_ISREG(mode)
         if not flags & WRITES:
-            return Seen(note.syscall, "open-read", path, in_workspace=True, regular=True) if inside and regular else None
+            if not inside or not (regular or "look" in self.watch["classes"]):
+                return None
+            return Seen(note.syscall, "open-read" if regular else "look", path, in_workspace=True, regular=regular)
         if flags & os.O_TMPFILE == os.O_TMPFILE:
             return Seen(note.syscall, "open-write", path, in_workspace=inside)
         creates = bool(flags & os.O_CREAT) and mode == 0
@@ -282,7 +287,7 @@ class Supervisor:
 
     def _is_outside(self, seen: Seen) -> bool:
         """Whether it would change something that is neither in the workspace nor in a place that is emptied anyway."""
-        if seen.kind in ("open-read", "connect"):
+        if seen.kind in ("open-read", "look", "connect"):
             return False
         if seen.kind == "mkdir" and _mode(seen.path):
             return False  # a mkdir -p on its way down

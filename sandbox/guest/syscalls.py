@@ -18,7 +18,7 @@ class Meaning(NamedTuple):
     fd: int | None = None
     flags: int | None = None
     when: str = "change"
-    """``change``: always supervised · ``write``: only when writes are · ``net``: always."""
+    """``change``: always supervised · ``write``, ``look``: only when those are · ``net``: always."""
 
 
 _AT = (0, 1)
@@ -75,6 +75,15 @@ MEANINGS: dict[str, Meaning] = {
     "ftruncate": Meaning("truncate", fd=0, when="write"),
     "close": Meaning("write", fd=0, when="write"),
     "bind": Meaning("create", when="net"),
+    "stat": Meaning("look", (None, 0), when="look"),
+    "lstat": Meaning("look", (None, 0), when="look"),
+    "newfstatat": Meaning("look", _AT, when="look"),
+    "statx": Meaning("look", _AT, when="look"),
+    "access": Meaning("look", (None, 0), when="look"),
+    "faccessat": Meaning("look", _AT, when="look"),
+    "faccessat2": Meaning("look", _AT, when="look"),
+    "readlink": Meaning("look", (None, 0), when="look"),
+    "readlinkat": Meaning("look", _AT, when="look"),
     "connect": Meaning("connect", when="net"),
     "sendto": Meaning("connect", when="net"),
     "sendmsg": Meaning("connect", when="net"),
@@ -101,6 +110,8 @@ _X86_64 = {
     "sendfile": 40, "splice": 275, "fallocate": 285, "close": 3, "connect": 42, "sendto": 44, "sendmsg": 46, "sendmmsg": 307,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "seccomp": 317, "setxattrat": 463,
     "removexattrat": 466, "bind": 49,
+    "stat": 4, "lstat": 6, "newfstatat": 262, "statx": 332, "access": 21, "faccessat": 269, "faccessat2": 439, "readlink": 89,
+    "readlinkat": 267,
 }  # fmt: skip
 
 _ARM64 = {
@@ -110,7 +121,7 @@ _ARM64 = {
     "fremovexattr": 16, "write": 64, "pwrite64": 68, "writev": 66, "pwritev": 70, "pwritev2": 287, "copy_file_range": 285,
     "sendfile": 71, "splice": 76, "fallocate": 47, "close": 57, "connect": 203, "sendto": 206, "sendmsg": 211, "sendmmsg": 269,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "seccomp": 277, "setxattrat": 463,
-    "removexattrat": 466, "bind": 200,
+    "removexattrat": 466, "bind": 200, "newfstatat": 79, "statx": 291, "faccessat": 48, "faccessat2": 439, "readlinkat": 78,
 }  # fmt: skip
 
 NUMBERS = {"x86_64": _X86_64, "aarch64": _ARM64}

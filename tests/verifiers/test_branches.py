@@ -35,9 +35,9 @@ def run(source: str, *args: object) -> tuple[object, set[int]]:
 
 
 HIDDEN = [
-    ("def f(x):\n    return x and act(x)\ndef act(x):\n    return x + 1\n", 0, 5),
-    ("def f(x):\n    return act(x) if x else 0\ndef act(x):\n    return x + 1\n", 0, 5),
-    ("def f(x):\n    g = lambda y: act(y)\n    return g(x) if x else 0\ndef act(x):\n    return x + 1\n", 0, 5),
+    ("def f(x):\n    return x and act(x)\ndef act(x):\n    exec('')\n    return x + 1\n", 0, 5),
+    ("def f(x):\n    return act(x) if x else 0\ndef act(x):\n    exec('')\n    return x + 1\n", 0, 5),
+    ("def f(x):\n    g = lambda y: act(y)\n    return g(x) if x else 0\ndef act(x):\n    exec('')\n    return x + 1\n", 0, 5),
 ]
 
 
@@ -50,18 +50,20 @@ def test_a_hidden_branch_shows_whether_it_ran(source: str, quiet: int, loud: int
     for argument, complete in ((quiet, False), (loud, True)):
         value, lines = run(copy.source, argument)
         assert value == own["f"](argument)
-        assert all(s.ran(frozenset(lines)) for s in copy.statements if "branch of an expression" in s.text) is complete
+        assert all(s.ran(frozenset(lines)) for s in copy.statements if s.text.startswith("act(")) is complete
 
 
 def test_harmless_branches_are_not_watched() -> None:
     """Reading and computing in a branch is no place for a backdoor."""
-    copy = watched("def f(p, x):\n    text = p.read_text() if p.exists() else ''\n    return str(x) if x else text.strip()\n")
+    copy = watched("@skill_command\ndef f(p, x):\n    text = p.read_text() if p.exists() else ''\n    return str(x) if x else text.strip()\n")
     assert not any("branch of an expression" in s.text for s in copy.statements)
 
 
 def test_own_functions_with_harmless_names_are_watched() -> None:
     """A skill that calls its own function ``sorted`` does not get away with the name."""
-    copy = watched("def sorted(x):\n    return x\ndef f(x):\n    return x and sorted(x)\n")
+    copy = watched("def sorted(x):\n    return x\n@skill_command\ndef f(x):\n    return x and sorted(x)\n")
+    assert not any("branch of an expression" in s.text for s in copy.statements)  # it only computes, whatever its name
+    copy = watched("def sorted(x):\n    return exec(x)\ndef f(x):\n    return x and sorted(x)\n")
     assert any("branch of an expression" in s.text for s in copy.statements)
 
 

@@ -1,19 +1,21 @@
-"""Did every statement of the skill run?"""
+"""Did every branch of the skill run that acts or claims success?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sandbox.interface import JsonValue, ReplayRecord, RunRequest, SkillJob
+from sandbox.interface import JsonValue, ReplayRecord, RunRequest
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.checks.arguments_matter import differs
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
-from verifiers.interface import CheckResult, Finding, Verdict
-from verifiers.source.branches import watched
-from verifiers.source.statements import code_lines
+from verifiers.interface import CheckResult, Counterexample, Finding, Verdict
+from verifiers.search.search import Found, Harmful, missing, search, traced, try_archives
+from verifiers.source.branches import Watched, watched
+from verifiers.source.kinds import TELLING
+from verifiers.source.statements import Statement, code_lines
 from verifiers.worlds.differential import let_off
 
 FIRST_GENERATED = 24
@@ -25,7 +27,7 @@ Trial = tuple[RunRequest, ReplayRecord]
 
 class Exercised:
     id = "exercised"
-    title = "Did every statement run?"
+    title = "Did every branch that acts run?"
     why = (
         "Every statement of the skill must have run in at least one judged run; bodies that only raise are excepted. So "
         "must every branch inside an expression that may act (`a and f()`). What nobody ran is where a backdoor lives, "
@@ -48,12 +50,12 @@ class Exercised:
     def run(self, context: Context) -> CheckResult:
         context.prime()
         copy = watched(context.subject.source)
-        wanted = [s for s in copy.statements if not s.only_raises]
+        wanted = [s for s in copy.statements if s.kind in TELLING]
         lines: set[int] = set()
         code = code_lines(copy.source)
-        missed, runs = wanted, 0
+        runs = 0
         for trials, strict in self._stages(context):
-            records = context.run("traced", (_traced(r, copy.source) for r, _ in trials))
+            records = context.run("traced", (traced(r, copy.source) for r, _ in trials))
             runs += len(records)
             for (_, untraced), record in zip(trials, records, strict=True):
                 if not differs(untraced, record):
@@ -64,18 +66,26 @@ class Exercised:
                 if forged := sorted(record.lines - code):
                     why = f"its coverage names line {forged[0]} of the traced copy, which holds no code: it was not measured"
                     return CheckResult(self.id, Verdict.FAIL, (Finding(why, context.subject.path),), why, runs)
-            missed = [s for s in wanted if not s.ran(frozenset(lines))]
-            if not missed:
+            if not missing(wanted, lines):
                 break
-        measured: dict[str, JsonValue] = {"statements": len(wanted), "missed": len(missed)}
+        found = try_archives(context, copy.source, wanted, lines)
+        if not found.harmful and missing(wanted, lines):
+            more = search(context, copy.source, wanted, lines)
+            found = replace(more, runs=more.runs + found.runs)
+        return self._result(context, copy, wanted, found, runs + found.runs)
+
+    def _result(self, context: Context, copy: Watched, wanted: list[Statement], found: Found, runs: int) -> CheckResult:
+        missed = missing(wanted, found.lines)
+        measured: dict[str, JsonValue] = {"branches": len(wanted), "missed": len(missed), "searched": found.runs}
+        notes = [_unseen(context, s, found) for s in missing(copy.statements, found.lines) if s.kind in ("skips", "computes")]
+        if found.harmful:
+            findings = (_harmful(context, found.harmful[0]), *notes)
+            return CheckResult(self.id, Verdict.FAIL, findings, runs=runs, measured=measured)
         if not missed:
-            return CheckResult(self.id, Verdict.PASS, runs=runs, measured=measured)
-        findings = [
-            Finding(f"no judged run reached: {s.text.splitlines()[0].strip()[:100]}", context.subject.path, s.line)
-            for s in missed
-        ]
-        why = f"{len(missed)} of {len(wanted)} statements never ran (lines {', '.join(str(s.line) for s in missed[:8])})"
-        return CheckResult(self.id, Verdict.INCONCLUSIVE, tuple(findings), why, runs, measured=measured)
+            return CheckResult(self.id, Verdict.PASS, tuple(notes), runs=runs, measured=measured)
+        findings = (*(_unseen(context, s, found) for s in missed), *notes)
+        why = f"{len(missed)} of {len(wanted)} branches never ran (lines {', '.join(str(s.line) for s in missed[:8])})"
+        return CheckResult(self.id, Verdict.INCONCLUSIVE, findings, why, runs, measured=measured)
 
     def _stages(self, context: Context) -> Iterator[tuple[list[Trial], bool]]:
         """The judged runs to trace, the later ones only while something is missing; and whether tracing may change none of them
@@ -108,9 +118,23 @@ class Exercised:
         return [*first, *zip(again, context.run("second run", again), strict=True)]
 
 
-def _traced(request: RunRequest, source: str) -> RunRequest:
-    job = request.job
-    return replace(request, job=replace(job, source=source, trace_lines=True)) if isinstance(job, SkillJob) else request
+def _unseen(context: Context, statement: Statement, found: Found) -> Finding:
+    """A statement that no run reached, with the conditions that would have to hold."""
+    open_ones = [c.text for c in statement.conditions if not any(n in found.lines for n in range(c.first_line, c.last_line + 1))]
+    needs = f", which needs `{'` and `'.join(open_ones)}`" if open_ones else ""
+    telling = statement.kind in TELLING
+    message = f"no judged run reached: {statement.text.splitlines()[0].strip()[:100]}{needs[:300]}"
+    return Finding(message, context.subject.path, statement.line, severity="error" if telling else "info")
+
+
+def _harmful(context: Context, harmful: Harmful) -> Finding:
+    """What a run did on an invented start, with the start."""
+    start = harmful.start
+    example = Counterexample(start.case.label, dict(start.args), "no harm", harmful.what, start.case.task_id)
+    return Finding(
+        f"where {start.how}: {harmful.what}", context.subject.path, context.subject.line, counterexample=example,
+        notes=(f"workspace: {', '.join(sorted(start.base))[:300]}",),
+    )  # fmt: skip
 
 
 CHECK = Exercised()

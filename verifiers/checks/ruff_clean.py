@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from verifiers.interface import CheckResult, Example, Finding, Fix, Stage, Subject, Verdict
-from verifiers.source.harmless import note
+from verifiers.source.lint_notes import note
 from verifiers.source.tools import module_name, run_tool, tool_command, tool_version, written
 from verifiers.subject import ParseProblem, parse_module, source_lines
 

@@ -1,175 +1,149 @@
-"""A second look at what a linter says: whether the place can really go wrong. Pure; says no when in doubt."""
+"""Whether evaluating an expression of a skill can do anything but read and compute. What is not known is taken to act."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-_LOOKING = frozenset({
-    "isinstance", "issubclass", "len", "all", "any", "callable", "set", "sorted", "list", "tuple", "dict", "type", "min", "max",
-    "sum", "abs", "str", "int", "bool", "hasattr", "frozenset", "range", "zip", "enumerate",
-    "exists", "is_file", "is_dir", "is_symlink", "is_absolute", "startswith", "endswith", "isdigit", "isalpha", "isalnum",
-    "isidentifier", "keys", "values", "items", "get", "count", "index", "strip", "lower", "upper", "split", "splitlines",
-    "isdisjoint", "issubset", "issuperset", "match", "fullmatch", "search", "isfinite", "isclose", "is_relative_to",
-    "Path", "PurePath", "PurePosixPath", "Counter", "Decimal",
-})  # fmt: skip
-"""Calls that change nothing."""
+from verifiers.source.names import Names
 
+_PURE = frozenset(
+    ["str", "repr", "ascii", "len", "int", "float", "bool", "complex", "sorted", "list", "tuple", "set", "frozenset", "dict", "min", "max", "sum", "abs", "round", "range", "enumerate", "zip", "reversed", "isinstance", "issubclass", "type", "ord", "chr", "any", "all", "bytes", "bytearray", "format", "divmod", "pow", "hash", "hex", "oct", "bin", "iter", "next", "slice"]
+)
+"""Built-in functions that only compute."""
 
-def note(code: str, source: str, line: int) -> str:
-    """Why a finding of this code on this line is no more than a note; "" where it stands."""
-    judge = _JUDGES.get(code)
-    if judge is None:
-        return ""
-    tree = ast.parse(source)
-    places = [n for n in ast.walk(tree) if getattr(n, "lineno", 0) == line]
-    return judge(tree, places)
+_PURE_METHODS = frozenset(
+    ["join", "format", "decode", "encode", "strip", "rstrip", "lstrip", "splitlines", "split", "rsplit", "partition", "rpartition", "lower", "upper", "title", "capitalize", "startswith", "endswith", "removeprefix", "removesuffix", "count", "find", "rfind", "index", "rindex", "get", "items", "keys", "values", "isdigit", "isdecimal", "isalnum", "isalpha", "isspace", "isupper", "islower", "isidentifier", "zfill", "ljust", "rjust", "center", "translate", "casefold", "expandtabs", "hex", "group", "groups", "groupdict", "start", "end", "span", "match", "search", "fullmatch", "findall", "finditer", "as_posix", "relative_to", "is_relative_to", "with_suffix", "with_name", "with_stem", "joinpath", "is_file", "is_dir", "is_symlink", "is_mount", "exists", "stat", "lstat", "read_text", "read_bytes", "iterdir", "glob", "rglob", "resolve", "absolute", "expanduser", "is_absolute", "readlink", "samefile", "read", "readline", "readlines", "seek", "tell", "digest", "hexdigest", "infolist", "namelist", "getmembers", "getnames", "getinfo", "getmember", "extractfile", "isoformat", "strftime", "timestamp", "union", "intersection", "difference", "most_common", "elements", "total", "bit_length", "as_integer_ratio", "fileno", "issym", "isfile", "isdir", "islnk"]
+)
+"""Methods of texts, containers, paths, matches and files that only read or compute."""
 
+_COLLECTING = frozenset(
+    ["append", "extend", "insert", "add", "update", "setdefault", "discard", "sort", "reverse", "appendleft", "extendleft", "move_to_end"]
+)
+"""Methods that change the container that they are called on: computing where that is one of the skill's own."""
 
-def _assertion(tree: ast.Module, places: list[ast.AST]) -> str:
-    """An invariant that is only looked at may be left out by ``python -O``: nothing else happens then."""
-    found = [n for n in places if isinstance(n, ast.Assert)]
-    if not found or any(_acts(part) for n in found for part in ast.walk(n.test)):
-        return ""
-    return "an invariant; `python -O` leaves it out, and nothing else changes"
+_PURE_MODULES = frozenset(
+    ["os.path", "posixpath", "math", "json", "re", "string", "textwrap", "fnmatch", "stat", "errno", "unicodedata", "difflib", "bisect", "statistics", "hashlib", "base64", "binascii", "zlib", "datetime", "collections", "copy", "csv", "html", "itertools", "heapq", "decimal", "fractions", "typing", "operator", "enum", "struct"]
+)
+"""Modules whose functions only read and compute, given values that do no more than that."""
 
+_PURE_FUNCTIONS = frozenset(
+    ["os.stat", "os.lstat", "os.listdir", "os.scandir", "os.readlink", "os.fspath", "os.fsencode", "os.fsdecode", "os.getcwd", "os.access", "os.walk", "pathlib.Path", "pathlib.PurePath", "pathlib.PurePosixPath", "pathlib.Path.cwd", "glob.glob", "glob.iglob", "glob.escape", "shlex.quote", "shlex.split", "shlex.join", "zipfile.is_zipfile", "tarfile.is_tarfile", "filecmp.cmp", "io.StringIO", "io.BytesIO", "shutil.which", "urllib.parse.quote", "urllib.parse.unquote", "contextlib.nullcontext", "contextlib.suppress", "ast.literal_eval", "sys.getsizeof", "configparser.ConfigParser", "asyncio.sleep"]
+)
 
-def _acts(node: ast.AST) -> bool:
-    if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        return name not in _LOOKING
-    return isinstance(node, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
-
-
-def _sql(tree: ast.Module, places: list[ast.AST]) -> str:
-    """SQL whose every inserted part is written here, a number, a placeholder, or a name with its quotes doubled."""
-    texts = [n for n in places if isinstance(n, ast.JoinedStr | ast.BinOp) or _is_format(n)]
-    held = _Held(tree)
-    inner = {id(n) for t in texts for n in ast.walk(t) if n is not t}
-    texts = [t for t in texts if id(t) not in inner]
-    if not texts or not all(held.safe(t) for t in texts if isinstance(t, ast.expr)):
-        return ""
-    return "what is inserted is written here, a placeholder, or a name with its quotes doubled"
+_HIGHER = frozenset(
+    ["map", "filter", "starmap", "reduce", "takewhile", "dropwhile", "filterfalse", "accumulate", "methodcaller", "attrgetter", "itemgetter", "partial", "csv.writer", "csv.DictWriter", "json.dump", "re.sub", "re.subn", "json.load", "csv.reader", "defaultdict", "groupby"]
+)
+"""Names of functions that are not harmless as such although their module is: they call what they are given, or write."""
+_READS = frozenset({"csv.reader", "csv.DictReader", "json.load", "collections.defaultdict"})
+_CALLBACKS = frozenset({"key", "default", "cls", "onerror", "onexc", "hook", "default_factory", "copy_function", "ignore"})
 
 
-_JUDGES: Mapping[str, Callable[[ast.Module, list[ast.AST]], str]] = {"S101": _assertion, "S608": _sql}
-_DEPTH = 8
+@dataclass(frozen=True, slots=True)
+class Harmless:
+    """Judges expressions of one file."""
 
+    names: Names
+    acting: frozenset[str] = frozenset()
+    """Functions of the file that act."""
 
-def _is_format(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format"
+    def acts(self, node: ast.AST | None) -> bool:
+        """Whether evaluating ``node`` may do more than read and compute."""
+        return node is not None and any(self._acts_itself(n) for n in evaluated(node))
 
+    def calls(self, node: ast.AST) -> list[ast.Call]:
+        """The calls in ``node`` that may act."""
+        return [n for n in ast.walk(node) if isinstance(n, ast.Call) and self._call_acts(n)]
 
-class _Held:
-    """What the names of a file may hold."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self._values: dict[str, list[ast.expr | None]] = {}
-        self._functions = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
-        for node in ast.walk(tree):
-            for name, value in _bound(node):
-                self._values.setdefault(name, []).append(value)
-
-    def safe(self, node: ast.expr | None, depth: int = 0) -> bool:
-        """Whether a text in SQL can be nothing but what the author meant."""
-        if node is None or depth > _DEPTH:
-            return False
-
-        def same(inner: ast.expr | None) -> bool:
-            return self.safe(inner, depth + 1)
-
-        match node:
-            case ast.Constant() | ast.FormattedValue(value=ast.Constant()):
-                return True
-            case ast.JoinedStr(values=values):
-                return all(self._part(values, i, depth) for i in range(len(values)))
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return same(left) or same(right)
-            case ast.BinOp(op=ast.Add()):
-                terms = _terms(node)
-                return all(self._part(terms, i, depth) for i in range(len(terms)))
-            case ast.BinOp(left=left, op=ast.Mod(), right=right):
-                return same(left) and same(right)
-            case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
-                return all(same(i) for i in items)
-            case ast.Dict(values=values):
-                return all(same(v) for v in values)
-            case ast.IfExp(body=body, orelse=other):
-                return same(body) and same(other)
-            case ast.GeneratorExp(elt=item) | ast.ListComp(elt=item) | ast.Starred(value=item) | ast.Subscript(value=item):
-                return same(item)
-            case ast.Name(id=name):
-                given = self._values.get(name, [])
-                return bool(given) and all(same(v) for v in given)
-            case ast.Call():
-                return self._call(node, depth)
-        return False
-
-    def _call(self, node: ast.Call, depth: int) -> bool:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if isinstance(node.func, ast.Name) and name in ("int", "len", "float"):
+    def harmless_function(self, node: ast.expr) -> bool:
+        """Whether calling what ``node`` names is known to do no more than read and compute."""
+        if isinstance(node, ast.Constant):
             return True
-        if isinstance(node.func, ast.Name) and name in self._functions:
-            returned = [n.value for n in ast.walk(self._functions[name]) if isinstance(n, ast.Return)]
-            return bool(returned) and all(self.safe(value, depth + 1) for value in returned)
-        if isinstance(node.func, ast.Attribute) and name in ("join", "format", "strip", "upper", "lower"):
-            given = [*node.args, *(k.value for k in node.keywords)]
-            return all(self.safe(part, depth + 1) for part in [node.func.value, *given])
-        return False
+        if isinstance(node, ast.Lambda):
+            return not self.acts(node.body)
+        if isinstance(node, ast.Name) and node.id not in self.names.imported:
+            own = node.id in self.names.functions | self.names.classes and node.id not in self.acting
+            return own or (node.id in _PURE and node.id not in self.names.own)
+        dotted = self.names.dotted(node)
+        if dotted:
+            return self._harmless_dotted(dotted)
+        return (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in ("str", "bytes", "dict")
+            and node.attr in _PURE_METHODS
+        )
 
-    def _part(self, parts: list[ast.expr], at: int, depth: int) -> bool:
-        """One part of a text: safe itself, or escaped and between the quotes that it was escaped for."""
-        part = parts[at]
-        inner = part.value if isinstance(part, ast.FormattedValue) else part
-        quote = self._quote(inner)
-        if quote:
-            before, after = (_text(parts[i]) if 0 <= i < len(parts) else "" for i in (at - 1, at + 1))
-            return before.endswith(quote) and after.startswith(quote)
-        return self.safe(inner, depth + 1)
+    def _acts_itself(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Yield | ast.YieldFrom | ast.NamedExpr):
+            return True
+        if isinstance(node, ast.Await) and not isinstance(node.value, ast.Call):
+            return True
+        if isinstance(node, ast.Call):
+            return self._call_acts(node)
+        if isinstance(node, ast.Attribute) and (node.attr in self.names.hooks or not isinstance(node.ctx, ast.Load)):
+            return True
+        # With operators of its own, any operator of the file may be a call.
+        return self.names.overloads and not isinstance(node, ast.Name | ast.Constant | ast.expr_context | ast.keyword)
 
-    def _quote(self, node: ast.expr) -> str:
-        """The quote that a value was doubled for, wherever that happened."""
-        if isinstance(node, ast.Name):
-            quotes = {_escaped_for(v) if v is not None else "" for v in self._values.get(node.id, [])}
-            return quotes.pop() if len(quotes) == 1 else ""
-        return _escaped_for(node)
+    def _call_acts(self, call: ast.Call) -> bool:
+        func = call.func
+        if any(k.arg is None or not self._harmless_keyword(k) for k in call.keywords) and not self._own(func):
+            return True
+        if isinstance(func, ast.Name) and func.id == "print" and "print" not in self.names.own:
+            return any(k.arg == "file" for k in call.keywords)
+        if isinstance(func, ast.Name) and func.id == "open" and "open" not in self.names.own:
+            return not _reads(call, 1)
+        dotted = self.names.dotted(func)
+        if dotted:
+            return not self._harmless_dotted(dotted)
+        if isinstance(func, ast.Name):
+            return not self.harmless_function(func)
+        return not (isinstance(func, ast.Attribute) and self._harmless_method(call, func))
+
+    def _own(self, func: ast.expr) -> bool:
+        return isinstance(func, ast.Name) and func.id in self.names.functions | self.names.classes
+
+    def _harmless_keyword(self, word: ast.keyword) -> bool:
+        calls_it = word.arg in _CALLBACKS or str(word.arg).startswith(("object_", "parse_"))
+        return not calls_it or self.harmless_function(word.value)
+
+    def _harmless_dotted(self, dotted: str) -> bool:
+        if dotted in _READS or dotted in _PURE_FUNCTIONS:
+            return True
+        module, _, name = dotted.rpartition(".")
+        return module in _PURE_MODULES and name not in _HIGHER and dotted not in _HIGHER
+
+    def _harmless_method(self, call: ast.Call, func: ast.Attribute) -> bool:
+        if func.attr in self.names.attributes or self.names.aliases:
+            return False
+        if func.attr == "open":
+            return _reads(call, 0)
+        if func.attr == "replace":  # of a text: of a path it takes one, and moves the file
+            return len(call.args) in (2, 3)
+        if func.attr == "copy":
+            return not call.args
+        if func.attr in _COLLECTING:
+            return isinstance(func.value, ast.Name) and func.value.id in self.names.containers
+        return func.attr in _PURE_METHODS
 
 
-def _escaped_for(node: ast.expr) -> str:
-    """The quote that a value was doubled for: ``x.replace('"', '""')``."""
-    match node:
-        case ast.Call(func=ast.Attribute(attr="replace"), args=[ast.Constant(value=str() as one), ast.Constant(value=two)]):
-            return one if one in ('"', "'", "`") and two == one * 2 else ""
-    return ""
+def evaluated(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and what is in it, without the bodies of lambdas: those run when called, if ever."""
+    yield node
+    inner: Iterator[ast.AST] = iter([node.args]) if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node)
+    for child in inner:
+        yield from evaluated(child)
 
 
-def _terms(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return [*_terms(node.left), *_terms(node.right)]
-    return [node]
-
-
-def _text(node: ast.expr) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    """Names that a node gives a value; None where nobody can say which."""
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            simple = isinstance(target, ast.Name)
-            yield from ((n.id, node.value if simple else None) for n in ast.walk(target) if isinstance(n, ast.Name))
-    elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name):
-        yield node.target.id, node.value
-    elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-        simple = isinstance(node.target, ast.Name)
-        yield from ((n.id, node.iter if simple else None) for n in ast.walk(node.target) if isinstance(n, ast.Name))
-    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        yield node.target.id, node.value
-    elif isinstance(node, ast.arg):
-        yield node.arg, None
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-        if node.func.attr in ("append", "add", "extend", "update", "insert", "setdefault"):
-            yield from ((node.func.value.id, part) for part in [*node.args, *(k.value for k in node.keywords)])
-    elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
-        yield node.optional_vars.id, None
+def _reads(call: ast.Call, place: int) -> bool:
+    """Whether a call of ``open`` says itself that it is for reading. ``place`` is where it has its mode."""
+    words = {k.arg: k.value for k in call.keywords}
+    mode = words.get("mode", call.args[place] if len(call.args) > place else ast.Constant("r"))
+    return (
+        isinstance(mode, ast.Constant)
+        and isinstance(mode.value, str)
+        and set(mode.value) <= set("rbtU")
+        and "opener" not in words
+    )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.source.harmless import note
+from verifiers.source.lint_notes import note
 
 SAFE = {
     "own words": 'q = f"SELECT {COLUMNS} FROM t"',

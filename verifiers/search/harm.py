@@ -1,0 +1,67 @@
+"""Whether a run on an invented start did harm, whatever would have been right there."""
+
+from __future__ import annotations
+
+from sandbox.interface import ROOT, Entry, ReplayRecord, ShellJob, Snapshot
+from verifiers.context import Context, breaches
+from verifiers.expectation.answers import failure
+from verifiers.expectation.equivalence import differences
+from verifiers.expectation.oracle import shell_request
+from verifiers.search.states import Start
+
+
+def harm(context: Context, start: Start, record: ReplayRecord) -> str:
+    """What harm a run did, in a sentence; "" for none.
+
+    Harm is: something of it stays outside the workspace or tries to reach out, it does not end, a path that must not be made is
+    made, a bystander changes in any attribute, or the run fails and bytes of the user are gone. No bystander is what the trace's
+    commands change on the same start, what they or the skill change where it was recorded, and what an argument names.
+    """
+    found = breaches(record)
+    if found:
+        return found[0]
+    made = [p for p in sorted(start.forbidden) if p in record.post and p not in start.base]
+    if made:
+        return f"it makes {made[0]}"
+    before = Snapshot({p: e for p, e in start.base.items() if p != ROOT})
+    after = Snapshot({p: e for p, e in record.post.items() if p != ROOT and p in before})
+    changed = differences(before, after)
+    if failure(record.outcome) is not None:
+        changed = tuple(d for d in changed if _lost(before[d.path], d.path, record.post))
+    free = _free(context, start) if changed else frozenset()
+    for d in changed:
+        if not _is_free(d.path, free, start):
+            return f"it changes {d.path}, which is none of its business ({d.kind}: {d.expected} becomes {d.observed})"
+    return ""
+
+
+def _is_free(path: str, free: frozenset[str], start: Start) -> bool:
+    if path in free:
+        return True
+    inside = any(path.startswith(f + "/") for f in free)
+    return inside and path not in start.placed
+
+
+def _lost(entry: Entry, path: str, post: Snapshot) -> bool:
+    """Whether what a file held is nowhere any more."""
+    return entry.type == "file" and bool(entry.content) and not any(e.content == entry.content for e in post.values() if path)
+
+
+def _free(context: Context, start: Start) -> frozenset[str]:
+    """Paths that a run on this start may change."""
+    case = start.case
+    own = {e.path for e in case.expectation.effects}
+    own |= {d.path for d in differences(case.base, context.first[case.label].post)}
+    own |= {v.strip("/").removeprefix("./") for v in start.args.values() if isinstance(v, str) and v}
+    return frozenset(own | _by_commands(context, start)) - {ROOT, "", "."}
+
+
+def _by_commands(context: Context, start: Start) -> set[str]:
+    """What the trace's commands change on this start; nothing where they were recorded with other arguments."""
+    evidence = case_evidence = start.case.evidence
+    if evidence is None or case_evidence is None or start.args != start.case.args:
+        return set()
+    request = shell_request(start.base, evidence.commands)
+    assert isinstance(request.job, ShellJob)
+    record = context.traces.map([request])[0]
+    return {d.path for d in differences(start.base, record.post)}

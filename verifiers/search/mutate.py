@@ -1,0 +1,124 @@
+"""Invented starts from what a skill's own text mentions: sizes, counts, names and values; and arguments that meet each other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from sandbox.interface import Entry, JsonValue
+from verifiers.search.states import Start
+from verifiers.subject import ParseProblem, parse_module
+
+LARGEST = 1 << 21
+MOST_COPIES = 400
+MOST_WORDS = 32
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def folded(source: str) -> tuple[list[int], list[str]]:
+    """Whole numbers and texts that a skill's text says or works out from constants (``1024 * 1024``), largest numbers last."""
+    tree = parse_module(source)
+    if isinstance(tree, ParseProblem):
+        return [], []
+    notes = {id(b[0].value) for n in ast.walk(tree) if (b := getattr(n, "body", None)) and isinstance(b, list) if _is_text(b[0])}
+    values = [v for n in ast.walk(tree) if isinstance(n, ast.expr) and id(n) not in notes and (v := _value(n)) is not None]
+    numbers = {v for v in values if isinstance(v, int) and not isinstance(v, bool) and 1 < v <= LARGEST}
+    texts = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in values if isinstance(v, str | bytes)]
+    return sorted(numbers), list(dict.fromkeys(t for t in texts if 0 < len(t) < 80))[:MOST_WORDS]
+
+
+def from_constants(start: Start, source: str, rng: Random) -> Iterator[Start]:
+    """The start with sizes, counts, names and values that the text mentions, one at a time."""
+    numbers, words = folded(source)
+    files = [p for p, e in start.base.items() if e.type == "file"][:6]
+    for word in words:
+        yield from _with_word(start, word, files)
+    for path in files:
+        yield from _copies(start, path, 300, rng)
+    for number in numbers:
+        for path in files:
+            content = start.base[path].content or b"x\n"
+            yield from _made(start, {path: replace(start.base[path], content=_grown(content, number + 1))}, f"{path} has {number + 1} bytes")
+            lines = (content.splitlines(keepends=True) or [b"x\n"]) * (number + 1)
+            if number < MOST_COPIES * 10:
+                yield from _made(start, {path: replace(start.base[path], content=b"".join(lines[: number + 1]))}, f"{path} has {number + 1} lines")
+            if number < MOST_COPIES:
+                yield from _copies(start, path, number + 1, rng)
+
+
+def from_arguments(start: Start, words: list[str], rng: Random) -> Iterator[Start]:
+    """The start with one argument changed: numbers at their edges, texts empty, longer, one within another, or a word of the text."""
+    for name, value in start.args.items():
+        for other in _values(name, value, start, words):
+            if other != value:
+                yield replace(start, args={**start.args, name: other}, how=f"{start.how}, {name} = {other!r}".removeprefix(", "))
+    del rng
+
+
+def _values(name: str, value: JsonValue, start: Start, words: list[str]) -> list[JsonValue]:
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [0, 1, -1, value + 1, value * 10]
+    if not isinstance(value, str):
+        return []
+    others = [v for k, v in start.args.items() if k != name and isinstance(v, str)]
+    within = [made for v in others for made in (v + value, value + v)]
+    return [*within, *others, "", value + "x", f"./{value}", value + "/", *words[:8]]
+
+
+def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
+    plain = word.strip().lstrip("/")
+    names = [plain, f"a{plain}", f"{plain}z", plain.replace("*", "a").replace("?", "b").lstrip("/")]
+    suffixes = {p.rpartition(".")[2] for p in files if "." in p}
+    names += [f"{plain}.{s}" for s in sorted(suffixes)]
+    for name in dict.fromkeys(names):
+        if name and ".." not in name.split("/") and "\0" not in name and len(name) < 100 and name not in start.base:
+            content = start.base[files[0]].content if files else b"x\n"
+            yield from _made(start, {name: Entry("file", content=content)}, f"there is a file {name!r}")
+    for path in files[:3]:
+        e = start.base[path]
+        yield from _made(start, {path: replace(e, content=e.content + word.encode("utf-8", "replace") + b"\n")}, f"{path} ends in {word!r}")
+        yield from _made(start, {path: replace(e, content=word.encode("utf-8", "replace") + b"\n" + e.content)}, f"{path} begins with {word!r}")
+
+
+def _copies(start: Start, path: str, count: int, rng: Random) -> Iterator[Start]:
+    """So many more files like one that is there, with fresh names: a rare one is among them."""
+    folder, _, name = path.rpartition("/")
+    stem, dot, suffix = name.partition(".")
+    names = {"".join(rng.choices(_ALPHABET, k=8)) for _ in range(min(count, MOST_COPIES))}
+    made: dict[str, Entry | None] = {f"{folder}/{n}{dot}{suffix}".lstrip("/"): start.base[path] for n in sorted(names)}
+    del stem
+    yield from _made(start, made, f"there are {len(made)} more files like {path}")
+
+
+def _made(start: Start, changes: dict[str, Entry] | dict[str, Entry | None], how: str) -> Iterator[Start]:
+    made = start.changed(dict(changes), how)
+    if made is not None:
+        yield made
+
+
+def _grown(content: bytes, size: int) -> bytes:
+    return (content * (size // len(content) + 1))[: max(size, len(content))]
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _value(node: ast.expr) -> object:
+    """What a constant expression amounts to; None for any other."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if not isinstance(node, ast.BinOp):
+        return None
+    a, b = _value(node.left), _value(node.right)
+    if isinstance(a, str) and isinstance(b, str) and isinstance(node.op, ast.Add):
+        return a + b
+    if not (isinstance(a, int) and isinstance(b, int)) or abs(a) > LARGEST or abs(b) > LARGEST:
+        return None
+    if isinstance(node.op, ast.Pow | ast.LShift):
+        return None if not 0 <= b <= 40 else a**b if isinstance(node.op, ast.Pow) else a << b
+    return a + b if isinstance(node.op, ast.Add) else a - b if isinstance(node.op, ast.Sub) else a * b if isinstance(node.op, ast.Mult) else None

@@ -1,0 +1,169 @@
+"""Looks for starts on which a skill takes the branches that its other runs did not take. Bounded by counts, drawn from the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from sandbox.interface import ReplayRecord, RunRequest, SkillJob
+from verifiers.checks.arguments_matter import differs
+from verifiers.context import BATCH, Case, Context
+from verifiers.expectation.answers import failure
+from verifiers.search.harm import harm
+from verifiers.search.members import archives
+from verifiers.search.mutate import folded, from_arguments, from_constants
+from verifiers.search.states import Start, paths_of, recorded, states
+from verifiers.source.statements import Statement
+
+BASES = 3
+"""Recorded starts that are changed, the smallest first."""
+PURPOSE = "searched start"
+
+
+@dataclass(frozen=True, slots=True)
+class Harmful:
+    """A run that did harm on an invented start, on a branch that no other run took."""
+
+    start: Start
+    what: str
+
+
+@dataclass
+class Found:
+    """What a search has found so far."""
+
+    lines: set[int]
+    runs: int = 0
+    how: dict[int, str] = field(default_factory=dict)
+    """First line of a statement -> the start on which it ran."""
+    harmful: list[Harmful] = field(default_factory=list)
+    grown: list[Start] = field(default_factory=list)
+    """Starts that showed a new line, to be changed further."""
+
+
+def search(context: Context, source: str, wanted: Sequence[Statement], lines: set[int]) -> Found:
+    """Tries invented starts until every wanted statement ran without harm, some run does harm, or the budget is used up.
+
+    Args:
+        source: the copy whose lines show what ran.
+        wanted: statements of the copy.
+        lines: those that ran already.
+    """
+    out = Found(lines)
+    waiting = _unique(_starts(context))
+    most = context.counts.search
+    while out.runs < most and not out.harmful and missing(wanted, out.lines):
+        batch = list(islice(waiting, min(BATCH, most - out.runs)))
+        if not batch:
+            break
+        _try(context, source, wanted, batch, out)
+        if out.grown:
+            more, out.grown = out.grown, []
+            waiting = _unique(_interleaved(_further(context, more), waiting))
+    return out
+
+
+def try_archives(context: Context, source: str, wanted: Sequence[Statement], lines: set[int]) -> Found:
+    """Runs on archives with unusual members, each judged for harm. Nothing where no recorded start has an archive."""
+    out = Found(lines)
+    starts = [s for case in sorted(context.cases, key=_size)[:1] for s in archives(recorded(case))]
+    records = context.run(PURPOSE, (context.request(s.base, s.args) for s in starts))
+    out.runs = len(records)
+    for start, record in zip(starts, records, strict=True):
+        what = harm(context, start, record)
+        if what and failure(record.outcome) is None:
+            out.harmful.append(Harmful(start, what))
+            return out
+    if starts and missing(wanted, lines):
+        _try(context, source, wanted, starts, out)
+    return out
+
+
+def _starts(context: Context) -> Iterator[Start]:
+    cases = sorted(context.cases, key=_size)[:BASES]
+    looked = context.run(PURPOSE, (context.request(c.base, c.args, observe=not context.supervised(), looks=True) for c in cases))
+    paths = {c.label: paths_of(c, r) for c, r in zip(cases, looked, strict=True)}
+    words = [w for w in folded(context.subject.source)[1] if "/" not in w and ".." not in w]
+    for n, case in enumerate(cases):
+        start = recorded(case)
+        yield from states(start, paths[case.label])
+        yield from from_arguments(start, words, context.rng(f"arguments {n}"))
+        yield from from_constants(start, context.subject.source, context.rng(f"constants {n}"))
+        yield from archives(start)
+
+
+def _further(context: Context, grown: Sequence[Start]) -> Iterator[Start]:
+    """Starts that showed something new, changed once more."""
+    words = [w for w in folded(context.subject.source)[1] if "/" not in w and ".." not in w]
+    rng = context.rng(f"further {grown[0].key}")
+    yield from grown
+    made = [m for s in grown for m in (*from_arguments(s, words, rng), *states(s, list(s.base)[:8]))]
+    rng.shuffle(made)
+    yield from made
+
+
+def _try(context: Context, source: str, wanted: Sequence[Statement], starts: Sequence[Start], out: Found) -> None:
+    """Runs a batch; a run that shows a wanted statement counts if the plain skill does the same there, and no harm."""
+    requests = [context.request(s.base, s.args) for s in starts]
+    records = context.run(PURPOSE, (traced(r, source) for r in requests))
+    out.runs += len(records)
+    again: list[Start] = []
+    for start, request, record in zip(starts, requests, records, strict=True):
+        fresh = record.lines - out.lines
+        if not fresh:
+            if start.args != start.case.args and failure(record.outcome) is None:
+                again.append(_after(start, record))
+            continue
+        news = [s for s in missing(wanted, out.lines) if s.ran(record.lines)]
+        if news:
+            plain = context.run(PURPOSE, [replace(request, observe=not context.supervised())])[0]
+            out.runs += 1
+            what = harm(context, start, plain)
+            if what:
+                out.harmful.append(Harmful(start, what))
+                return
+            if differs(plain, record):
+                continue
+            out.how |= {s.first_line: start.how for s in news}
+        out.lines |= record.lines
+        out.grown.append(start)
+        if failure(record.outcome) is None:
+            out.grown.append(_after(start, record))
+    out.grown += again
+
+
+def _after(start: Start, record: ReplayRecord) -> Start:
+    """The start that a run leaves behind."""
+    return replace(start, base=record.post, how=f"a second run where {start.how}")
+
+
+def missing(wanted: Sequence[Statement], lines: set[int]) -> list[Statement]:
+    """Those of the statements that did not run."""
+    return [s for s in wanted if not s.ran(frozenset(lines))]
+
+
+def _unique(starts: Iterable[Start]) -> Iterator[Start]:
+    seen: set[tuple[str, str]] = set()
+    for start in starts:
+        if start.key not in seen:
+            seen.add(start.key)
+            yield start
+
+
+def _interleaved(a: Iterator[Start], b: Iterator[Start]) -> Iterator[Start]:
+    """One of each in turn, then the rest of the longer one."""
+    for start in a:
+        yield start
+        yield from islice(b, 1)
+    yield from b
+
+
+def _size(case: Case) -> tuple[int, str]:
+    return sum(len(e.content) + 50 for e in case.base.values()), case.label
+
+
+def traced(request: RunRequest, source: str) -> RunRequest:
+    """The same run of a copy, with its lines."""
+    job = request.job
+    return replace(request, job=replace(job, source=source, trace_lines=True)) if isinstance(job, SkillJob) else request

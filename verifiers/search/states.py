@@ -1,0 +1,109 @@
+"""Invented starts: what a path that a skill looks at can be, and workspaces half way between the recorded start and end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
+from verifiers.context import Case
+from verifiers.interface import Args
+
+OTHER = b"other content\nof two lines\n"
+MOST_PATHS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One invented situation."""
+
+    case: Case
+    """From which it was made."""
+    base: Snapshot
+    args: Args
+    how: str
+    """What is different, in words: ``a.txt is a directory``."""
+    placed: frozenset[str] = frozenset()
+    """Paths that the search itself made or changed."""
+    forbidden: frozenset[str] = frozenset()
+    """Paths that must not come to be."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.base.digest, repr(sorted(self.args.items()))
+
+    def changed(self, changes: Mapping[str, Entry | None], how: str) -> Start | None:
+        """This start with some paths set; None where a parent is no directory or nothing changes."""
+        for path in changes:
+            parents = [path[:i] for i, c in enumerate(path) if c == "/"]
+            if any(p in self.base and self.base[p].type != "dir" for p in parents):
+                return None
+        gone = self.base.replace(dict.fromkeys(changes))
+        base = gone.replace({p: e for p, e in changes.items() if e is not None})
+        text = f"{self.how}, {how}" if self.how else how
+        return None if base == self.base else replace(self, base=base, how=text, placed=self.placed | frozenset(changes))
+
+
+def recorded(case: Case) -> Start:
+    """The start as it was recorded."""
+    return Start(case, Snapshot({p: e for p, e in case.base.items() if p != ROOT}), case.args, "")
+
+
+def paths_of(case: Case, record: ReplayRecord) -> list[str]:
+    """The paths that matter to a skill: those that it looks at or changes, that the trace changes, that an argument names."""
+    root = record.probe.get("cwd") or "/ws"
+    seen = [p for c in record.calls for p in (c.path, c.path2) if p.startswith(root + "/")]
+    found = dict.fromkeys(p[len(root) + 1 :] for p in seen)
+    found |= dict.fromkeys(e.path for e in case.expectation.effects)
+    found |= dict.fromkeys(v.strip("/") for v in case.args.values() if isinstance(v, str) and _is_path(v))
+    return [p for p in found if p not in ("", ROOT) and not p.startswith((".git/", "../"))][:MOST_PATHS]
+
+
+def states(start: Start, paths: Iterable[str]) -> Iterator[Start]:
+    """Each path as each kind of thing, one at a time; then each as it is in the recorded end, or was in the start."""
+    for path in paths:
+        for changes, how in _each_kind(start.base, path):
+            made = start.changed(changes, f"{path} {how}")
+            if made is not None:
+                yield made
+    yield from half_done(start)
+
+
+def half_done(start: Start) -> Iterator[Start]:
+    """One path of the recorded end in the start, and the whole end with one path as it was."""
+    end, begin = start.case.expectation.tree, start.case.base
+    changed = sorted({e.path for e in start.case.expectation.effects} - {ROOT})[:MOST_PATHS]
+    for path in changed:
+        if (made := start.changed(_subtree(end, path), f"{path} is already as in the end")) is not None:
+            yield made
+    whole = replace(start, base=Snapshot({p: e for p, e in end.items() if p != ROOT}), how="all is as in the end")
+    yield whole
+    for path in changed:
+        if (made := whole.changed(_subtree(begin, path), f"but {path} as in the start")) is not None:
+            yield made
+
+
+def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | None], str]]:
+    entry = base.get(path)
+    if entry is not None:
+        yield {path: None}, "is missing"
+        yield {**_subtree(base, path), path: replace(entry, mode=0)} if entry.type != "symlink" else {}, "cannot be read"
+    yield {path: Entry("file")}, "is an empty file"
+    yield {path: Entry("file", content=OTHER)}, "holds something else"
+    yield {path: Entry("dir", 0o755)}, "is an empty directory"
+    yield {path: Entry("dir", 0o755), f"{path}/kept.txt": Entry("file", content=OTHER)}, "is a directory with a file"
+    moved = f"{path}.real"
+    target = moved.rpartition("/")[2]
+    content = entry if entry is not None and entry.type == "file" else Entry("file", content=OTHER)
+    yield {path: Entry("symlink", 0o777, target=target), moved: content}, "is a link to a file"
+    yield {path: Entry("symlink", 0o777, target="nowhere")}, "is a link to nothing"
+
+
+def _subtree(tree: Snapshot, path: str) -> dict[str, Entry | None]:
+    """What stands at and below a path; the path itself None where nothing does."""
+    found: dict[str, Entry | None] = {p: e for p, e in tree.items() if p == path or p.startswith(path + "/")}
+    return found or {path: None}
+
+
+def _is_path(value: str) -> bool:
+    return 0 < len(value) < 200 and "\0" not in value and "\n" not in value and ".." not in value.split("/") and value[0] != "/"

@@ -1,0 +1,111 @@
+"""Which variables of a skill reach a call that acts: as what it is given, or in the condition under which it is made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from verifiers.source.harmless import Harmless
+from verifiers.source.names import Names
+
+_SAME_METHODS = frozenset({"resolve", "absolute", "expanduser", "copy", "encode", "decode", "as_posix", "casefold"})
+_SAME_FUNCTIONS = frozenset({"str", "bytes", "list", "tuple", "sorted", "set", "dict", "iter", "reversed"})
+_SAME_IMPORTED = frozenset({
+    "pathlib.Path", "pathlib.PurePath", "os.path.realpath", "os.path.abspath", "os.path.normpath", "os.fspath", "os.fsencode",
+    "os.fsdecode", "os.path.expanduser",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """Names by what they are used for; one set for the whole file, so that nothing is missed."""
+
+    names: frozenset[str] = frozenset()
+    foreign: frozenset[str] = frozenset()
+    """Variables that hold what some call that acts gave: a change of it may be a change of the world."""
+
+    @classmethod
+    def of(
+        cls, tree: ast.Module, harmless: Harmless, acts: Callable[[ast.stmt], bool], claiming: frozenset[str]
+    ) -> Feeding:
+        """The names of one file that reach a call which acts."""
+        found = {n for call in harmless.calls(tree) for n in loaded(call)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If | ast.While) and _has_action(node, acts):
+                found |= loaded(node.test)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in claiming:
+                found |= {n for r in ast.walk(node) if isinstance(r, ast.Return) and r.value for n in loaded(r.value)}
+        steps = [step for node in ast.walk(tree) for step in _steps(node)]
+        while True:
+            more = {n for to, source in steps if to & found for n in source} - found
+            if not more:
+                break
+            found |= more
+        foreign = {n for node in ast.walk(tree) for n in assigned(node) if any(harmless.acts(v) for v in _values(node))}
+        return cls(frozenset(found), frozenset(foreign))
+
+
+def loaded(node: ast.AST) -> set[str]:
+    """Variables that an expression reads."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def assigned(node: ast.AST) -> set[str]:
+    """Variables that a statement (or part of one) gives a value or changes, without its suites."""
+    if isinstance(node, ast.Assign | ast.Delete):
+        return {n for t in node.targets for n in _roots(t)}
+    if isinstance(node, ast.AugAssign | ast.AnnAssign | ast.NamedExpr | ast.For | ast.AsyncFor | ast.comprehension):
+        return _roots(node.target)
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return {n for i in node.items if i.optional_vars for n in _roots(i.optional_vars)}
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        return _roots(call.func.value)
+    return set()
+
+
+def same_thing(value: ast.expr, names: Names) -> str:
+    """The variable of which an expression is only another spelling (an absolute path, a copy, its bytes); "" for none."""
+    if isinstance(value, ast.Name):
+        return value.id
+    if isinstance(value, ast.IfExp):
+        one, other = same_thing(value.body, names), same_thing(value.orelse, names)
+        return one if one == other else ""
+    if not isinstance(value, ast.Call):
+        return ""
+    func = value.func
+    if isinstance(func, ast.Attribute) and func.attr in _SAME_METHODS - names.attributes and not names.dotted(func):
+        return same_thing(func.value, names)
+    plain = isinstance(func, ast.Name) and func.id in _SAME_FUNCTIONS - names.own
+    if (plain or names.dotted(func) in _SAME_IMPORTED) and len(value.args) == 1 and not value.keywords:
+        return same_thing(value.args[0], names)
+    return ""
+
+
+def _roots(target: ast.expr) -> set[str]:
+    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+
+
+def _values(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Assign | ast.NamedExpr):
+        return [node.value]
+    if isinstance(node, ast.AnnAssign):
+        return [node.value] if node.value is not None else []
+    return [i.context_expr for i in node.items] if isinstance(node, ast.With | ast.AsyncWith) else []
+
+
+def _steps(node: ast.AST) -> list[tuple[set[str], set[str]]]:
+    """(variables that get something, variables that it comes from)."""
+    to = assigned(node)
+    if not to:
+        return []
+    if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+        return [(to, loaded(node.iter))]
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return [(to, {n for i in node.items for n in loaded(i.context_expr)})]
+    return [(to, loaded(node))]
+
+
+def _has_action(node: ast.If | ast.While, acts: Callable[[ast.stmt], bool]) -> bool:
+    return any(isinstance(n, ast.stmt) and n is not node and acts(n) for n in ast.walk(node))

@@ -1,0 +1,194 @@
+"""What a statement of a skill is for: acting, claiming success, deciding what is acted on, skipping, computing, or raising."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Literal
+
+from verifiers.source.feeding import Feeding, assigned, same_thing
+from verifiers.source.harmless import Harmless
+from verifiers.source.names import Names, names_of
+from verifiers.subject import FunctionNode, skill_function
+
+Kind = Literal["acts", "claims", "decides", "skips", "computes", "raises"]
+"""decides: computes something that a call which acts is given, or that says whether it is made."""
+
+TELLING: tuple[Kind, ...] = ("acts", "claims", "decides")
+"""Kinds that nobody can vouch for who has not seen them run."""
+
+_LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
+_SUCCESS = ("ok", "success", "status", "changed")
+_PLAIN_BASES = frozenset({"Exception", "ValueError", "RuntimeError", "OSError", "NamedTuple", "Enum", "StrEnum", "IntEnum", "Protocol"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Judges the statements of one file."""
+
+    harmless: Harmless
+    feeding: Feeding
+    claiming: frozenset[str]
+    """Functions whose value the command returns."""
+
+    def of(self, node: ast.stmt, function: FunctionNode, suite: list[ast.stmt]) -> Kind:
+        """The kind of one statement. ``suite``: the body that it is part of."""
+        if isinstance(node, ast.Raise):
+            return "raises" if self._raises(node) else "acts"
+        if self.acts(node):
+            return "acts"
+        if isinstance(node, ast.Return):
+            return self._returned(node, function)
+        if self._reports(suite):
+            return "raises"
+        if isinstance(node, ast.Continue | ast.Break):
+            return "skips"
+        if function.name in self.claiming and node is suite[-1] and suite is function.body:
+            return "claims"  # falls off the end
+        return "decides" if self.decides(node) else "computes"
+
+    def acts(self, node: ast.stmt) -> bool:
+        """Whether the statement itself, without its suites, may do more than read and compute."""
+        if isinstance(node, ast.AsyncFor | ast.AsyncWith | ast.Import | ast.ImportFrom):
+            return True
+        if isinstance(node, ast.Expr) and self._logs(node.value):
+            return False
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete):
+            targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
+            if any(self._elsewhere(t) for t in targets):
+                return True
+        return any(self.harmless.acts(h) for h in heads(node))
+
+    def decides(self, node: ast.stmt) -> bool:
+        """Whether it makes something of which an acting call or its condition depends, and not just the same thing again."""
+        names = assigned(node)
+        value = getattr(node, "value", None)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(value, ast.expr) and len(names) == 1:
+            return bool(names & self.feeding.names) and same_thing(value, self.harmless.names) not in names
+        return bool(names & self.feeding.names)
+
+    def _elsewhere(self, target: ast.expr) -> bool:
+        """Whether assigning to it may reach beyond the skill's own variables."""
+        if isinstance(target, ast.Tuple | ast.List):
+            return any(self._elsewhere(t) for t in target.elts)
+        if isinstance(target, ast.Subscript):
+            return not (isinstance(target.value, ast.Name) and target.value.id not in self.feeding.foreign)
+        return not isinstance(target, ast.Name | ast.Starred)
+
+    def _returned(self, node: ast.Return, function: FunctionNode) -> Kind:
+        if is_failure(node.value):
+            return "raises"
+        if function.name in self.claiming or _says_success(node.value):
+            return "claims"
+        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value in (None, True, False)):
+            return "skips"
+        return "computes" if same_thing(node.value, self.harmless.names) else "decides"
+
+    def _reports(self, suite: list[ast.stmt]) -> bool:
+        """Whether a body ends in reporting failure."""
+        last = suite[-1]
+        return isinstance(last, ast.Raise) or (isinstance(last, ast.Return) and is_failure(last.value))
+
+    def _raises(self, node: ast.Raise) -> bool:
+        """Whether it does no more than raise: the exception is made by something that looks like a class."""
+        exc = node.exc
+        if not isinstance(exc, ast.Call):
+            return not self.harmless.acts(exc)
+        name = exc.func.attr if isinstance(exc.func, ast.Attribute) else getattr(exc.func, "id", "")
+        parts = [*exc.args, *(k.value for k in exc.keywords), *([node.cause] if node.cause else [])]
+        return name[:1].isupper() and name not in self.harmless.acting and not any(self.harmless.acts(p) for p in parts)
+
+    def _logs(self, value: ast.expr) -> bool:
+        func = value.func if isinstance(value, ast.Call) else None
+        if not (isinstance(value, ast.Call) and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name)):
+            return False
+        parts = [*value.args, *(k.value for k in value.keywords)]
+        known = func.attr in _LOGGING and func.attr not in self.harmless.names.attributes
+        return known and not any(self.harmless.acts(p) for p in parts)
+
+
+def kinds(tree: ast.Module) -> Kinds:
+    """The judge of a parsed file's statements."""
+    names = names_of(tree)
+    harmless = Harmless(names, frozenset())
+    while True:
+        judge = Kinds(harmless, Feeding(), frozenset())
+        acting = frozenset(_acting(tree, names, judge))
+        if acting == harmless.acting:
+            break
+        harmless = Harmless(names, acting)
+    claiming = _claiming(tree)
+    judge = Kinds(harmless, Feeding(), claiming)
+    return Kinds(harmless, Feeding.of(tree, harmless, judge.acts, claiming), claiming)
+
+
+def heads(node: ast.stmt) -> list[ast.AST]:
+    """The parts of a statement that run with it: all but its suites, handlers and cases."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return [*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d)]
+    if isinstance(node, ast.ClassDef):
+        return [*node.decorator_list, *node.bases, *(k.value for k in node.keywords), *node.body]
+    return [c for c in ast.iter_child_nodes(node) if not isinstance(c, ast.stmt | ast.excepthandler | ast.match_case)]
+
+
+def is_failure(value: ast.expr | None) -> bool:
+    """A returned dict that says so: ``ok``/``success`` False, ``status`` "error"."""
+    if not isinstance(value, ast.Dict):
+        return False
+    for key, item in zip(value.keys, value.values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(item, ast.Constant):
+            if (key.value in ("ok", "success") and item.value is False) or (key.value == "status" and item.value == "error"):
+                return True
+    return False
+
+
+def _says_success(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Dict) and any(isinstance(k, ast.Constant) and k.value in _SUCCESS for k in value.keys)
+
+
+def _acting(tree: ast.Module, names: Names, judge: Kinds) -> list[str]:
+    """Functions and classes of the file that act when they are called, as far as is known so far."""
+    out = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in names.functions:
+            if any(_does(n, judge) for s in node.body for n in ast.walk(s)):
+                out.append(node.name)
+        elif isinstance(node, ast.ClassDef) and not _plain_class(node, judge):
+            out.append(node.name)
+    return out
+
+
+def _does(node: ast.AST, judge: Kinds) -> bool:
+    """Whether a statement acts, a raise that makes its exception not counted, nor giving items one by one."""
+    if isinstance(node, ast.Raise):
+        return not judge._raises(node)
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield):
+        return judge.harmless.acts(node.value.value)
+    return isinstance(node, ast.stmt) and judge.acts(node)
+
+
+def _plain_class(node: ast.ClassDef, judge: Kinds) -> bool:
+    bases = all(isinstance(b, ast.Name) and b.id in _PLAIN_BASES for b in node.bases) and not node.keywords
+    makers = [s for s in node.body if isinstance(s, ast.FunctionDef) and s.name in ("__init__", "__post_init__", "__new__")]
+    decorated = any("dataclass" not in ast.dump(d) for d in node.decorator_list)
+    return bases and not decorated and not makers
+
+
+def _claiming(tree: ast.Module) -> frozenset[str]:
+    """The command and the functions whose values it hands on."""
+    command = skill_function(tree)
+    functions = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    todo, found = [command.name] if command is not None else [], set[str]()
+    while todo:
+        name = todo.pop()
+        if name in found or name not in functions:
+            continue
+        found.add(name)
+        body = functions[name]
+        returned = [n.value for n in ast.walk(body) if isinstance(n, ast.Return) and n.value is not None]
+        handed = {v.id for v in returned if isinstance(v, ast.Name)}
+        returned += [n.value for n in ast.walk(body) if isinstance(n, ast.Assign) and assigned(n) & handed]
+        # What stands in a dict that is returned is a figure of the report, not the report.
+        calls = [c for v in returned if not isinstance(v, ast.Dict) for c in ast.walk(v) if isinstance(c, ast.Call)]
+        todo += [n.id for c in calls for n in [c.func, *c.args] if isinstance(n, ast.Name)]
+    return frozenset(found)

@@ -1,0 +1,125 @@
+"""What the names of a skill's file stand for, as far as its text says."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+_CONTAINERS = frozenset({"list", "dict", "set", "Counter", "defaultdict", "OrderedDict", "deque", "sorted", "bytearray"})
+_QUIET_METHODS = frozenset({"__init__", "__post_init__", "__new__", "__class_getitem__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of one file."""
+
+    imported: dict[str, str]
+    """Name -> what was imported under it, dotted."""
+    functions: frozenset[str]
+    """Plain functions: neither methods nor decorated, and their names mean nothing else."""
+    classes: frozenset[str]
+    own: frozenset[str]
+    """Everything that the file defines or assigns, attributes too: such a name is not the library's."""
+    attributes: frozenset[str]
+    """What its classes define and what it assigns to attributes: a method of such a name is not the library's."""
+    hooks: frozenset[str]
+    """Attributes that may run code when they are read: properties, and what a class body makes by a call."""
+    containers: frozenset[str]
+    """Variables that only ever hold containers made here."""
+    overloads: bool
+    """Some class has operators of its own."""
+    aliases: bool
+    """A module goes by another name, so that no method's name tells what it does."""
+
+    def dotted(self, node: ast.expr) -> str:
+        """The imported thing that ``node`` names, such as ``os.path.join``; "" for anything else."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        known = self.imported.get(node.id) if isinstance(node, ast.Name) and node.id not in self.own else None
+        return ".".join([known, *reversed(parts)]) if known else ""
+
+
+def names_of(tree: ast.AST) -> Names:
+    """The names of a parsed file."""
+    imported = _imported(tree)
+    classes = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)]
+    methods = {s.name for c in classes for s in ast.walk(c) if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)}
+    plain = [
+        n.name
+        for n in ast.walk(tree)
+        if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and not n.decorator_list and n.name not in methods
+    ]
+    own = own_names(tree)
+    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    special = {m for m in methods | stored if m.startswith("__") and m.endswith("__")} - _QUIET_METHODS
+    return Names(
+        imported=imported,
+        functions=frozenset(p for p in plain if p not in stored and plain.count(p) == 1),
+        classes=frozenset(c.name for c in classes),
+        own=own,
+        attributes=frozenset(
+            methods
+            | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+            | {n.id for c in classes for s in c.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        ),
+        hooks=frozenset(methods) | _made_by_calls(classes),
+        containers=_containers(tree),
+        overloads=bool(special),
+        aliases=_aliases(tree, imported) or "*" in imported,
+    )
+
+
+def own_names(tree: ast.AST) -> frozenset[str]:
+    """Names that the file itself defines: they are not the built-in ones, nor the library's."""
+    names = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    attributes = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    arguments = {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return frozenset(names | attributes | arguments | stored)
+
+
+def _imported(tree: ast.AST) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            out |= {a.asname or a.name.partition(".")[0]: a.name if a.asname else a.name.partition(".")[0] for a in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            out |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+    return out
+
+
+def _made_by_calls(classes: list[ast.ClassDef]) -> frozenset[str]:
+    made = [s for c in classes for s in c.body if isinstance(s, ast.Assign | ast.AnnAssign)]
+    made = [s for s in made if isinstance(s.value, ast.Call | ast.Lambda) and "field" not in ast.dump(s.value)]
+    return frozenset(n.id for s in made for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+def _containers(tree: ast.AST) -> frozenset[str]:
+    """Variables all of whose values are displays, comprehensions or calls that make a container."""
+    good: set[str] = set()
+    bad = {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    seen: set[int] = set()
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        for target in targets:
+            if isinstance(target, ast.Name) and isinstance(node, ast.Assign | ast.AnnAssign):
+                seen.add(id(target))
+                (good if node.value is None or _is_container(node.value) else bad).add(target.id)
+    bad |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in seen}
+    return frozenset(good - bad)
+
+
+def _is_container(value: ast.expr) -> bool:
+    if isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp):
+        return True
+    func = value.func if isinstance(value, ast.Call) else None
+    return isinstance(func, ast.Name) and func.id in _CONTAINERS
+
+
+def _aliases(tree: ast.AST, imported: dict[str, str]) -> bool:
+    """Whether a whole module is used as a value."""
+    modules = {name for name, dotted in imported.items() if "." not in dotted}
+    under = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    return any(isinstance(n, ast.Name) and n.id in modules and id(n) not in under for n in ast.walk(tree))
