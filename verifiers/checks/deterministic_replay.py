@@ -32,7 +32,7 @@ SAME_VALUE = ("directory order", "directory order (shuffled)", "hash seed")
 """Under these the returned JSON must be equal, not only the effect."""
 
 UNPROMISED = Beyond("usual-umask", "the umask is the usual one")
-"""Modes of directories made on the way hang on it, for one of the two sides."""
+"""Modes of what is made hang on it, for one of the two sides."""
 
 SLOW = ("wall clock",)
 """Tried on one trace, last, and no longer after the normal run than it takes for time stamps to differ; that the commands do not
@@ -46,7 +46,7 @@ class DeterministicReplay:
         "The trace's commands and the skill run from the same base with one factor changed at a time: directory order, "
         "hash seed, time zone, locale, HOME, umask, working directory, wall clock, number of CPUs. Each path and "
         "attribute must be what the commands leave under that factor or normally: a factor may do to the skill what it "
-        "does to the commands, and nothing else; that modes of directories made on the way follow the umask is a question. "
+        "does to the commands, and nothing else; that modes of what is made follow the umask is a question. "
         "The returned value must not depend on directory order or hash seed. A "
         "factor counts only if a probe inside the job saw it change."
     )
@@ -89,7 +89,7 @@ class DeterministicReplay:
         return CheckResult(self.id, verdict, (*findings, *notes), why, len(traces) + len(skills), 0.0, measured, tuple(questions))
 
     def _only_on_the_way(self, context: Context, case: Case, trace: Expectation | None, skill: ReplayRecord) -> bool:
-        """Whether all that differs are modes of directories that the task makes: nobody promised one or the other."""
+        """Whether all that differs are modes of what the task makes: nobody promised one or the other."""
         accepted = (trace, masked(case.expectation)) if trace is not None else ()
         return context.judge.wrong(skill, case.expectation, accepted) is None
 
@@ -128,10 +128,10 @@ class DeterministicReplay:
 
 
 def masked(x: Expectation) -> Expectation:
-    """What is left where directories that the task makes get their modes from the umask."""
+    """What is left where all that the task makes gets its modes from the umask; what is there before keeps its own."""
     mode = FACTORS["umask"][0].umask
     made = {e.path for e in x.effects if e.kind == "created"}
-    tree = {p: replace(e, mode=e.mode & ~mode) if p in made and e.type == "dir" else e for p, e in x.tree.items()}
+    tree = {p: replace(e, mode=e.mode & ~mode) if p in made and e.type != "symlink" else e for p, e in x.tree.items()}
     return replace(x, tree=Snapshot(tree))
 
 
