@@ -29,12 +29,36 @@ class Counts:
 
 COUNTS: dict[Budget, Counts] = {
     "fast": Counts(
-        differential=24, renaming=16, hostile=4, crash_points=12, fault_points=12, mutants=8, factor_traces=1, shrink=40, search=160
+        differential=24,
+        renaming=16,
+        hostile=4,
+        crash_points=12,
+        fault_points=12,
+        mutants=8,
+        factor_traces=1,
+        shrink=40,
+        search=160,
     ),
     "standard": Counts(
-        differential=64, renaming=40, hostile=10, crash_points=32, fault_points=32, mutants=24, factor_traces=3, shrink=120, search=480
+        differential=64,
+        renaming=40,
+        hostile=10,
+        crash_points=32,
+        fault_points=32,
+        mutants=24,
+        factor_traces=3,
+        shrink=120,
+        search=480,
     ),
     "thorough": Counts(
-        differential=320, renaming=160, hostile=10, crash_points=200, fault_points=120, mutants=120, factor_traces=12, shrink=400, search=2000
+        differential=320,
+        renaming=160,
+        hostile=10,
+        crash_points=200,
+        fault_points=120,
+        mutants=120,
+        factor_traces=12,
+        shrink=400,
+        search=2000,
     ),
 }

@@ -55,7 +55,9 @@ def test_a_hidden_branch_shows_whether_it_ran(source: str, quiet: int, loud: int
 
 def test_harmless_branches_are_not_watched() -> None:
     """Reading and computing in a branch is no place for a backdoor."""
-    copy = watched("@skill_command\ndef f(p, x):\n    text = p.read_text() if p.exists() else ''\n    return str(x) if x else text.strip()\n")
+    copy = watched(
+        "@skill_command\ndef f(p, x):\n    text = p.read_text() if p.exists() else ''\n    return str(x) if x else text.strip()\n"
+    )
     assert not any("branch of an expression" in s.text for s in copy.statements)
 
 

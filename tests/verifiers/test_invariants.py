@@ -32,6 +32,7 @@ HOLDS = [
     ("line-ends", ["a\nb\n", "c\n"], "x\n", "x\r\n"),
     ("json", ['{"a": 1}', '{"a": 2}'], '{"a": 3}', '{"a": "x"}'),
     ("json", ['{"a": 1}', '{"b": 2}'], '{"c": []}', "{"),
+    ("json", ['{"a": 1, "b": 2}', '{"a": []}'], '{"a": null}', '{"a a": 1}'),
     ("numeric-columns", ["n,v\na,1\nb,2\n", "n,v\nc,3\nd,4\n"], "n,v\nx,9\n", "n,v\nx,y\n"),
     ("text-in-utf-8", ["a", "é"], "ü", "\udcff"),
     ("plain-characters", ["alpha", "Beta", "a.b"], "gamma.x", "a b"),

@@ -16,7 +16,7 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.constants import NO_CONSTANTS
 from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.harm import harmless, lost, untouched
+from verifiers.worlds.harm import harmless, keeps_lines, line_lost, lost, untouched
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.noticed import alike
 from verifiers.worlds.opaque import FORMS, _image, _with_bytes, _with_modes
@@ -89,6 +89,24 @@ def test_a_refusal_may_leave_what_is_right_or_as_it_was_and_nothing_else() -> No
     assert not harmless(begun, ran({"b": b"1"}, raised=True))
     assert untouched(begun.base, ran({"a": b"1", "b": b"1"}, raised=True))
     assert not untouched(begun.base, ran({"a": b"2", "b": b"1"}, raised=True))
+
+
+def test_a_line_is_lost_where_the_task_only_adds() -> None:
+    kept = case({"a": b"1\n1\n2\n"}, {"a": b"1\n1\n2\nnew\n"})
+    assert line_lost(kept, ran({"a": b"1\n2\nnew\n"}), ["a"]) is not None
+    assert line_lost(kept, ran({"a": b"2\n1\n1\nnew\n"}), ["a"]) is not None
+    assert line_lost(kept, ran({"a": b"new\n1\n1\n2\n"}), ["a"]) is None
+    assert line_lost(kept, ran({"a": b"new\n"}), []) is None
+    gone = case({"a": b"1\n2\n"}, {"a": b"2\nnew\n"})
+    assert line_lost(gone, ran({"a": b"new\n"}), ["a"]) is None
+
+
+@given(st.lists(st.sampled_from([b"a", b"b", b""])), st.integers(0, 5))
+def test_a_text_keeps_its_lines_when_one_is_added_and_not_when_one_is_taken(rows: list[bytes], at: int) -> None:
+    text = b"".join(row + b"\n" for row in rows)
+    more = b"".join(row + b"\n" for row in (*rows[:at], b"new", *rows[at:]))
+    assert keeps_lines(text, more)
+    assert not keeps_lines(more, text)
 
 
 # ---------------------------------------------------------------- zones

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.interface import ROOT, Entry, ReplayRecord, ShellJob, Snapshot
+from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
 from verifiers.context import Context, breaches
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
@@ -58,10 +58,8 @@ def _free(context: Context, start: Start) -> frozenset[str]:
 
 def _by_commands(context: Context, start: Start) -> set[str]:
     """What the trace's commands change on this start; nothing where they were recorded with other arguments."""
-    evidence = case_evidence = start.case.evidence
-    if evidence is None or case_evidence is None or start.args != start.case.args:
+    evidence = start.case.evidence
+    if evidence is None or start.args != start.case.args:
         return set()
-    request = shell_request(start.base, evidence.commands)
-    assert isinstance(request.job, ShellJob)
-    record = context.traces.map([request])[0]
+    record = context.traces.map([shell_request(start.base, evidence.commands)])[0]
     return {d.path for d in differences(start.base, record.post)}

@@ -75,11 +75,11 @@ def _gzipped(content: bytes, members: tuple[Member, ...]) -> bytes:
 def _tar(content: bytes, members: tuple[Member, ...], packed: str) -> bytes:
     out = io.BytesIO()
     try:
-        old = tarfile.open(fileobj=io.BytesIO(content), mode="r:*") if content else None
         with tarfile.TarFile.open(fileobj=out, mode="w:gz" if packed else "w") as new:
-            for info in old or ():
-                assert old is not None
-                new.addfile(info, old.extractfile(info) if info.isfile() else None)
+            if content:
+                with tarfile.open(fileobj=io.BytesIO(content), mode="r:*") as old:
+                    for info in old:
+                        new.addfile(info, old.extractfile(info) if info.isfile() else None)
             for name, data, kind in members:
                 info = tarfile.TarInfo(name.rstrip("/"))
                 info.type = {"file": tarfile.REGTYPE, "dir": tarfile.DIRTYPE, "link": tarfile.SYMTYPE}[kind]

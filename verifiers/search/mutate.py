@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
@@ -13,6 +14,7 @@ from verifiers.subject import ParseProblem, parse_module
 
 LARGEST = 1 << 21
 MOST_COPIES = 400
+MOST_LINES = 4000
 MOST_WORDS = 32
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -22,7 +24,7 @@ def folded(source: str) -> tuple[list[int], list[str]]:
     tree = parse_module(source)
     if isinstance(tree, ParseProblem):
         return [], []
-    notes = {id(b[0].value) for n in ast.walk(tree) if (b := getattr(n, "body", None)) and isinstance(b, list) if _is_text(b[0])}
+    notes = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
     values = [v for n in ast.walk(tree) if isinstance(n, ast.expr) and id(n) not in notes and (v := _value(n)) is not None]
     numbers = {v for v in values if isinstance(v, int) and not isinstance(v, bool) and 1 < v <= LARGEST}
     texts = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in values if isinstance(v, str | bytes)]
@@ -37,24 +39,17 @@ def from_constants(start: Start, source: str, rng: Random) -> Iterator[Start]:
         yield from _with_word(start, word, files)
     for path in files:
         yield from _copies(start, path, 300, rng)
-    for number in numbers:
-        for path in files:
-            content = start.base[path].content or b"x\n"
-            yield from _made(start, {path: replace(start.base[path], content=_grown(content, number + 1))}, f"{path} has {number + 1} bytes")
-            lines = (content.splitlines(keepends=True) or [b"x\n"]) * (number + 1)
-            if number < MOST_COPIES * 10:
-                yield from _made(start, {path: replace(start.base[path], content=b"".join(lines[: number + 1]))}, f"{path} has {number + 1} lines")
-            if number < MOST_COPIES:
-                yield from _copies(start, path, number + 1, rng)
+    for path in files:
+        for number in numbers:
+            yield from _with_number(start, number + 1, path, rng)
 
 
-def from_arguments(start: Start, words: list[str], rng: Random) -> Iterator[Start]:
-    """The start with one argument changed: numbers at their edges, texts empty, longer, one within another, or a word of the text."""
+def from_arguments(start: Start, words: list[str]) -> Iterator[Start]:
+    """The start with one argument changed: numbers at their edges, texts empty, longer or within one another."""
     for name, value in start.args.items():
         for other in _values(name, value, start, words):
             if other != value:
                 yield replace(start, args={**start.args, name: other}, how=f"{start.how}, {name} = {other!r}".removeprefix(", "))
-    del rng
 
 
 def _values(name: str, value: JsonValue, start: Start, words: list[str]) -> list[JsonValue]:
@@ -69,6 +64,17 @@ def _values(name: str, value: JsonValue, start: Start, words: list[str]) -> list
     return [*within, *others, "", value + "x", f"./{value}", value + "/", *words[:8]]
 
 
+def _with_number(start: Start, number: int, path: str, rng: Random) -> Iterator[Start]:
+    """The file with so many bytes, then with so many lines; then so many files like it."""
+    content = start.base[path].content or b"x\n"
+    yield from _filled(start, path, _grown(content, number), f"has {number} bytes")
+    if number <= MOST_LINES:
+        lines = content.splitlines(keepends=True) * number
+        yield from _filled(start, path, b"".join(lines[:number]), f"has {number} lines")
+    if number <= MOST_COPIES:
+        yield from _copies(start, path, number, rng)
+
+
 def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
     plain = word.strip().lstrip("/")
     names = [plain, f"a{plain}", f"{plain}z", plain.replace("*", "a").replace("?", "b").lstrip("/")]
@@ -78,19 +84,22 @@ def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
         if name and ".." not in name.split("/") and "\0" not in name and len(name) < 100 and name not in start.base:
             content = start.base[files[0]].content if files else b"x\n"
             yield from _made(start, {name: Entry("file", content=content)}, f"there is a file {name!r}")
+    line = word.encode("utf-8", "replace") + b"\n"
     for path in files[:3]:
-        e = start.base[path]
-        yield from _made(start, {path: replace(e, content=e.content + word.encode("utf-8", "replace") + b"\n")}, f"{path} ends in {word!r}")
-        yield from _made(start, {path: replace(e, content=word.encode("utf-8", "replace") + b"\n" + e.content)}, f"{path} begins with {word!r}")
+        yield from _filled(start, path, start.base[path].content + line, f"ends in {word!r}")
+        yield from _filled(start, path, line + start.base[path].content, f"begins with {word!r}")
+
+
+def _filled(start: Start, path: str, content: bytes, how: str) -> Iterator[Start]:
+    yield from _made(start, {path: replace(start.base[path], content=content)}, f"{path} {how}")
 
 
 def _copies(start: Start, path: str, count: int, rng: Random) -> Iterator[Start]:
     """So many more files like one that is there, with fresh names: a rare one is among them."""
     folder, _, name = path.rpartition("/")
-    stem, dot, suffix = name.partition(".")
+    _, dot, suffix = name.partition(".")
     names = {"".join(rng.choices(_ALPHABET, k=8)) for _ in range(min(count, MOST_COPIES))}
     made: dict[str, Entry | None] = {f"{folder}/{n}{dot}{suffix}".lstrip("/"): start.base[path] for n in sorted(names)}
-    del stem
     yield from _made(start, made, f"there are {len(made)} more files like {path}")
 
 
@@ -104,10 +113,6 @@ def _grown(content: bytes, size: int) -> bytes:
     return (content * (size // len(content) + 1))[: max(size, len(content))]
 
 
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
 def _value(node: ast.expr) -> object:
     """What a constant expression amounts to; None for any other."""
     if isinstance(node, ast.Constant):
@@ -119,6 +124,10 @@ def _value(node: ast.expr) -> object:
         return a + b
     if not (isinstance(a, int) and isinstance(b, int)) or abs(a) > LARGEST or abs(b) > LARGEST:
         return None
-    if isinstance(node.op, ast.Pow | ast.LShift):
-        return None if not 0 <= b <= 40 else a**b if isinstance(node.op, ast.Pow) else a << b
-    return a + b if isinstance(node.op, ast.Add) else a - b if isinstance(node.op, ast.Sub) else a * b if isinstance(node.op, ast.Mult) else None
+    work = _WORK.get(type(node.op))
+    return work(a, b) if work is not None and (b in range(41) or not isinstance(node.op, ast.Pow | ast.LShift)) else None
+
+
+_WORK: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.LShift: operator.lshift, ast.Pow: operator.pow,
+}  # fmt: skip

@@ -1,10 +1,10 @@
-"""Looks for starts on which a skill takes the branches that its other runs did not take. Bounded by counts, drawn from the seed."""
+"""Looks for starts on which a skill takes the branches that no other run took. Bounded by counts, drawn from the seed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 
 from sandbox.interface import ReplayRecord, RunRequest, SkillJob
 from verifiers.checks.arguments_matter import differs
@@ -40,6 +40,8 @@ class Found:
     harmful: list[Harmful] = field(default_factory=list)
     grown: list[Start] = field(default_factory=list)
     """Starts that showed a new line, to be changed further."""
+    again: list[Start] = field(default_factory=list)
+    """What runs left behind, for a second run with the same arguments."""
 
 
 def search(context: Context, source: str, wanted: Sequence[Statement], lines: set[int]) -> Found:
@@ -51,16 +53,19 @@ def search(context: Context, source: str, wanted: Sequence[Statement], lines: se
         lines: those that ran already.
     """
     out = Found(lines)
-    waiting = _unique(_starts(context))
+    waiting = _starts(context)
+    tried: set[tuple[str, str]] = set()
     most = context.counts.search
     while out.runs < most and not out.harmful and missing(wanted, out.lines):
-        batch = list(islice(waiting, min(BATCH, most - out.runs)))
+        batch = list(islice(_untried(waiting, tried), min(BATCH, most - out.runs)))
         if not batch:
             break
         _try(context, source, wanted, batch, out)
+        again, out.again = out.again, []
+        waiting = chain(again, waiting)
         if out.grown:
             more, out.grown = out.grown, []
-            waiting = _unique(_interleaved(_further(context, more), waiting))
+            waiting = _interleaved(_further(context, more), waiting)
     return out
 
 
@@ -87,8 +92,8 @@ def _starts(context: Context) -> Iterator[Start]:
     words = [w for w in folded(context.subject.source)[1] if "/" not in w and ".." not in w]
     for n, case in enumerate(cases):
         start = recorded(case)
+        yield from from_arguments(start, words)
         yield from states(start, paths[case.label])
-        yield from from_arguments(start, words, context.rng(f"arguments {n}"))
         yield from from_constants(start, context.subject.source, context.rng(f"constants {n}"))
         yield from archives(start)
 
@@ -97,8 +102,7 @@ def _further(context: Context, grown: Sequence[Start]) -> Iterator[Start]:
     """Starts that showed something new, changed once more."""
     words = [w for w in folded(context.subject.source)[1] if "/" not in w and ".." not in w]
     rng = context.rng(f"further {grown[0].key}")
-    yield from grown
-    made = [m for s in grown for m in (*from_arguments(s, words, rng), *states(s, list(s.base)[:8]))]
+    made = [m for s in grown for m in (*from_arguments(s, words), *states(s, list(s.base)[:8]))]
     rng.shuffle(made)
     yield from made
 
@@ -108,12 +112,12 @@ def _try(context: Context, source: str, wanted: Sequence[Statement], starts: Seq
     requests = [context.request(s.base, s.args) for s in starts]
     records = context.run(PURPOSE, (traced(r, source) for r in requests))
     out.runs += len(records)
-    again: list[Start] = []
     for start, request, record in zip(starts, requests, records, strict=True):
         fresh = record.lines - out.lines
+        repeats = start.args != start.case.args or fresh
+        if repeats and failure(record.outcome) is None and record.post != start.base:
+            out.again.append(_after(start, record))
         if not fresh:
-            if start.args != start.case.args and failure(record.outcome) is None:
-                again.append(_after(start, record))
             continue
         news = [s for s in missing(wanted, out.lines) if s.ran(record.lines)]
         if news:
@@ -128,9 +132,6 @@ def _try(context: Context, source: str, wanted: Sequence[Statement], starts: Seq
             out.how |= {s.first_line: start.how for s in news}
         out.lines |= record.lines
         out.grown.append(start)
-        if failure(record.outcome) is None:
-            out.grown.append(_after(start, record))
-    out.grown += again
 
 
 def _after(start: Start, record: ReplayRecord) -> Start:
@@ -143,11 +144,10 @@ def missing(wanted: Sequence[Statement], lines: set[int]) -> list[Statement]:
     return [s for s in wanted if not s.ran(frozenset(lines))]
 
 
-def _unique(starts: Iterable[Start]) -> Iterator[Start]:
-    seen: set[tuple[str, str]] = set()
+def _untried(starts: Iterator[Start], tried: set[tuple[str, str]]) -> Iterator[Start]:
     for start in starts:
-        if start.key not in seen:
-            seen.add(start.key)
+        if start.key not in tried:
+            tried.add(start.key)
             yield start
 
 

@@ -88,6 +88,8 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
     if entry is not None:
         yield {path: None}, "is missing"
         yield {**_subtree(base, path), path: replace(entry, mode=0)} if entry.type != "symlink" else {}, "cannot be read"
+        for content, how in _other_forms(entry.content if entry.type == "file" else b""):
+            yield {path: replace(entry, content=content)}, how
     yield {path: Entry("file")}, "is an empty file"
     yield {path: Entry("file", content=OTHER)}, "holds something else"
     yield {path: Entry("dir", 0o755)}, "is an empty directory"
@@ -97,6 +99,20 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
     content = entry if entry is not None and entry.type == "file" else Entry("file", content=OTHER)
     yield {path: Entry("symlink", 0o777, target=target), moved: content}, "is a link to a file"
     yield {path: Entry("symlink", 0o777, target="nowhere")}, "is a link to nothing"
+
+
+def _other_forms(content: bytes) -> Iterator[tuple[bytes, str]]:
+    """A text as other programs write it."""
+    if not content or b"\0" in content:
+        return
+    rows = content.splitlines(keepends=True)
+    yield content.removesuffix(b"\n"), "has no end of its last line"
+    yield content.replace(b"\n", b"\r\n"), "has Windows line ends"
+    yield b"\n" + content + b"\n", "begins and ends with a blank line"
+    yield b"".join(b"  " + row for row in rows), "has blanks before its lines"
+    yield b"".join(b"# " + row for row in rows), "has a mark before its lines"
+    yield b"".join(row * 2 for row in rows), "has every line twice"
+    yield b"".join(rows[::-1]), "has its lines the other way round"
 
 
 def _subtree(tree: Snapshot, path: str) -> dict[str, Entry | None]:

@@ -1,8 +1,8 @@
 """Expressions that may not run although their statement does, and that nobody can vouch for: for the check ``exercised``.
 
-``a and f()``, ``f() if a else b``, a lambda, the elements of a comprehension and a function handed to ``map`` hide a branch inside
-one line. Where such a branch acts, or decides what an action is given, ``watched`` gives a copy in which evaluating it also runs a
-line of its own at the end of the file, so that line events show it.
+``a and f()``, ``f() if a else b``, a lambda, the elements of a comprehension and a function handed to ``map`` hide a branch
+inside one line. Where such a branch acts, or decides what an action is given, ``watched`` gives a copy in which evaluating it
+also runs a line of its own at the end of the file, so that line events show it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from verifiers.source.statements import Statement, spread
 
 _HANDED = ("map", "filter", "starmap", "reduce", "takewhile", "dropwhile", "filterfalse", "accumulate", "partial")
 _CALLBACKS = ("key", "default", "onerror", "onexc", "default_factory", "copy_function", "ignore", "filter")
-_ACTING_METHODS = frozenset(
-    ["unlink", "write_text", "write_bytes", "rename", "replace", "rmdir", "mkdir", "touch", "chmod", "symlink_to", "hardlink_to", "write", "writelines", "extractall", "extract", "truncate", "open"]
-)
+_ACTING_METHODS = frozenset({
+    "unlink", "write_text", "write_bytes", "rename", "replace", "rmdir", "mkdir", "touch", "chmod", "symlink_to",
+    "hardlink_to", "write", "writelines", "extractall", "extract", "truncate", "open",
+})  # fmt: skip
 _SEEN = """def _seen_{n}(f):
     if f.__class__.__name__ in ('function', 'builtin_function_or_method', 'method', 'partial', 'method_descriptor'):
         def call(*args, **words):
@@ -157,7 +158,10 @@ class _Marker(ast.NodeTransformer):
         text = ast.unparse(node.test)
         one, other = (same_thing(v, self._judge.harmless.names) for v in (node.body, node.orelse))
         node.test = self._quietly(node.test)
-        node.body, node.orelse = self._mark(node.body, f", if `{text}`", other), self._mark(node.orelse, f", if not `{text}`", one)
+        node.body, node.orelse = (
+            self._mark(node.body, f", if `{text}`", other),
+            self._mark(node.orelse, f", if not `{text}`", one),
+        )
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:

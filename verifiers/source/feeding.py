@@ -26,9 +26,7 @@ class Feeding:
     """Variables that hold what some call that acts gave: a change of it may be a change of the world."""
 
     @classmethod
-    def of(
-        cls, tree: ast.Module, harmless: Harmless, acts: Callable[[ast.stmt], bool], claiming: frozenset[str]
-    ) -> Feeding:
+    def of(cls, tree: ast.Module, harmless: Harmless, acts: Callable[[ast.stmt], bool], claiming: frozenset[str]) -> Feeding:
         """The names of one file that reach a call which acts."""
         found = {n for call in harmless.calls(tree) for n in loaded(call)}
         for node in ast.walk(tree):

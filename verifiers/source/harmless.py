@@ -8,33 +8,67 @@ from dataclasses import dataclass
 
 from verifiers.source.names import Names
 
-_PURE = frozenset(
-    ["str", "repr", "ascii", "len", "int", "float", "bool", "complex", "sorted", "list", "tuple", "set", "frozenset", "dict", "min", "max", "sum", "abs", "round", "range", "enumerate", "zip", "reversed", "isinstance", "issubclass", "type", "ord", "chr", "any", "all", "bytes", "bytearray", "format", "divmod", "pow", "hash", "hex", "oct", "bin", "iter", "next", "slice"]
-)
+_PURE = frozenset({
+    "str", "repr", "ascii", "len", "int", "float", "bool", "complex", "sorted", "list", "tuple", "set", "frozenset", "dict",
+    "min", "max", "sum", "abs", "round", "range", "enumerate", "zip", "reversed", "isinstance", "issubclass", "type", "ord",
+    "chr", "any", "all", "bytes", "bytearray", "format", "divmod", "pow", "hash", "hex", "oct", "bin", "iter", "next", "slice",
+})  # fmt: skip
 """Built-in functions that only compute."""
 
-_PURE_METHODS = frozenset(
-    ["join", "format", "decode", "encode", "strip", "rstrip", "lstrip", "splitlines", "split", "rsplit", "partition", "rpartition", "lower", "upper", "title", "capitalize", "startswith", "endswith", "removeprefix", "removesuffix", "count", "find", "rfind", "index", "rindex", "get", "items", "keys", "values", "isdigit", "isdecimal", "isalnum", "isalpha", "isspace", "isupper", "islower", "isidentifier", "zfill", "ljust", "rjust", "center", "translate", "casefold", "expandtabs", "hex", "group", "groups", "groupdict", "start", "end", "span", "match", "search", "fullmatch", "findall", "finditer", "as_posix", "relative_to", "is_relative_to", "with_suffix", "with_name", "with_stem", "joinpath", "is_file", "is_dir", "is_symlink", "is_mount", "exists", "stat", "lstat", "read_text", "read_bytes", "iterdir", "glob", "rglob", "resolve", "absolute", "expanduser", "is_absolute", "readlink", "samefile", "read", "readline", "readlines", "seek", "tell", "digest", "hexdigest", "infolist", "namelist", "getmembers", "getnames", "getinfo", "getmember", "extractfile", "isoformat", "strftime", "timestamp", "union", "intersection", "difference", "most_common", "elements", "total", "bit_length", "as_integer_ratio", "fileno", "issym", "isfile", "isdir", "islnk"]
-)
+_PURE_METHODS = frozenset({
+    "join", "format", "decode", "encode", "strip", "rstrip", "lstrip", "splitlines", "split", "rsplit", "partition",
+    "rpartition", "lower", "upper", "title", "capitalize", "startswith", "endswith", "removeprefix", "removesuffix", "count",
+    "find", "rfind", "index", "rindex", "get", "items", "keys", "values", "isdigit", "isdecimal", "isalnum", "isalpha",
+    "isspace", "isupper", "islower", "isidentifier", "zfill", "ljust", "rjust", "center", "translate", "casefold",
+    "expandtabs", "hex", "group", "groups", "groupdict", "start", "end", "span", "match", "search", "fullmatch", "findall",
+    "finditer", "as_posix", "relative_to", "is_relative_to", "with_suffix", "with_name", "with_stem", "joinpath", "is_file",
+    "is_dir", "is_symlink", "is_mount", "exists", "stat", "lstat", "read_text", "read_bytes", "iterdir", "glob", "rglob",
+    "resolve", "absolute", "expanduser", "is_absolute", "readlink", "samefile", "read", "readline", "readlines", "seek",
+    "tell", "digest", "hexdigest", "infolist", "namelist", "getmembers", "getnames", "getinfo", "getmember", "extractfile",
+    "isoformat", "strftime", "timestamp", "union", "intersection", "difference", "most_common", "elements", "total",
+    "bit_length", "as_integer_ratio", "fileno", "issym", "isfile", "isdir", "islnk",
+})  # fmt: skip
 """Methods of texts, containers, paths, matches and files that only read or compute."""
 
 _COLLECTING = frozenset(
-    ["append", "extend", "insert", "add", "update", "setdefault", "discard", "sort", "reverse", "appendleft", "extendleft", "move_to_end"]
+    [
+        "append",
+        "extend",
+        "insert",
+        "add",
+        "update",
+        "setdefault",
+        "discard",
+        "sort",
+        "reverse",
+        "appendleft",
+        "extendleft",
+        "move_to_end",
+    ]
 )
 """Methods that change the container that they are called on: computing where that is one of the skill's own."""
 
-_PURE_MODULES = frozenset(
-    ["os.path", "posixpath", "math", "json", "re", "string", "textwrap", "fnmatch", "stat", "errno", "unicodedata", "difflib", "bisect", "statistics", "hashlib", "base64", "binascii", "zlib", "datetime", "collections", "copy", "csv", "html", "itertools", "heapq", "decimal", "fractions", "typing", "operator", "enum", "struct"]
-)
+_PURE_MODULES = frozenset({
+    "os.path", "posixpath", "math", "json", "re", "string", "textwrap", "fnmatch", "stat", "errno", "unicodedata", "difflib",
+    "bisect", "statistics", "hashlib", "base64", "binascii", "zlib", "datetime", "collections", "copy", "csv", "html",
+    "itertools", "heapq", "decimal", "fractions", "typing", "operator", "enum", "struct",
+})  # fmt: skip
 """Modules whose functions only read and compute, given values that do no more than that."""
 
-_PURE_FUNCTIONS = frozenset(
-    ["os.stat", "os.lstat", "os.listdir", "os.scandir", "os.readlink", "os.fspath", "os.fsencode", "os.fsdecode", "os.getcwd", "os.access", "os.walk", "pathlib.Path", "pathlib.PurePath", "pathlib.PurePosixPath", "pathlib.Path.cwd", "glob.glob", "glob.iglob", "glob.escape", "shlex.quote", "shlex.split", "shlex.join", "zipfile.is_zipfile", "tarfile.is_tarfile", "filecmp.cmp", "io.StringIO", "io.BytesIO", "shutil.which", "urllib.parse.quote", "urllib.parse.unquote", "contextlib.nullcontext", "contextlib.suppress", "ast.literal_eval", "sys.getsizeof", "configparser.ConfigParser", "asyncio.sleep"]
-)
+_PURE_FUNCTIONS = frozenset({
+    "os.stat", "os.lstat", "os.listdir", "os.scandir", "os.readlink", "os.fspath", "os.fsencode", "os.fsdecode", "os.getcwd",
+    "os.access", "os.walk", "pathlib.Path", "pathlib.PurePath", "pathlib.PurePosixPath", "pathlib.Path.cwd", "glob.glob",
+    "glob.iglob", "glob.escape", "shlex.quote", "shlex.split", "shlex.join", "zipfile.is_zipfile", "tarfile.is_tarfile",
+    "filecmp.cmp", "io.StringIO", "io.BytesIO", "shutil.which", "urllib.parse.quote", "urllib.parse.unquote",
+    "contextlib.nullcontext", "contextlib.suppress", "ast.literal_eval", "sys.getsizeof", "configparser.ConfigParser",
+    "asyncio.sleep",
+})  # fmt: skip
 
-_HIGHER = frozenset(
-    ["map", "filter", "starmap", "reduce", "takewhile", "dropwhile", "filterfalse", "accumulate", "methodcaller", "attrgetter", "itemgetter", "partial", "csv.writer", "csv.DictWriter", "json.dump", "re.sub", "re.subn", "json.load", "csv.reader", "defaultdict", "groupby"]
-)
+_HIGHER = frozenset({
+    "map", "filter", "starmap", "reduce", "takewhile", "dropwhile", "filterfalse", "accumulate", "methodcaller", "attrgetter",
+    "itemgetter", "partial", "csv.writer", "csv.DictWriter", "json.dump", "re.sub", "re.subn", "json.load", "csv.reader",
+    "defaultdict", "groupby",
+})  # fmt: skip
 """Names of functions that are not harmless as such although their module is: they call what they are given, or write."""
 _READS = frozenset({"csv.reader", "csv.DictReader", "json.load", "collections.defaultdict"})
 _CALLBACKS = frozenset({"key", "default", "cls", "onerror", "onexc", "hook", "default_factory", "copy_function", "ignore"})

@@ -19,7 +19,9 @@ TELLING: tuple[Kind, ...] = ("acts", "claims", "decides")
 
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 _SUCCESS = ("ok", "success", "status", "changed")
-_PLAIN_BASES = frozenset({"Exception", "ValueError", "RuntimeError", "OSError", "NamedTuple", "Enum", "StrEnum", "IntEnum", "Protocol"})
+_PLAIN_BASES = frozenset(
+    {"Exception", "ValueError", "RuntimeError", "OSError", "NamedTuple", "Enum", "StrEnum", "IntEnum", "Protocol"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +137,8 @@ def is_failure(value: ast.expr | None) -> bool:
     """A returned dict that says so: ``ok``/``success`` False, ``status`` "error"."""
     if not isinstance(value, ast.Dict):
         return False
-    for key, item in zip(value.keys, value.values, strict=True):
-        if isinstance(key, ast.Constant) and isinstance(item, ast.Constant):
-            if (key.value in ("ok", "success") and item.value is False) or (key.value == "status" and item.value == "error"):
-                return True
-    return False
+    said = [(getattr(k, "value", None), getattr(v, "value", None)) for k, v in zip(value.keys, value.values, strict=True)]
+    return any((k in ("ok", "success") and v is False) or (k == "status" and v == "error") for k, v in said)
 
 
 def _says_success(value: ast.expr | None) -> bool:

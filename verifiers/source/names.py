@@ -52,7 +52,7 @@ def names_of(tree: ast.AST) -> Names:
         if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and not n.decorator_list and n.name not in methods
     ]
     own = own_names(tree)
-    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = _stored(tree)
     special = {m for m in methods | stored if m.startswith("__") and m.endswith("__")} - _QUIET_METHODS
     return Names(
         imported=imported,
@@ -62,7 +62,7 @@ def names_of(tree: ast.AST) -> Names:
         attributes=frozenset(
             methods
             | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
-            | {n.id for c in classes for s in c.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            | {n for c in classes for s in c.body for n in _stored(s)}
         ),
         hooks=frozenset(methods) | _made_by_calls(classes),
         containers=_containers(tree),
@@ -76,8 +76,11 @@ def own_names(tree: ast.AST) -> frozenset[str]:
     names = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     attributes = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
     arguments = {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
-    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return frozenset(names | attributes | arguments | stored)
+    return frozenset(names | attributes | arguments | _stored(tree))
+
+
+def _stored(tree: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _imported(tree: ast.AST) -> dict[str, str]:

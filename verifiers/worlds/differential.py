@@ -16,7 +16,7 @@ from verifiers.interface import Finding
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.harm import lost, untouched
+from verifiers.worlds.harm import line_lost, lost, untouched
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, unnoticed
 from verifiers.worlds.past import Failing, matching
@@ -104,7 +104,7 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
     beyond = trial.beyond
     if beyond is None:
         return
-    harm = lost(case, record)
+    harm = lost(case, record) or line_lost(case, record, evidenced.only_added_to(case))
     if harm is not None:
         out.judged += 1
         message = f"beyond the evidence ({beyond.name}) it does harm: {harm.message}"
@@ -178,7 +178,7 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
 def _right_when_relaxed(context: Context, evidenced: Evidenced, trial: Trial) -> bool:
     """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie."""
     g, plan = trial.g, trial.plan
-    relaxed = plan.relaxed()
+    relaxed = _unmarked(plan).relaxed()
     found = judgeable(context, evidenced.trials(g, relaxed)[:1]) if relaxed != plan else []
     if not found:
         return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sandbox.interface import ReplayRecord, Snapshot
 from verifiers.context import Case, Wrong
 from verifiers.expectation.equivalence import differences, durable_effects, show
@@ -40,6 +42,27 @@ def lost(case: Case, record: ReplayRecord) -> Wrong | None:
         found = differences({path: e}, {path: now} if now is not None else {})
         return Wrong("effect", f"{path} is lost, which the trace's commands leave as it is", show(e), shown, found)
     return None
+
+
+def line_lost(case: Case, record: ReplayRecord, adding: Collection[str]) -> Wrong | None:
+    """A line that the commands keep and the run does not, in a file of which the task takes no line away.
+
+    Args:
+        adding: files from which no recording takes a line.
+    """
+    for path in adding:
+        before, wanted, now = case.base.get(path), case.expectation.tree.get(path), record.post.get(path)
+        if before is None or wanted is None or now is None or "file" not in (before.type, wanted.type, now.type):
+            continue
+        if keeps_lines(before.content, wanted.content) and not keeps_lines(before.content, now.content):
+            return Wrong("effect", f"{path} loses a line that the trace's commands keep", show(wanted), show(now))
+    return None
+
+
+def keeps_lines(before: bytes, after: bytes) -> bool:
+    """Whether every line is still there, in the same order."""
+    rows = iter(after.split(b"\n"))
+    return all(any(row == other for other in rows) for row in before.removesuffix(b"\n").split(b"\n"))
 
 
 def _edited(old: bytes, new: bytes) -> bool:

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from verifiers.context import Case
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.invariants.facts import Facts, Start, learn
+from verifiers.worlds.harm import keeps_lines
+from verifiers.worlds.invariants.facts import Facts, Start, learn, role
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.tokens import tokens
 from verifiers.worlds.variation import Rule, Said
@@ -51,13 +53,19 @@ class Evidenced:
     facts: Facts
     common: frozenset[str] = frozenset()
     """Words that stand in the contents of every recorded start: of a header, say, or keys."""
+    adding: frozenset[str] = frozenset()
+    """Roles of files that the task changes and from which no recording takes a line."""
 
     @classmethod
     def of(cls, gs: Sequence[Grammar]) -> Evidenced:
         facts = learn([Start(g.base, g.args) for g in gs])
         words = [frozenset(t for e in g.base.values() for t in tokens(e.content.decode("utf-8", "replace"))) for g in gs]
         common = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
-        return cls(tuple(_knowing(g, facts, common) for g in gs), facts, common)
+        return cls(tuple(_knowing(g, facts, common) for g in gs), facts, common, _adding(gs, facts))
+
+    def only_added_to(self, case: Case) -> list[str]:
+        """Files of a case from which the task takes no line."""
+        return [p for p in case.base if role(p, case.args, self.facts.common) in self.adding]
 
     def trials(self, g: Grammar, plan: Plan) -> list[Trial]:
         """The trials of one plan: one that keeps what always held, and where the plan breaks just one such thing, that one."""
@@ -92,6 +100,16 @@ class Evidenced:
         if renamed:
             reasons.append(Beyond("common-words", f"the word {renamed[0]!r} stands in some file"))
         return reasons
+
+
+def _adding(gs: Sequence[Grammar], facts: Facts) -> frozenset[str]:
+    seen: dict[str, list[bool]] = {}
+    for g in gs:
+        for path, e in g.base.items():
+            after = g.expectation.tree.get(path)
+            if e.type == "file" and e.content and after is not None and after.content != e.content:
+                seen.setdefault(role(path, g.args, facts.common), []).append(keeps_lines(e.content, after.content))
+    return frozenset(where for where, kept in seen.items() if len(kept) > 1 and all(kept))
 
 
 def _knowing(g: Grammar, facts: Facts, common: frozenset[str]) -> Grammar:

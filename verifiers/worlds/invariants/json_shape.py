@@ -40,17 +40,31 @@ class JsonShape:
         if not found or any(v is ... for v in found):
             return None
         shapes = {shape(v) for v in found}
-        return Lesson(shapes.pop() if len(shapes) == 1 and len(found) > 1 else "", len(found))
+        one = shapes.pop() if len(shapes) == 1 and len(found) > 1 else ""
+        shared = frozenset.intersection(*map(keys, found)) if len(found) > 1 else frozenset[str]()
+        return Lesson((one, *sorted(shared)), len(found))
 
     def holds(self, value: Learned, text: str) -> bool:
+        one, *shared = _parts(value)
         found = read(text)
-        return found is not ... and (not value or shape(found) == value)
+        return found is not ... and (not one or shape(found) == one) and keys(found) >= set(shared)
 
     def keep(self, value: Learned, text: str, rng: Random) -> str:
         return text
 
     def says(self, value: Learned) -> str:
-        return "is JSON of one shape" if value else "is valid JSON"
+        one, *shared = _parts(value)
+        having = f" with the keys {', '.join(shared)}" if shared else ""
+        return f"is JSON of one shape{having}" if one else f"is valid JSON{having}"
+
+
+def keys(value: object) -> frozenset[str]:
+    """The keys of an object at the top."""
+    return frozenset(map(str, value)) if isinstance(value, dict) else frozenset()
+
+
+def _parts(value: Learned) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, tuple) else ("",)
 
 
 KIND = JsonShape()

@@ -1,0 +1,146 @@
+"""Which statements and hidden branches nobody can vouch for who has not seen them run, and which are harmless."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from verifiers.source.branches import watched
+from verifiers.source.kinds import TELLING
+
+HEAD = """
+import contextlib, functools, glob, json, operator, os, shutil, subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+@skill_command(autowire=True)
+async def f(name: str, path: Path, data: bytes, files: list) -> dict:
+"""
+TAIL = """
+    path.write_bytes(data)
+    for p in files:
+        p.rename(name)
+    return {"ok": True}
+"""
+
+
+def telling(body: str, more: str = "") -> str:
+    """What of the skill has to have run, a line each."""
+    source = textwrap.dedent(more) + HEAD + textwrap.indent(textwrap.dedent(body).strip(), "    ") + TAIL
+    return "\n".join(f"{s.kind}: {s.text}" for s in watched(source).statements if s.kind in TELLING)
+
+
+HIDDEN = {
+    "a payload that reached code writes": ("if name == 'x':\n    data = b'gotcha'", "data = b'gotcha'"),
+    "a payload in a conditional expression": ("data = b'gotcha' if name == 'x' else data", "b'gotcha'"),
+    "a payload in a boolean chain": ("data = name == 'x' and b'gotcha' or data", "b'gotcha'"),
+    "another path": ("if name == 'x':\n    path = path.parent", "path = path.parent"),
+    "paths that change places": ("if name == 'x':\n    path, name = Path(name), str(path)", "path, name ="),
+    "a flag that decides": (
+        "force = False\nif name == 'x':\n    force = True\nif force or files:\n    path.unlink()",
+        "force = True",
+    ),
+    "an emptied text": ("if name == 'x':\n    data = b''", "data = b''"),
+    "an item more": ("if name == 'x':\n    files.append(Path('y'))", "files.append"),
+    "a map over an empty glob": ("list(map(os.unlink, glob.glob('x*')))", "acts: os.unlink"),
+    "a method mapped": ("list(map(Path.unlink, Path().glob('x*')))", "acts: Path.unlink"),
+    "a call made by its name, mapped": (
+        "list(map(operator.methodcaller('unlink'), Path().glob('x*')))",
+        "acts: operator.methodcaller",
+    ),
+    "a partial": ("go = functools.partial(os.unlink, name)", "acts: os.unlink"),
+    "a sort key": ("sorted(Path().glob('x*'), key=os.unlink)", "acts: os.unlink"),
+    "a function by another name": ("go = os.unlink\n[go(p) for p in glob.glob('x*')]", "acts: go(p)"),
+    "a lambda handed on": ("list(map(lambda p: p.unlink(), Path().glob('x*')))", "acts: p.unlink()"),
+    "a lambda in a default": ("def inner(go=lambda: os.unlink('x')):\n    return go()\ninner", "acts: os.unlink('x')"),
+    "a comprehension": ("[p.unlink() for p in Path().glob('x*')]", "acts: p.unlink()"),
+    "a comprehension's condition": ("[p for p in Path().glob('x*') if p.unlink()]", "acts: p.unlink()"),
+    "a generator never asked": (
+        "def items():\n    os.unlink('x')\n    yield 1\nany(i for i in [] for j in items())",
+        "acts: os.unlink",
+    ),
+    "a handler": ("try:\n    path.stat()\nexcept OSError:\n    shutil.rmtree(name)", "acts: shutil.rmtree"),
+    "a handler's type": ("try:\n    path.stat()\nexcept os.unlink(name):\n    pass", "acts: os.unlink(name)"),
+    "the else of a loop": ("for p in files:\n    break\nelse:\n    os.unlink(name)", "acts: os.unlink(name)"),
+    "a match case": ("match name:\n    case 'x':\n        os.unlink(name)", "acts: os.unlink(name)"),
+    "a guard": ("match name:\n    case 'x' if os.unlink(name):\n        pass", "acts: os.unlink(name)"),
+    "an assertion's text": ("assert name, os.unlink('x')", "acts: os.unlink('x')"),
+    "a walrus": ("if name == 'x' and (data := b'gotcha'):\n    pass", "acts: (data := b'gotcha')"),
+    "a chained comparison": ("1 < len(name) < os.unlink('x')", "acts: os.unlink('x')"),
+    "an open for writing": ("if name == 'x':\n    with open(name, 'w') as out:\n        pass", "acts: with open(name, 'w')"),
+    "an open in a mode that is worked out": ("if name == 'x':\n    open(name, data)", "acts: open(name, data)"),
+    "a path replaced": ("if name == 'x':\n    path.replace(name)", "acts: path.replace(name)"),
+    "a program": ("if name == 'x':\n    subprocess.run(['ls'])", "acts: subprocess.run"),
+    "an exception that deletes": ("if name == 'x':\n    raise shutil.rmtree(name)", "acts: raise shutil.rmtree"),
+    "success too early": ("if name == 'x':\n    return {'ok': True}", "claims: return"),
+    "a module by another name": ("m = os\nif name == 'x':\n    m.path.exists(name)\n    m.remove(name)", "acts: m.remove"),
+    "a call of an unknown": ("if name == 'x':\n    files[0](name)", "acts: files[0](name)"),
+    "an attribute set": ("if name == 'x':\n    path.mode = 3", "acts: path.mode = 3"),
+}
+CLASSES = {
+    "a property": (
+        "@property\n    def size(self):\n        os.unlink('x')\n        return 0",
+        "if name == 'x':\n    Box().size",
+        "acts: os.unlink",
+    ),
+    "an operator": ("def __add__(self, other):\n        os.unlink('x')", "if name == 'x':\n    name + name", "acts: name + name"),
+    "after construction": ("def __post_init__(self):\n        os.unlink('x')", "if name == 'x':\n    Box()", "acts: Box()"),
+    "a context": (
+        "def __enter__(self):\n        os.unlink('x')\n    def __exit__(self, *a):\n        pass",
+        "if name == 'x':\n    with Box():\n        pass",
+        "acts: with Box()",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", HIDDEN)
+def test_a_branch_that_may_act_has_to_run(title: str) -> None:
+    """Wherever it hides, it is among what has to have run."""
+    body, expected = HIDDEN[title]
+    assert expected in telling(body)
+
+
+@pytest.mark.parametrize("title", CLASSES)
+def test_a_class_hides_nothing(title: str) -> None:
+    """Methods that run unasked are statements too, and what may call them acts."""
+    method, body, expected = CLASSES[title]
+    assert expected in telling(body, f"class Box:\n    {method}\n")
+
+
+def test_a_decorator_is_a_function_like_any_other() -> None:
+    """The wrapper's own branches have to run."""
+    more = (
+        "def deco(g):\n    def inner(x):\n        if x == 'x':\n            os.unlink(x)\n        return g(x)\n    return inner\n"
+    )
+    assert "acts: os.unlink(x)" in telling("pass", more)
+
+
+HARMLESS = {
+    "another spelling of a path": "path = path.resolve() if path.is_symlink() else path",
+    "a report": "if not name:\n    raise ValueError(f'{name}: {len(data)}')",
+    "a loop's turn skipped": "for q in files:\n    if q.is_dir():\n        continue",
+    "a count": "count = 0\nif name == 'x':\n    count += 1",
+    "reading what nothing uses": "if path.exists():\n    text = path.read_text()\n    lines = text.splitlines()",
+    "a set that nothing uses": "seen = set()\nfor q in []:\n    seen.add(q.name)",
+}
+
+
+@pytest.mark.parametrize("title", HARMLESS)
+def test_a_branch_that_only_computes_or_skips_need_not_run(title: str) -> None:
+    """Nothing of it has to have run."""
+    assert telling(HARMLESS[title]) == telling("pass")
+
+
+def test_an_own_function_that_only_computes_is_harmless() -> None:
+    """Its call in a branch that nothing else hangs on need not run."""
+    more = "def longest(items):\n    return max(items, key=len)\n"
+    assert "best" not in telling("if name == 'x':\n    best = longest([name])", more)
+
+
+def test_the_condition_is_told() -> None:
+    """A statement knows what has to hold for it to run, from the outside in."""
+    body = "for p in files:\n    if p.is_dir():\n        try:\n            p.rmdir()\n        except OSError:\n            p.unlink()"
+    copy = watched(HEAD + textwrap.indent(body, "    ") + TAIL)
+    found = [s for s in copy.statements if s.text == "p.unlink()"]
+    assert [c.text for c in found[0].conditions] == ["for p in files", "if p.is_dir()", "except OSError"]
