@@ -50,7 +50,7 @@ def install(say: Callable[[dict[str, Any]], None], answering: types.CodeType) ->
 def _hook(say: Callable[[dict[str, Any]], None], answering: types.CodeType) -> Hook:
     """Everything that the hook needs is its own: a skill that replaces a module's functions changes nothing here."""
     watched, frames, describe = _WATCHED, _FRAMES, _describe
-    look, ident = sys._getframe, threading.get_ident
+    look, ident, pid, own = sys._getframe, threading.get_ident, os.getpid, os.getpid()
     lock, busy = threading.Lock(), set[int]()
     left = MAX_REPORTS
 
@@ -61,7 +61,7 @@ def _hook(say: Callable[[dict[str, Any]], None], answering: types.CodeType) -> H
         if event == "open" and not _is_memory(args[0]):
             return
         me = ident()
-        if me in busy:
+        if me in busy or pid() != own:  # a forked child has no numbers of its own; that it was forked has been told
             return
         busy.add(me)
         try:

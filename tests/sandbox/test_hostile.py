@@ -179,7 +179,7 @@ def check(job: Hostile, record: ReplayRecord) -> None:
         assert record.leftovers == ()
     assert bool(record.network) >= job.network
     for part in job.findings:
-        assert any(part in text for text in (*record.scan_findings, *record.protocol_findings)), record
+        assert any(part in text for text in (*record.scan_findings, *record.protocol_findings, *record.audit)), record
     check_outcome(job, record)
     check_output(job, record)
     assert {path: record.post[path].type for path in job.post} == job.post
