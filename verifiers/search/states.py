@@ -88,8 +88,8 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
     if entry is not None:
         yield {path: None}, "is missing"
         yield {**_subtree(base, path), path: replace(entry, mode=0)} if entry.type != "symlink" else {}, "cannot be read"
-        for content, how in _other_forms(entry.content if entry.type == "file" else b""):
-            yield {path: replace(entry, content=content)}, how
+        for text, how in _other_forms(entry.content if entry.type == "file" else b""):
+            yield {path: replace(entry, content=text)}, how
     yield {path: Entry("file")}, "is an empty file"
     yield {path: Entry("file", content=OTHER)}, "holds something else"
     yield {path: Entry("dir", 0o755)}, "is an empty directory"
