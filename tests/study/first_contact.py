@@ -1,6 +1,6 @@
 """How the judge does on work that nobody who wrote it had seen: correct skills that pass, wrong ones that are refused.
 
-    python tests/study/first_contact.py ROUND_DIR [--jobs 2] [--task NAME] [--json FILE]
+    python tests/study/first_contact.py ROUND_DIR [--jobs 2] [--task NAME] [--expect PASS|REFUSE] [--json FILE]
 
 Prints every skill that was judged otherwise than its label says, then the figures of the round. Exits 1 when nothing ran.
 """
@@ -100,12 +100,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("root", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--task")
+    parser.add_argument("--expect", choices=("PASS", "REFUSE"))
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(argv)
     memory: Memory = {}
+    chosen = [c for c in candidates(given.root, given.task) if given.expect is None or c.good == (given.expect == "PASS")]
     with open_sandbox() as sandbox, ThreadPoolExecutor(given.jobs) as pool:
         rows = []
-        for row in pool.map(lambda c: judge(c, sandbox, memory), candidates(given.root, given.task)):
+        for row in pool.map(lambda c: judge(c, sandbox, memory), chosen):
             rows.append(row)
             if row.passed != row.candidate.good:
                 print(shown(row), flush=True)

@@ -92,11 +92,12 @@ class Exercised:
         (after a kill or an error it may: what is left half done has other names each time; such a run then shows nothing)."""
         generated = [(context.request(g.case.base, g.case.args), g.record) for g in context.generated]
         yield [*self._recorded(context), *generated[:FIRST_GENERATED]], True
-        yield generated[FIRST_GENERATED:], True
-        yield [(context.request(g.case.base, g.case.args), g.record) for g in let_off(context)], True
         distinct = list({repr((r.base.digest, r.job, r.fault)): (c, r, record) for c, r, record in context.disturbed}.values())
         yield [(r, record) for _, r, record in distinct if r.fault is None][:MAX_DISTURBED], False
         yield self._made_good(context, [d for d in distinct if d[1].fault is not None][:MAX_DISTURBED]), False
+        for at in range(FIRST_GENERATED, len(generated), FIRST_GENERATED):
+            yield generated[at : at + FIRST_GENERATED], True
+        yield [(context.request(g.case.base, g.case.args), g.record) for g in let_off(context)], True
 
     def _made_good(self, context: Context, failed: Sequence[tuple[Case, RunRequest, ReplayRecord]]) -> list[Trial]:
         """Runs that reported an error, of which another run makes exactly what a clean run does: they left no harm behind."""
