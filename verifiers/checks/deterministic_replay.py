@@ -51,7 +51,7 @@ class DeterministicReplay:
         "factor counts only if a probe inside the job saw it change."
     )
     stage = "dynamic"
-    version = 2
+    version = 3
     good = (rename("the same value every time"),)
     bad = (
         rename(

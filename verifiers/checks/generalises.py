@@ -21,19 +21,22 @@ class Generalises:
     id = "generalises"
     title = "Does it hold beyond the recorded cases?"
     why = (
-        "Hypothesis draws workspaces and arguments from the grammar of the evidence, and three oracles judge them, each "
-        "only where it is sound. Differential: on clean starts (recorded bases renamed, with more or fewer items, "
-        "bystanders, near misses of what the arguments say and of lines that are to be added, deep trees, larger "
-        "numbers, words twice, blank lines, values that look like numbers, options or endings of two parts, names of another "
-        "build or with an argument in them, series that go on past ten, words of the skill's own text) the trace's own commands "
-        "say what is right. Unusual bystanders count only where the commands pass them over; results that are there before, "
-        "last lines without their end, and links or hidden files where no recording has any count for `exercised` only. "
-        "Renaming: giving hostile characters to names that nothing mentions must rename the result and change nothing else. "
-        "Implicit: no argument runs as code or hangs, and no success is claimed for a named input that is missing. A memoriser "
-        "of the recordings must be refused here."
+        "Hypothesis draws workspaces and arguments from the grammar of the evidence, and each generated case has a zone. "
+        "*Harm* is wrong on every case, whatever the commands do: bytes lost that they leave as they are, a line lost where the "
+        "task only adds, a value that runs as code or hangs, success claimed for a named input that is missing. Renaming "
+        "belongs here: hostile characters in names that nothing mentions must rename the result and change nothing else. So do "
+        "odd bytes in contents (form feeds, line separators, bytes that are no UTF-8, blanks, marks, long words) and other "
+        "modes, judged where the commands keep them and the skill is right with plain ones. "
+        "*Within the evidence* the trace's own commands say what is right: recorded bases renamed, with more, fewer or reordered "
+        "items or records, bystanders, near misses, deep trees, words of the skill's own text, values of other characters that "
+        "the commands take for text. What holds over all recorded starts is inferred (records, columns, unique keys, order, JSON "
+        "of one shape, plain names and values) and such cases keep it. "
+        "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
+        "difference is an open question in the report, never a failure; `assay answer` decides it. "
+        "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 7
+    version = 8
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 
