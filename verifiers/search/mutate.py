@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
 from sandbox.interface import Entry, JsonValue
 from verifiers.search.states import Start
-from verifiers.subject import ParseProblem, parse_module
+from verifiers.worlds.constants import constants, texts
 
-LARGEST = 1 << 21
+LONGEST = 80
 MOST_COPIES = 400
 MOST_LINES = 4000
 MOST_WORDS = 32
@@ -21,14 +19,8 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 def folded(source: str) -> tuple[list[int], list[str]]:
     """Whole numbers and texts that a skill's text says or works out from constants (``1024 * 1024``), largest numbers last."""
-    tree = parse_module(source)
-    if isinstance(tree, ParseProblem):
-        return [], []
-    notes = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
-    values = [v for n in ast.walk(tree) if isinstance(n, ast.expr) and id(n) not in notes and (v := _value(n)) is not None]
-    numbers = {v for v in values if isinstance(v, int) and not isinstance(v, bool) and 1 < v <= LARGEST}
-    texts = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in values if isinstance(v, str | bytes)]
-    return sorted(numbers), list(dict.fromkeys(t for t in texts if 0 < len(t) < 80))[:MOST_WORDS]
+    found = dict.fromkeys(t for t in texts(source) if 0 < len(t) < LONGEST)
+    return list(constants(source).numbers), list(found)[:MOST_WORDS]
 
 
 def from_constants(start: Start, source: str, rng: Random) -> Iterator[Start]:
@@ -111,23 +103,3 @@ def _made(start: Start, changes: dict[str, Entry] | dict[str, Entry | None], how
 
 def _grown(content: bytes, size: int) -> bytes:
     return (content * (size // len(content) + 1))[: max(size, len(content))]
-
-
-def _value(node: ast.expr) -> object:
-    """What a constant expression amounts to; None for any other."""
-    if isinstance(node, ast.Constant):
-        return node.value
-    if not isinstance(node, ast.BinOp):
-        return None
-    a, b = _value(node.left), _value(node.right)
-    if isinstance(a, str) and isinstance(b, str) and isinstance(node.op, ast.Add):
-        return a + b
-    if not (isinstance(a, int) and isinstance(b, int)) or abs(a) > LARGEST or abs(b) > LARGEST:
-        return None
-    work = _WORK.get(type(node.op))
-    return work(a, b) if work is not None and (b in range(41) or not isinstance(node.op, ast.Pow | ast.LShift)) else None
-
-
-_WORK: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.LShift: operator.lshift, ast.Pow: operator.pow,
-}  # fmt: skip
