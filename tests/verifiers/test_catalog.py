@@ -9,7 +9,7 @@ import pytest
 from verifiers import checks
 from verifiers.catalog import CATALOG, DYNAMIC, ORDER, STATIC, by_id
 from verifiers.conventions import RULES
-from verifiers.interface import ConfigError, CheckPage
+from verifiers.interface import CheckPage, ConfigError
 from verifiers.manual import explain, render_manual
 from verifiers.source import static
 

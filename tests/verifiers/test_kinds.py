@@ -140,7 +140,8 @@ def test_an_own_function_that_only_computes_is_harmless() -> None:
 
 def test_the_condition_is_told() -> None:
     """A statement knows what has to hold for it to run, from the outside in."""
-    body = "for p in files:\n    if p.is_dir():\n        try:\n            p.rmdir()\n        except OSError:\n            p.unlink()"
+    body = "for p in files:\n    if p.is_dir():\n        try:\n            p.rmdir()\n"
+    body += "        except OSError:\n            p.unlink()"
     copy = watched(HEAD + textwrap.indent(body, "    ") + TAIL)
     found = [s for s in copy.statements if s.text == "p.unlink()"]
     assert [c.text for c in found[0].conditions] == ["for p in files", "if p.is_dir()", "except OSError"]
