@@ -33,7 +33,7 @@ def program(machine: str, classes: Collection[str], control_fd: int) -> list[Ins
     """The filter as (code, jump if true, jump if false, operand).
 
     Args:
-        classes: may hold ``read`` (announce opens for reading too), ``write`` (writes, closes) and ``look`` (stat and its like).
+        classes: may hold ``read`` (opens for reading too), ``write`` (writes and closes) and ``look`` (stat and the like).
         control_fd: ``sendmsg`` on this descriptor is not announced: over it the listener itself travels.
     """
     number = syscalls.numbers(machine)

@@ -12,7 +12,7 @@ from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
 from verifiers.interface import CheckResult, Counterexample, Finding, Verdict
-from verifiers.search.search import Found, Harmful, missing, search, traced, try_archives
+from verifiers.search.search import Found, Harmful, missing, search, traced, try_archives, went_through
 from verifiers.source.branches import Watched, watched
 from verifiers.source.kinds import TELLING
 from verifiers.source.statements import Statement, code_lines
@@ -59,7 +59,7 @@ class Exercised:
             runs += len(records)
             for (_, untraced), record in zip(trials, records, strict=True):
                 if not differs(untraced, record):
-                    lines |= record.lines
+                    lines |= went_through(record)
                 elif strict:
                     why = "the skill behaves differently while its lines are traced"
                     return CheckResult.inconclusive(self.id, why, [Finding(why, context.subject.path)], runs)

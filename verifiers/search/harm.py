@@ -35,6 +35,17 @@ def harm(context: Context, start: Start, record: ReplayRecord) -> str:
     return ""
 
 
+def doubtful(context: Context, start: Start, record: ReplayRecord) -> bool:
+    """Whether the run takes bytes of the user that neither the recording nor the commands on the same start take: such a run
+    vouches for nothing, even if the path is one that it may change."""
+    gone = {p for p, e in start.base.items() if _lost(e, p, record.post)}
+    if not gone:
+        return False
+    case = start.case
+    recorded = {p for p, e in case.base.items() if _lost(e, p, case.expectation.tree) and start.base.get(p) == e}
+    return bool(gone - recorded - (_by_commands(context, start, lost=True) if gone - recorded else set()))
+
+
 def _is_free(path: str, free: frozenset[str], start: Start) -> bool:
     if path in free:
         return True
@@ -56,10 +67,12 @@ def _free(context: Context, start: Start) -> frozenset[str]:
     return frozenset(own | _by_commands(context, start)) - {ROOT, "", "."}
 
 
-def _by_commands(context: Context, start: Start) -> set[str]:
-    """What the trace's commands change on this start; nothing where they were recorded with other arguments."""
+def _by_commands(context: Context, start: Start, *, lost: bool = False) -> set[str]:
+    """What the trace's commands change (or lose) on this start; nothing where they were recorded with other arguments."""
     evidence = start.case.evidence
     if evidence is None or start.args != start.case.args:
         return set()
     record = context.traces.map([shell_request(start.base, evidence.commands)])[0]
+    if lost:
+        return {p for p, e in start.base.items() if _lost(e, p, record.post)}
     return {d.path for d in differences(start.base, record.post)}

@@ -10,7 +10,7 @@ from sandbox.interface import ReplayRecord, RunRequest, SkillJob
 from verifiers.checks.arguments_matter import differs
 from verifiers.context import BATCH, Case, Context
 from verifiers.expectation.answers import failure
-from verifiers.search.harm import harm
+from verifiers.search.harm import doubtful, harm
 from verifiers.search.members import archives
 from verifiers.search.mutate import folded, from_arguments, from_constants
 from verifiers.search.states import Start, paths_of, recorded, states
@@ -120,6 +120,8 @@ def _try(context: Context, source: str, wanted: Sequence[Statement], starts: Seq
         if not fresh:
             continue
         news = [s for s in missing(wanted, out.lines) if s.ran(record.lines)]
+        if any(not _vouched(s, record) for s in news):
+            continue
         if news:
             plain = context.run(PURPOSE, [replace(request, observe=not context.supervised())])[0]
             out.runs += 1
@@ -127,11 +129,22 @@ def _try(context: Context, source: str, wanted: Sequence[Statement], starts: Seq
             if what:
                 out.harmful.append(Harmful(start, what))
                 return
-            if differs(plain, record):
+            if differs(plain, record) or doubtful(context, start, plain):
                 continue
             out.how |= {s.first_line: start.how for s in news}
-        out.lines |= record.lines
+        out.lines |= went_through(record)
         out.grown.append(start)
+
+
+def _vouched(statement: Statement, record: ReplayRecord) -> bool:
+    """Whether a run shows what a statement does: one that fails shows that only of what cleans up after an error."""
+    cleans_up = any(c.text.startswith("except") for c in statement.conditions)
+    return failure(record.outcome) is None or (cleans_up and getattr(record.outcome, "line", None) != statement.first_line)
+
+
+def went_through(record: ReplayRecord) -> frozenset[int]:
+    """Lines that ran, but for the one where the run came to grief: what that would have done is not to be seen."""
+    return record.lines - {getattr(record.outcome, "line", None) or 0}
 
 
 def _after(start: Start, record: ReplayRecord) -> Start:

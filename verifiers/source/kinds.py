@@ -36,7 +36,7 @@ class Kinds:
     def of(self, node: ast.stmt, function: FunctionNode, suite: list[ast.stmt]) -> Kind:
         """The kind of one statement. ``suite``: the body that it is part of."""
         if isinstance(node, ast.Raise):
-            return "raises" if self._raises(node) else "acts"
+            return "raises" if self._raises(node) and self._reports(suite) else "acts"
         if self.acts(node):
             return "acts"
         if isinstance(node, ast.Return):
@@ -87,8 +87,10 @@ class Kinds:
         return "computes" if same_thing(node.value, self.harmless.names) else "decides"
 
     def _reports(self, suite: list[ast.stmt]) -> bool:
-        """Whether a body ends in reporting failure."""
+        """Whether a body does no more than report failure: a report after an action says that the action went through."""
         last = suite[-1]
+        if any(self.acts(n) for s in suite[:-1] for n in ast.walk(s) if isinstance(n, ast.stmt)):
+            return False
         return isinstance(last, ast.Raise) or (isinstance(last, ast.Return) and is_failure(last.value))
 
     def _raises(self, node: ast.Raise) -> bool:
