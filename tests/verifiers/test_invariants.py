@@ -37,6 +37,7 @@ HOLDS = [
     ("text-in-utf-8", ["a", "é"], "ü", "\udcff"),
     ("plain-characters", ["alpha", "Beta", "a.b"], "gamma.x", "a b"),
     ("plain-characters", ["alpha", "beta"], "gamma", "-gamma"),
+    ("names-of-one-build", ["v1.2", "v1.10", "v2.0", "v3.1"], "v4.4", "notes.txt"),
     ("same-kind-of-value", ["7", "12"], "300", "007"),
     ("same-kind-of-value", ["644", "0755"], "0600", "999"),
 ]

@@ -165,7 +165,7 @@ class ShellText(Rule):
         if program is None:
             return
         if is_constant(module, program):
-            if _is_python(runner):
+            if _is_its_own_python(runner):
                 yield Violation(at, f"{runner} runs Python that stands in a text: write it in the skill, where it is judged")
             if runner.partition(" ")[0] in FILTERS | INTERPRETERS | {"Nushell"}:
                 return
@@ -178,8 +178,9 @@ class ShellText(Rule):
         )
 
 
-def _is_python(runner: str) -> bool:
-    return runner.partition(" ")[0].startswith("python")
+def _is_its_own_python(runner: str) -> bool:
+    """Whether the interpreter is the skill's own (``sys.executable``). A recorded ``python3 -c`` may run as it is, as awk may."""
+    return runner.partition(" ")[0] == "python"
 
 
 def _leaves_background(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 
 from sandbox.interface import ReplayRecord, RunRequest, SkillJob
 from verifiers.checks.arguments_matter import differs
@@ -90,12 +90,12 @@ def _starts(context: Context) -> Iterator[Start]:
     looked = context.run(PURPOSE, (context.request(c.base, c.args, observe=not context.supervised(), looks=True) for c in cases))
     paths = {c.label: paths_of(c, r) for c, r in zip(cases, looked, strict=True)}
     words = [w for w in folded(context.subject.source)[1] if "/" not in w and ".." not in w]
+    ways = []
     for n, case in enumerate(cases):
-        start = recorded(case)
-        yield from from_arguments(start, words)
-        yield from states(start, paths[case.label])
-        yield from from_constants(start, context.subject.source, context.rng(f"constants {n}"))
-        yield from archives(start)
+        start, rng = recorded(case), context.rng(f"constants {n}")
+        ways += [states(start, paths[case.label]), from_arguments(start, words)]
+        ways += [from_constants(start, context.subject.source, rng), archives(start)]
+    yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
 
 
 def _further(context: Context, grown: Sequence[Start]) -> Iterator[Start]:
@@ -113,7 +113,7 @@ def _try(context: Context, source: str, wanted: Sequence[Statement], starts: Seq
     records = context.run(PURPOSE, (traced(r, source) for r in requests))
     out.runs += len(records)
     for start, request, record in zip(starts, requests, records, strict=True):
-        fresh = record.lines - out.lines
+        fresh = went_through(record) - out.lines
         repeats = start.args != start.case.args or fresh
         if repeats and failure(record.outcome) is None and record.post != start.base:
             out.again.append(_after(start, record))

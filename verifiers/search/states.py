@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
 from verifiers.context import Case
@@ -53,20 +54,23 @@ def paths_of(case: Case, record: ReplayRecord) -> list[str]:
     """The paths that matter to a skill: those that it looks at or changes, that the trace changes, that an argument names."""
     root = record.probe.get("cwd") or "/ws"
     seen = [p for c in record.calls for p in (c.path, c.path2) if p.startswith(root + "/")]
-    found = dict.fromkeys(p[len(root) + 1 :] for p in seen)
-    found |= dict.fromkeys(e.path for e in case.expectation.effects)
+    found = dict.fromkeys(e.path for e in case.expectation.effects)
     found |= dict.fromkeys(v.strip("/") for v in case.args.values() if isinstance(v, str) and _is_path(v))
+    found |= dict.fromkeys(p[len(root) + 1 :] for p in seen)
     return [p for p in found if p not in ("", ROOT) and not p.startswith((".git/", "../"))][:MOST_PATHS]
 
 
 def states(start: Start, paths: Iterable[str]) -> Iterator[Start]:
-    """Each path as each kind of thing, one at a time; then each as it is in the recorded end, or was in the start."""
-    for path in paths:
-        for changes, how in _each_kind(start.base, path):
-            made = start.changed(changes, f"{path} {how}")
-            if made is not None:
-                yield made
-    yield from half_done(start)
+    """Each path as each kind of thing, one at a time, by turns with each as it is in the recorded end, or was in the start."""
+    ways = [half_done(start), *(_as_each_kind(start, path) for path in paths)]
+    yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
+
+
+def _as_each_kind(start: Start, path: str) -> Iterator[Start]:
+    for changes, how in _each_kind(start.base, path):
+        made = start.changed(changes, f"{path} {how}")
+        if made is not None:
+            yield made
 
 
 def half_done(start: Start) -> Iterator[Start]:

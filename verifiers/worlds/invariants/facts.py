@@ -141,7 +141,11 @@ def _place(path: str, args: Args) -> str:
 def _observations(start: Start, common: frozenset[str]) -> Iterator[tuple[Scope, str, str]]:
     for path in start.base:
         if path != ROOT:
-            yield "name", "every name", path.rpartition("/")[2]
+            folder, _, name = path.rpartition("/")
+            place = _place(folder, start.args) if folder else "`.`"
+            yield "name", "every name", name
+            if place in common or not folder:
+                yield "name", f"every name in the directory {place}", name
     for _, where, text in _contents(start, common):
         yield "file", where, text
         if is_text(text):

@@ -69,7 +69,7 @@ def has_namesake(base: Snapshot, linked: bool) -> bool:
 VARIATIONS = (
     Variation(
         name="bystander", why="A directory has an unrelated file.",
-        choices=lambda g: [(d,) for d in g.directories], apply=bystander, drawn=2,
+        choices=lambda g: [(d,) for d in g.directories], apply=bystander, rule=Rule.BYSTANDER, drawn=2,
         examples=(Example(("",), {}, {"….…": "a bystander\n"}),),
     ),
     Variation(
