@@ -1,6 +1,6 @@
 """How the judge does on work that nobody who wrote it had seen: correct skills that pass, wrong ones that are refused.
 
-    python tests/study/first_contact.py ROUND_DIR [--jobs 2] [--task NAME] [--expect PASS|REFUSE] [--json FILE]
+    python tests/study/first_contact.py ROUND_DIR [--jobs 2] [--task NAME] [--expect PASS|REFUSE] [--every N] [--json FILE]
 
 Prints every skill that was judged otherwise than its label says, then the figures of the round. Exits 1 when nothing ran.
 """
@@ -101,10 +101,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--task")
     parser.add_argument("--expect", choices=("PASS", "REFUSE"))
+    parser.add_argument("--every", type=int, default=1, help="Of the chosen ones, each so many-th.")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(argv)
     memory: Memory = {}
     chosen = [c for c in candidates(given.root, given.task) if given.expect is None or c.good == (given.expect == "PASS")]
+    chosen = chosen[:: given.every]
     with open_sandbox() as sandbox, ThreadPoolExecutor(given.jobs) as pool:
         rows = []
         for row in pool.map(lambda c: judge(c, sandbox, memory), chosen):

@@ -260,11 +260,11 @@ def _case(context: Context, trial: Trial, records: Sequence[ReplayRecord], label
     clean = not why and x.failed == g.expectation.failed and x.quiet == g.expectation.quiet
     if not clean or (bool(x.effects) != bool(g.expectation.effects) and not nothing_left):
         return None
-    if g.expectation.answer.strip() and not x.answer.strip() and not nothing_left:
+    if g.expectation.answer_known and g.expectation.answer.strip() and not x.answer.strip() and not nothing_left:
         return None
     if any(x.tree.get(p) != world.base.get(p) for p in world.stays):
         return None
-    return Case(label, world.args, x, g.task_id)
+    return Case(label, world.args, replace(x, answer_known=g.expectation.answer_known), g.task_id)
 
 
 def _accident(trial: Trial, case: Case, record: ReplayRecord) -> bool:
@@ -293,6 +293,7 @@ def _second_look(context: Context, world: World, case: Case, record: ReplayRecor
     x, why = expect(replace(evidence, base=world.base), again)
     if why:
         return None, case
+    x = replace(x, answer_known=x.answer_known and case.expectation.answer_known)
     case = replace(case, expectation=x)
     return context.judge.wrong(record, x), case
 

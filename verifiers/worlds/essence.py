@@ -56,10 +56,11 @@ def _fewer(context: Context, case: Case, kept: set[int]) -> Case:
         return case
     fewer = tuple(evidence.commands[i] for i in sorted(kept))
     x, why = expect(evidence, context.traces.map([shell_request(case.base, fewer)]))
-    same = not differences(case.expectation.tree, x.tree) and (not _answers(context) or x.answer == case.expectation.answer)
+    answers = _answers(context) and case.expectation.answer_known
+    same = not differences(case.expectation.tree, x.tree) and (not answers or x.answer == case.expectation.answer)
     if why or not same or any(x.failed):
         return case
-    x = replace(x, answer_ordered=case.expectation.answer_ordered)
+    x = replace(x, answer_ordered=case.expectation.answer_ordered, answer_known=case.expectation.answer_known)
     return replace(case, expectation=x, evidence=replace(evidence, commands=fewer))
 
 

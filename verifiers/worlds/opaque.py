@@ -110,7 +110,7 @@ def _supported(context: Context, trials: Sequence[Opaque]) -> list[tuple[Opaque,
         case = Case(f"{trial.what} (trace {trial.g.task_id}, seed {context.seed})", trial.g.args, x, trial.g.task_id)
         if trial.plain is None:
             out.append((trial, case, (trial.expected, _copied(x, trial.expected))))
-        elif not differences(trial.expected.tree, x.tree) and trial.expected.answer == x.answer:
+        elif not differences(trial.expected.tree, x.tree) and (trial.expected.answer == x.answer or not x.answer_known):
             out.append((trial, case, ()))
     return out
 
@@ -121,7 +121,8 @@ def _shown(recorded: Case, trial: Opaque, record: ReplayRecord) -> Expectation |
         return None
     x, why = expect(replace(recorded.evidence, base=trial.expected.base), [record])
     clean = not why and x.failed == recorded.expectation.failed and x.quiet == recorded.expectation.quiet
-    return replace(x, answer_ordered=recorded.expectation.answer_ordered) if clean else None
+    known, ordered = recorded.expectation.answer_known, recorded.expectation.answer_ordered
+    return replace(x, answer_ordered=ordered, answer_known=known) if clean else None
 
 
 def _wrong_when_plain(context: Context, trial: Opaque) -> bool:

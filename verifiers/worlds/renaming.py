@@ -7,7 +7,7 @@ recorded base is needed, so this also judges where the trace's naive commands wo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from hypothesis import strategies as st
@@ -164,7 +164,7 @@ def expected_under(x: Expectation, names: Mapping[str, str]) -> Expectation | No
     if base is None or tree is None:
         return None
     volatile = frozenset((substitute(p, names), k) for p, k in x.volatile)
-    return Expectation(base, tree, volatile, x.answer, x.answer_ordered, x.exit_codes, x.quiet)
+    return replace(x, base=base, tree=tree, volatile=volatile)
 
 
 def renaming(context: Context, gs: Sequence[Grammar]) -> Judged:
