@@ -1,0 +1,61 @@
+"""Which evidence is usable: what a task with an effect prints last need not be the same each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+import pytest
+
+from sandbox.interface import Entry, ExecResult, ReplayRecord, RunRequest, Session, Snapshot
+from verifiers.context import Judge
+from verifiers.expectation.oracle import Replayed, replay
+from verifiers.interface import Evidence
+
+
+class Printing:
+    """A session whose one command makes ``made`` and prints the next of ``answers``."""
+
+    runs = 0
+
+    def __init__(self, answers: Iterable[str], made: dict[str, Entry]) -> None:
+        self._answers, self._made = list(answers), made
+
+    def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
+        return [self._ran(r) for r in requests]
+
+    def _ran(self, request: RunRequest) -> ReplayRecord:
+        step = ExecResult(0, None, self._answers.pop(0).encode(), b"")
+        return ReplayRecord(None, (step,), request.base.replace(dict(self._made)), "exited")
+
+
+def replayed(answers: list[str], recorded: str, made: dict[str, Entry]) -> Replayed:
+    base = Snapshot({"a": Entry("file", 0o644, b"1")})
+    evidence = Evidence("t", "d", ("do",), (recorded,), None, None, base, base.replace(dict(made)), True)
+    return replay([evidence], cast(Session, Printing(answers, made)))
+
+
+MADE = {"b": Entry("file", 0o644, b"2")}
+
+
+@pytest.mark.parametrize("answers", [["10:01", "10:01", "10:01"], ["10:01", "10:02", "10:03"], ["x", "x", "x"]])
+def test_a_task_with_an_effect_may_print_something_else(answers: list[str]) -> None:
+    (usable,) = replayed(answers, "10:00", MADE).usable
+    assert not usable.expectation.answer_known
+
+
+def test_the_same_output_each_time_is_an_answer() -> None:
+    (usable,) = replayed(["7", "7", "7"], "7", MADE).usable
+    assert usable.expectation.answer_known
+
+
+@pytest.mark.parametrize("answers", [["8", "8", "8"], ["7", "8", "7"]])
+def test_a_task_that_only_answers_must_print_what_was_recorded(answers: list[str]) -> None:
+    assert "t" in replayed(answers, "7", {}).unusable
+
+
+def test_an_unknown_answer_is_not_compared() -> None:
+    (usable,) = replayed(["10:01", "10:02", "10:03"], "10:00", MADE).usable
+    judge = Judge(read_only=False, answer_path="output")
+    record = ReplayRecord(None, (), usable.expectation.tree, "exited")
+    assert judge.answer_wrong(record, usable.expectation) is None
