@@ -103,13 +103,17 @@ def grammar(
         files=files,
         directories=("", *(p for p, e in base.items() if e.type == "dir")),
         contents=_by_turns([p for p in regular if p not in files], files),
-        made=tuple(sorted((p for p in expectation.tree if p not in whole and p != ROOT), key=lambda p: (p.count("/"), p))),
+        made=tuple(sorted(_made(whole, expectation.tree), key=lambda p: (p.count("/"), p))),
         constants=constants,
     )
 
 
 def _by_turns(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
     return tuple(p for pair in zip_longest(a, b) for p in pair if p is not None)
+
+
+def _made(base: Snapshot, tree: Snapshot) -> list[str]:
+    return [p for p in tree if p not in base and p != ROOT and not in_repository(p, tree)]
 
 
 def in_repository(path: str, tree: Snapshot) -> bool:

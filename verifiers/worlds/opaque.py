@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
+from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Context, Generated
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
-from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.grammar import Grammar, in_repository
 from verifiers.worlds.harm import harmless
 from verifiers.worlds.judged import CHECK_ID, Judged
 from verifiers.worlds.tokens import substitute, tokens
@@ -159,7 +159,8 @@ def _words(g: Grammar) -> list[str]:
 
 def _interesting(g: Grammar) -> list[Entry]:
     """Files with text, those that the task changes or an argument names first."""
-    files = [(p, e) for p, e in g.base.items() if e.type == "file" and b"\0" not in e.content]
+    whole = g.base
+    files = [(p, e) for p, e in whole.items() if e.type == "file" and b"\0" not in e.content and not in_repository(p, whole)]
     free = {p for p, e in files if g.expectation.tree.get(p) == e and p in g.files}
     return [e for p, e in sorted(files, key=lambda pair: (pair[0] in free, pair[0]))]
 
@@ -171,8 +172,11 @@ def _text(e: Entry) -> str:
 def _image(g: Grammar, words: dict[str, str]) -> Expectation:
     """The recorded outcome with other words in contents, in what is made of them, and in the answer."""
     x = g.expectation
-    base = {p: _renamed(e, words) for p, e in x.base.items()}
-    tree = {p if p in x.base else substitute(p, words): _renamed(e, words) for p, e in x.tree.items()}
+    base = {p: e if in_repository(p, x.base) else _renamed(e, words) for p, e in x.base.items()}
+    tree = {
+        p if p in x.base else substitute(p, words): e if in_repository(p, x.tree) else _renamed(e, words)
+        for p, e in x.tree.items()
+    }
     return replace(x, base=Snapshot(base), tree=Snapshot(tree), answer=substitute(x.answer, words))
 
 
@@ -185,7 +189,7 @@ def _renamed(e: Entry, words: dict[str, str]) -> Entry:
 def _with_modes(g: Grammar) -> Iterator[Opaque]:
     """Files that the task changes, moves or copies with other modes: what is edited keeps its own."""
     x = g.expectation
-    files = [p for p, e in x.base.items() if e.type == "file" and p != ROOT and _keeps_mode(x, p)]
+    files = [p for p, e in x.base.items() if e.type == "file" and _keeps_mode(x, p) and not in_repository(p, x.base)]
     for what, mode in MODES.items() if files else ():
         base = {p: replace(e, mode=mode) if p in files else e for p, e in x.base.items()}
         tree = {p: replace(e, mode=mode) if p in files else e for p, e in x.tree.items()}
