@@ -83,6 +83,9 @@ class Evidenced:
         if world.base == g.base and not world.varied:
             return None
         found = self.facts.broken(Start(world.base, world.args), recorded)
+        if plan.has(Rule.BYSTANDER, Rule.ITEM):
+            # What the commands do with the odd name decides whether it counts, whatever names were recorded.
+            found = tuple(f for f in found if f.scope != "name")
         values = [f for f in found if f.scope == "value"][:1]
         unsaid = self._unsaid(plan)
         odd = bool(values) or plan.has(Rule.TEXT)

@@ -75,7 +75,7 @@ VARIATIONS = (
     Variation(
         name="odd", why="A directory has a hidden file, a link or an empty directory, perhaps called as a file is.",
         choices=lambda g: pairs(g.directories, (HIDDEN, LINK, EMPTY, *NAMESAKES)),
-        apply=odd, rule=Rule.BYSTANDER, turns=Turns.SHARED, drawn=1, together=namesakes, recorded=recorded,
+        apply=odd, rule=Rule.BYSTANDER, turns=Turns.SHARED, drawn=1, alone=1, together=namesakes, recorded=recorded,
         never="there are no links among the files",
         examples=(
             Example(("", HIDDEN), {}, {".….…": "a bystander\n"}),
