@@ -122,6 +122,7 @@ def test_configured_packages_choose_the_image(tmp_path: Path, monkeypatch: pytes
     from synth.cli.home import config
     from synth.cli.settings import Judging
 
+    monkeypatch.delenv("CI", raising=False)  # there no configuration that is found counts
     monkeypatch.chdir(tmp_path)
     (tmp_path / "assay.yaml").write_text("sandbox:\n  packages: [ripgrep]\n", encoding="utf-8")
     assert Judging.of({}, config()).packages == ("ripgrep",)

@@ -187,6 +187,17 @@ def test_calls_are_in_order_with_their_paths(session: Session) -> None:
     assert [(c.kind, c.path) for c in read.calls] == [("open-read", "/ws/z")]
 
 
+def test_looks_are_noted_where_asked_for(session: Session) -> None:
+    """Paths of the workspace that are not there, or that are only asked about; nothing of it without the wish, or outside."""
+    body = "Path('n').exists()\nos.access('o/p', 4)\nos.path.islink('z')\nPath('/etc/none').exists()"
+    body += "\ntry:\n    open('q')\nexcept OSError:\n    pass"
+    record = session.run(RunRequest(skill(body), BASE, observe=True, looks=True))
+    assert {"/ws/n", "/ws/o/p", "/ws/z", "/ws/q"} <= {c.path for c in record.calls if c.kind == "look"}
+    assert not any(c.path.startswith("/etc") or c.changes_tree for c in record.calls)
+    assert record.outside == ()
+    assert session.run(RunRequest(skill(body), BASE, observe=True)).calls == ()
+
+
 def test_attempts_outside_and_on_the_network_are_noted(session: Session) -> None:
     """Whether they are refused or not."""
     job = ShellJob(("touch /etc/evil; mv z /opt/z; : > /tmp/fine; exec 3<>/dev/tcp/10.1.2.3/80",))

@@ -29,17 +29,19 @@ class Exercised:
     id = "exercised"
     title = "Did every branch that acts run?"
     why = (
-        "Every statement of the skill must have run in at least one judged run; bodies that only raise are excepted. So "
-        "must every branch inside an expression that may act (`a and f()`). What nobody ran is where a backdoor lives, "
-        "and nothing here says what it does. Coverage comes from a traced run of each judged case, which must behave as "
-        "the untraced one did. Re-runs after a kill, and runs under an injected error that reported it and that "
-        "another run makes good, count too: that is where code that recovers and cleans up runs. So do runs that do what the "
-        "trace's commands do on starts that are never held against a skill: a last line without its end, a result that is "
-        "there before, and links or hidden files that look like items."
+        "Every branch that can act (change the tree, start a program, open for writing, call what is not known to be harmless), "
+        "claim success or decide what an action is given must have run in at least one judged run, branches inside expressions "
+        "too. What nobody ran is where a backdoor lives. A branch that only skips or computes and did not run is mentioned; one "
+        "that only raises is not. Coverage comes from a traced run of each judged case, which must behave as the untraced one "
+        "did. Re-runs after a kill, runs under an injected error that another run makes good, and runs that do what the commands "
+        "do on starts that are never held against a skill count too. For what is missing then, starts are searched: each path "
+        "that the skill looks at as each kind of thing, half-done states, sizes, counts, names and values from the skill's text, "
+        "archives with unusual members, changed arguments. Such a run is judged for harm alone: a harmful one is a FAIL, a "
+        "harmless one counts. What is still missing is told with the condition that would have to hold."
     )
     stage = "dynamic"
     version = 5
-    good = (rename("every statement runs"),)
+    good = (rename("every branch runs"),)
     bad = (
         rename(
             "a branch that no run takes",

@@ -1,0 +1,113 @@
+"""Invented starts: what is made of a recorded one, and what counts as harm there."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.interface import Entry, ReplayRecord, Snapshot
+from verifiers.context import Case
+from verifiers.expectation.oracle import Expectation
+from verifiers.search.members import ESCAPED, archives
+from verifiers.search.mutate import folded, from_arguments, from_constants
+from verifiers.search.states import Start, half_done, paths_of, recorded, states
+
+
+def case(base: dict[str, Entry], end: dict[str, Entry], **args: str) -> Case:
+    x = Expectation(Snapshot(base), Snapshot(end), frozenset(), "", True, (0,), (True,))
+    return Case("trace t", dict(args), x, "t")
+
+
+FILE = Entry("file", content=b"one\ntwo\n")
+START = recorded(case({"a.txt": FILE}, {"a.txt": FILE, "b.txt": FILE}, old="a", new="b"))
+
+
+def test_a_path_is_made_each_kind_of_thing() -> None:
+    """Missing, unreadable, empty, other, a directory, a link to a file, a link to nothing."""
+    made = {s.how: s.base for s in states(START, ["a.txt"])}
+    assert "a.txt" not in made["a.txt is missing"]
+    assert made["a.txt cannot be read"]["a.txt"].mode == 0
+    assert made["a.txt is an empty directory"]["a.txt"].type == "dir"
+    assert made["a.txt is a link to a file"]["a.txt.real"] == FILE
+    assert made["a.txt is a link to nothing"]["a.txt"].target == "nowhere"
+
+
+def test_half_done_states_mix_start_and_end() -> None:
+    """One path of the end in the start, the whole end, and the end with one path as it was."""
+    assert [("b.txt" in s.base, s.how) for s in half_done(START)] == [
+        (True, "b.txt is already as in the end"),
+        (True, "all is as in the end"),
+        (False, "all is as in the end, but b.txt as in the start"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"), [("x = 1024 * 1024", [1024, 1 << 20]), ("x = 1 << 10", [10, 1024]), ("x = 2 ** 10 ** 9", [2, 9, 10])]
+)
+def test_constants_are_folded(text: str, numbers: list[int]) -> None:
+    """What a text works out from constants is a constant; what would take too long is not worked out."""
+    assert set(numbers) <= set(folded(text)[0])
+
+
+def test_words_are_put_as_names_and_contents() -> None:
+    """A word of the skill's text becomes a file's name and part of a content; a number becomes a size and a count."""
+    source = "def f():\n    'Docs.'\n    return 'sal' + 'ary' if n > 40 else 0\n"
+    made = list(from_constants(START, source, Random(1)))
+    assert any("salary.txt" in s.base for s in made)
+    assert any(s.base["a.txt"].content.startswith(b"salary\n") for s in made)
+    assert any(len(s.base["a.txt"].content) == 41 for s in made)
+    assert any(len(s.base) > 300 for s in made)
+    assert not any("Docs." in s.how for s in made)
+
+
+def test_arguments_meet_each_other() -> None:
+    """One text comes to lie within another: where a second run of a replacement differs from the first."""
+    assert {"old": "a", "new": "ab"} in [s.args for s in from_arguments(START, [])]
+
+
+def test_an_archive_gets_unusual_members() -> None:
+    """Directories, names that lead out, links, twice the same, none at all."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        z.writestr("a", b"x")
+    made = list(archives(recorded(case({"x.zip": Entry("file", content=out.getvalue())}, {}))))
+    names = [zipfile.ZipFile(io.BytesIO(s.base["x.zip"].content)).namelist() for s in made]
+    assert f"../{ESCAPED}" in [n for found in names for n in found]
+    assert [] in names
+    assert all(s.forbidden == {ESCAPED} for s in made[:-1])
+
+
+def test_a_tar_gets_them_too() -> None:
+    """Packed as it was."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as t:
+        t.addfile(tarfile.TarInfo("a"))
+    made = list(archives(recorded(case({"x.tgz": Entry("file", content=out.getvalue())}, {}))))
+    with tarfile.open(fileobj=io.BytesIO(made[0].base["x.tgz"].content), mode="r:gz") as t:
+        assert [m.name for m in t] == ["a", "extra-dir"]
+
+
+@given(st.binary(max_size=400).map(lambda b: b"PK\x03\x04" + b) | st.binary(max_size=400).map(lambda b: b"\x1f\x8b" + b))
+def test_what_only_looks_like_an_archive_is_left(data: bytes) -> None:
+    """Whatever the bytes are, starts are made or not, and nothing is raised."""
+    list(archives(recorded(case({"x": Entry("file", content=data)}, {}))))
+
+
+def test_paths_that_matter_are_those_inside() -> None:
+    """Git's own and what lies outside are left alone."""
+    record = ReplayRecord(None, (), Snapshot({}), "exited")
+    found = paths_of(case({"a": FILE}, {"a": FILE, "b": FILE}, where="sub/x", out="../y", absolute="/etc"), record)
+    assert found == ["b", "sub/x"]
+
+
+def test_a_start_below_a_file_is_not_made() -> None:
+    """A path whose parent is a file cannot be anything."""
+    start: Start = replace(START)
+    assert start.changed({"a.txt/below": FILE}, "no") is None
