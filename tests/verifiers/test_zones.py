@@ -23,7 +23,8 @@ from verifiers.worlds.opaque import FORMS, _image, _with_bytes, _with_modes
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
-from verifiers.worlds.world import World
+from verifiers.worlds.variation import Step
+from verifiers.worlds.world import World, realise
 
 
 def tree(files: dict[str, bytes], mode: int = 0o644) -> Snapshot:
@@ -258,3 +259,14 @@ def test_a_judge_knows_a_refusal() -> None:
     assert judge.refuses(ran({}, raised=True))
     assert judge.refuses(ran({}, {"ok": False}))
     assert not judge.refuses(ran({}, {"ok": True}))
+
+
+def test_a_new_value_stands_in_the_start_as_often_as_the_recorded_one() -> None:
+    """Else another version's heading may be there already."""
+    log = b"# Log\n\n## 1.2.0\n\n- b\n\n## 1.1.0\n\n- a\n"
+    args = {"version": "1.2.0"}
+    g = grammar("t", args, templates([(("show 1.2.0",), args)])[0], outcome({"log": log}, {"log": log}, "- b"), NO_CONSTANTS)
+    made = [realise(g, Plan((Step("rename-number", ("2",)),), salt)) for salt in range(40)]
+    kept = [w for w in made if w is not None]
+    assert 0 < len(kept) < 40
+    assert all(w.base["log"].content.decode().count(f"## {w.args['version']}\n") == 1 for w in kept)

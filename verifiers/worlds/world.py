@@ -3,6 +3,7 @@ for it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import as_text
+from verifiers.worlds.tokens import all_text
 from verifiers.worlds.variation import Rule, Stage
 
 
@@ -38,7 +40,7 @@ def realise(g: Grammar, plan: Plan) -> World | None:
     """The world of a plan that fits; None where names would fall together."""
     draft = Draft(g, plan.salt)
     _apply(draft, plan, Stage.RENAME)
-    if not draft.settle():
+    if not draft.settle() or not _as_often(g, draft):
         return None
     _apply(draft, plan, Stage.EDIT)
     _apply(draft, plan, Stage.CHANGE)
@@ -48,6 +50,18 @@ def realise(g: Grammar, plan: Plan) -> World | None:
         return None
     commands = g.template.fill(draft.args)
     return World(g.task_id, base, draft.args, commands, other, tuple(draft.stays), tuple(draft.made), dict(draft.renames))
+
+
+def _as_often(g: Grammar, draft: Draft) -> bool:
+    """Whether each new value stands in the start as often as the recorded one did: a version that has its heading already is
+    another situation. Bare numbers fall together by chance, and that means nothing."""
+    before, after = all_text(g.base), all_text(draft.base)
+    values = [(as_text(g.args[p]), as_text(v)) for p, v in draft.args.items()]
+    return all(_count(new, after) == _count(old, before) for old, new in values if new != old and not new.isdecimal())
+
+
+def _count(value: str, text: str) -> int:
+    return len(re.findall(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", text)) if value else 0
 
 
 def _apply(draft: Draft, plan: Plan, stage: Stage) -> None:
