@@ -22,7 +22,7 @@ from verifiers.worlds.noticed import alike, unnoticed
 from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.plans import Plan, plans, systematic
 from verifiers.worlds.template import as_text
-from verifiers.worlds.tokens import all_text
+from verifiers.worlds.tokens import all_text, substitute
 from verifiers.worlds.trials import Evidenced, Trial, distinct
 from verifiers.worlds.variation import Rule, Step
 from verifiers.worlds.world import World, realise
@@ -104,7 +104,8 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
     beyond = trial.beyond
     if beyond is None:
         return
-    harm = lost(case, record) or line_lost(case, record, evidenced.only_added_to(case))
+    made = {substitute(p, trial.world.renames, inside=trial.g.inside) for p in trial.g.made}
+    harm = lost(case, record, made) or line_lost(case, record, evidenced.only_added_to(case))
     if harm is not None:
         out.judged += 1
         message = f"beyond the evidence ({beyond.name}) it does harm: {harm.message}"

@@ -21,17 +21,20 @@ def harmless(case: Case, record: ReplayRecord) -> bool:
     return not changed & wrong
 
 
-def lost(case: Case, record: ReplayRecord) -> Wrong | None:
+def lost(case: Case, record: ReplayRecord, made: Collection[str] = ()) -> Wrong | None:
     """What the commands leave as it is and what is not so after the run: a file removed whose bytes are nowhere, one overwritten
     by something that shares no line with it, a mode that nobody asked to change.
 
     What a careful skill edits, moves or packs, where naive commands pass it over, is not lost.
+
+    Args:
+        made: paths that the task makes: an older result may be made anew.
     """
     before, after = case.base, record.post
     moved = {e.content for p, e in after.items() if e.type == "file" and before.get(p) != e}
     chmods = any(e.kind == "mode" for e in case.expectation.effects)
     for path, e in before.items():
-        if e.type != "file" or case.expectation.tree.get(path) != e or after.get(path) == e:
+        if e.type != "file" or path in made or case.expectation.tree.get(path) != e or after.get(path) == e:
             continue
         now = after.get(path)
         if e.content in moved and (now is None or now.content != e.content):

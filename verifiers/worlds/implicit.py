@@ -72,8 +72,14 @@ def _working_steps(context: Context, g: Grammar) -> frozenset[int]:
 
 
 def _fails_newly(x: Expectation, record: ReplayRecord, working: frozenset[int]) -> bool:
-    now = [s.exit_code != 0 for s in record.steps]
-    return any(i in working and n and not before for i, (n, before) in enumerate(zip(now, x.failed, strict=False)))
+    """A pipeline ends well although its first program found nothing: then what it says on stderr tells."""
+    fails = [s.exit_code != 0 for s in record.steps]
+    complains = [bool(s.stderr) for s in record.steps]
+    before = zip(fails, complains, x.failed, x.quiet, strict=False)
+    return any(
+        i in working and ((fail and not failed) or (complaint and quiet))
+        for i, (fail, complaint, failed, quiet) in enumerate(before)
+    )
 
 
 def _outside(context: Context, gs: Sequence[Grammar], out: Judged) -> None:

@@ -14,10 +14,12 @@ from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Context, Generated
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
+from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar, in_repository
 from verifiers.worlds.harm import harmless
 from verifiers.worlds.judged import CHECK_ID, Judged
 from verifiers.worlds.tokens import substitute, tokens
+from verifiers.worlds.trials import Beyond
 
 PLAIN = "{}qz"
 FORMS = {
@@ -57,6 +59,7 @@ FORMS = {
 AT_THE_END = {"a blank behind": "{} ", "a tab behind": "{}\t"}
 AT_THE_START = {"a blank before": " {}", "a tab before": "\t{}"}
 MODES = {"nobody else may read": 0o600, "anybody may run": 0o755, "the group may write": 0o664}
+UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
 TRACES = 2
 """That share the forms: each form is tried on one of them."""
 
@@ -70,6 +73,8 @@ class Opaque:
     expected: Expectation
     plain: Expectation | None = None
     """The same with a plain word; None for modes."""
+    unprintable: bool = False
+    """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
 
 
 def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
@@ -89,6 +94,9 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.information.append(f"{case.label}: refused, and nothing was lost")
         elif trial.plain is not None and _wrong_when_plain(context, trial):
             out.information.append(f"{case.label}: not judged, a plain word makes a difference too")
+        elif trial.unprintable and not _damages(case, record):
+            if UNPRINTABLE.name not in answered(context.decisions) | {q.invariant for q in out.questions}:
+                out.questions.append(question(case, record, UNPRINTABLE, context.judge.answer_path))
         else:
             out.judged += 1
             message = f"{trial.what} changes more than that: {wrong.message}"
@@ -125,6 +133,11 @@ def _shown(recorded: Case, trial: Opaque, record: ReplayRecord) -> Expectation |
     return replace(x, answer_ordered=ordered, answer_known=known) if clean else None
 
 
+def _damages(case: Case, record: ReplayRecord) -> bool:
+    """Whether something that is there before is not what it should be."""
+    return any(d.path in case.base for d in differences(case.expectation.tree, record.post, root=False))
+
+
 def _wrong_when_plain(context: Context, trial: Opaque) -> bool:
     x = trial.plain
     if x is None:
@@ -148,7 +161,9 @@ def _with_bytes(g: Grammar) -> Iterator[Opaque]:
 
 
 def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
-    return Opaque(g, f"{what} at {word!r}", _image(g, {word: form.format(word)}), _image(g, {word: PLAIN.format(word)}))
+    odd = form.format("")
+    expected, plain = _image(g, {word: form.format(word)}), _image(g, {word: PLAIN.format(word)})
+    return Opaque(g, f"{what} at {word!r}", expected, plain, not odd.replace("\t", "").isprintable())
 
 
 def _words(g: Grammar) -> list[str]:
