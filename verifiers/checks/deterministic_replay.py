@@ -128,9 +128,10 @@ class DeterministicReplay:
 
 
 def masked(x: Expectation) -> Expectation:
-    """What is left where all that the task makes gets its modes from the umask; what is there before keeps its own."""
+    """What is left where all that the task writes gets its modes from the umask, as new files do. That what is there before keeps
+    its mode is seen under the usual one, where nothing else can be the cause."""
     mode = FACTORS["umask"][0].umask
-    made = {e.path for e in x.effects if e.kind == "created"}
+    made = {e.path for e in x.effects if e.kind in ("created", "content")}
     tree = {p: replace(e, mode=e.mode & ~mode) if p in made and e.type != "symlink" else e for p, e in x.tree.items()}
     return replace(x, tree=Snapshot(tree))
 

@@ -36,6 +36,8 @@ class Start:
     def changed(self, changes: Mapping[str, Entry | None], how: str) -> Start | None:
         """This start with some paths set; None where a parent is no directory or nothing changes."""
         for path in changes:
+            if {"", ".", ".."} & set(path.split("/")):
+                return None  # no path that a workspace can have
             parents = [path[:i] for i, c in enumerate(path) if c == "/"]
             if any(p in self.base and self.base[p].type != "dir" for p in parents):
                 return None
