@@ -63,6 +63,10 @@ def _free(context: Context, start: Start) -> frozenset[str]:
     case = start.case
     own = {e.path for e in case.expectation.effects}
     own |= {d.path for d in differences(case.base, context.first[case.label].post)}
+    first = context.first[case.label]
+    root = f"{first.probe.get('cwd') or '/ws'}/"
+    called = (path for c in first.calls if c.changes_tree for path in (c.path, c.path2))
+    own |= {path.removeprefix(root) for path in called if path.startswith(root)}  # its temporary names, and a killed run's rests
     own |= {v.strip("/").removeprefix("./") for v in start.args.values() if isinstance(v, str) and v}
     return frozenset(own | _by_commands(context, start)) - {ROOT, "", "."}
 
