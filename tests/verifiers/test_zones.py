@@ -83,6 +83,14 @@ def test_what_the_commands_leave_may_not_be_touched(name: str) -> None:
     assert (lost(kept, record) is not None) is harms
 
 
+def test_an_older_result_may_be_made_anew_but_not_emptied() -> None:
+    kept = case({"a": b"older\n"}, {"a": b"older\n"})
+    assert lost(kept, ran({"a": b"new\n"})) is not None
+    assert lost(kept, ran({"a": b"new\n"}), ["a"]) is None
+    assert lost(kept, ran({"a": b""}), ["a"]) is not None
+    assert lost(kept, ran({}), ["a"]) is not None
+
+
 def test_a_refusal_may_leave_what_is_right_or_as_it_was_and_nothing_else() -> None:
     begun = case({"a": b"1", "b": b"1"}, {"a": b"2", "b": b"2"})
     assert harmless(begun, ran({"a": b"2", "b": b"1"}, raised=True))

@@ -28,15 +28,17 @@ def lost(case: Case, record: ReplayRecord, made: Collection[str] = ()) -> Wrong 
     What a careful skill edits, moves or packs, where naive commands pass it over, is not lost.
 
     Args:
-        made: paths that the task makes: an older result may be made anew.
+        made: paths that the task makes: an older result may be made anew, but not emptied.
     """
     before, after = case.base, record.post
     moved = {e.content for p, e in after.items() if e.type == "file" and before.get(p) != e}
     chmods = any(e.kind == "mode" for e in case.expectation.effects)
     for path, e in before.items():
-        if e.type != "file" or path in made or case.expectation.tree.get(path) != e or after.get(path) == e:
-            continue
         now = after.get(path)
+        if e.type != "file" or case.expectation.tree.get(path) != e or now == e:
+            continue
+        if path in made and now is not None and now.content:
+            continue
         if e.content in moved and (now is None or now.content != e.content):
             continue
         if now is not None and now.type == "file" and (_edited(e.content, now.content) and (chmods or now.mode == e.mode)):
