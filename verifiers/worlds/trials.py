@@ -89,7 +89,8 @@ class Evidenced:
         values = [f for f in found if f.scope == "value"][:1]
         unsaid = self._unsaid(plan)
         odd = bool(values) or plan.has(Rule.TEXT)
-        reasons = [*unsaid, *(Beyond(f.kind.name, f.sentence) for f in (values or found))]
+        # What a variation adds on purpose is the cause of whatever else no longer holds.
+        reasons = unsaid or [Beyond(f.kind.name, f.sentence) for f in (values or found)]
         reasons += [Beyond("plain-values", "arguments are plain words")] if odd and not reasons else []
         if len(reasons) > 1:
             return None

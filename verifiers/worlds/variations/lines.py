@@ -7,7 +7,7 @@ from random import Random
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import records
-from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content, pairs
+from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, of_content, pairs
 
 LESS, TWICE, REORDERED = "less", "twice", "reordered"
 
@@ -37,7 +37,17 @@ def _edited(content: bytes, draft: Draft, path: str, way: str) -> bytes:
     return other_lines(content, way, draft.rng, named=draft.named(path), size=draft.g.record_lines(path))
 
 
+def twice(content: bytes, draft: Draft, path: str) -> bytes:
+    return other_lines(content, TWICE, draft.rng, named=draft.named(path), size=draft.g.record_lines(path))
+
+
 VARIATIONS = (
+    Variation(
+        name="line-twice", why="A file that an argument names has a line twice.",
+        choices=lambda g: [(p,) for p in g.contents if p not in g.files], apply=of_content(twice), stage=Stage.EDIT,
+        refusable=True, alone=2, recorded=lambda *_: Said.HARM, never="no line of a named file stands twice",
+        examples=(Example(("a",), {"a": "1\n"}, {"a": "1\n1\n"}, {"f": "a"}, "cat a"),),
+    ),
     Variation(
         name="lines", why="A file has a line less, a line twice, or its lines in another order.",
         choices=lines_and_ways, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, refusable=True,
