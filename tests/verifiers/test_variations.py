@@ -39,7 +39,7 @@ def entry(path: str, content: str) -> Entry:
 
 def of_example(e: Example) -> Grammar:
     x = Expectation(tree(e.before), tree({**e.before, **e.made}), frozenset(), "", True, (0,), (True,))
-    return grammar("t", e.args, templates([((e.commands,), e.args)])[0], x, Constants(words=e.words))
+    return grammar("t", e.args, templates([((e.commands,), e.args)])[0], x, Constants(words=e.words, texts=e.texts))
 
 
 def shown(base: Snapshot) -> list[tuple[str, str]]:

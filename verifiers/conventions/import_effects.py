@@ -27,6 +27,7 @@ PURE_CALLS = frozenset({
     "dict.fromkeys", "collections.Counter", "collections.deque", "collections.defaultdict", "json.loads", "struct.Struct",
     "bytes.fromhex",
     "itertools.chain", "itertools.product", "os.path.join", "os.path.basename", "os.path.dirname", "os.path.splitext",
+    "os.environ.get", "os.getenv",
     "abc.abstractmethod", "typing.override", "asyncio.Lock", "threading.Lock", "functools.singledispatch",
 })  # fmt: skip
 PURE_METHODS = frozenset({

@@ -139,7 +139,8 @@ def _try(context: Context, source: str, wanted: Sequence[Statement], starts: Seq
 def _vouched(statement: Statement, record: ReplayRecord) -> bool:
     """Whether a run shows what a statement does: one that fails shows that only of what cleans up after an error."""
     cleans_up = any(c.text.startswith("except") for c in statement.conditions)
-    return failure(record.outcome) is None or (cleans_up and getattr(record.outcome, "line", None) != statement.first_line)
+    came_to_grief = getattr(record.outcome, "line", None)
+    return failure(record.outcome) is None or (cleans_up and came_to_grief != statement.first_line)
 
 
 def went_through(record: ReplayRecord) -> frozenset[int]:

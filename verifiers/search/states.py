@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -12,6 +13,7 @@ from verifiers.interface import Args
 
 OTHER = b"other content\nof two lines\n"
 MOST_PATHS = 24
+MOST_EMPTIED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,10 @@ def _other_forms(content: bytes) -> Iterator[tuple[bytes, str]]:
     yield b"".join(b"# " + row for row in rows), "has a mark before its lines"
     yield b"".join(row * 2 for row in rows), "has every line twice"
     yield b"".join(rows[::-1]), "has its lines the other way round"
+    words = list(re.finditer(rb"[^\s,;:|=\"'{}\[\]]+", content))
+    for n in range(0, len(words), max(1, len(words) // MOST_EMPTIED))[:MOST_EMPTIED]:
+        word = words[n]
+        yield content[: word.start()] + content[word.end() :], f"lacks its word {word.group()[:40]!r}"
 
 
 def _subtree(tree: Snapshot, path: str) -> dict[str, Entry | None]:

@@ -8,9 +8,7 @@ import unicodedata
 MAX_DESCRIPTION = 2_000
 MAX_DOCSTRING = 8_000
 
-_READER = (
-    r"(?:assistant|agent|(?:large )?language model|llm|ai(?: system| model)?|model|chatbot|claude|gpt|copilot|gemini)s?"
-)
+_READER = r"(?:assistant|agent|(?:large )?language model|llm|ai(?: system| model)?|model|chatbot|claude|gpt|copilot|gemini)s?"
 _MUST = r"(?:must|should|shall|has to|have to|needs? to|is (?:required|expected|asked) to)"
 _ACT = r"(?:run|read|call|send|execute|open|fetch|pass|put|include|print|load|invoke)"
 _PERSON = r"(?:user|human|person|anyone|operator|developer)"

@@ -150,6 +150,8 @@ class Harmless:
         return module in _PURE_MODULES and name not in _HIGHER and dotted not in _HIGHER
 
     def _harmless_method(self, call: ast.Call, func: ast.Attribute) -> bool:
+        if func.attr in self.names.methods and not self.names.aliases:
+            return func.attr not in self.acting
         if func.attr in self.names.attributes or self.names.aliases:
             return False
         if func.attr == "open":

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import importlib
+import io
+import sys
 from dataclasses import dataclass
+from functools import cache
 
 _CONTAINERS = frozenset({"list", "dict", "set", "Counter", "defaultdict", "OrderedDict", "deque", "sorted", "bytearray"})
 _QUIET_METHODS = frozenset({"__init__", "__post_init__", "__new__", "__class_getitem__"})
@@ -22,6 +27,8 @@ class Names:
     """Everything that the file defines or assigns, attributes too: such a name is not the library's."""
     attributes: frozenset[str]
     """What its classes define and what it assigns to attributes: a method of such a name is not the library's."""
+    methods: frozenset[str]
+    """Plain methods of its classes whose names no library object has, as far as its imports go."""
     hooks: frozenset[str]
     """Attributes that may run code when they are read: properties, and what a class body makes by a call."""
     containers: frozenset[str]
@@ -64,11 +71,26 @@ def names_of(tree: ast.AST) -> Names:
             | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
             | {n for c in classes for s in c.body for n in _stored(s)}
         ),
+        methods=_own_methods(classes) - stored - library_attributes(frozenset(imported.values())),
         hooks=frozenset(methods) | _made_by_calls(classes),
         containers=_containers(tree),
         overloads=bool(special),
         aliases=_aliases(tree, imported) or "*" in imported,
     )
+
+
+def _own_methods(classes: list[ast.ClassDef]) -> frozenset[str]:
+    found = [s for c in classes for s in c.body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return frozenset(s.name for s in found) - {s.name for s in found if s.decorator_list}
+
+
+@cache
+def library_attributes(imported: frozenset[str]) -> frozenset[str]:
+    """Every attribute of the library's modules that are imported, of their classes and of the built-in ones."""
+    tops = {name.partition(".")[0] for name in imported} & sys.stdlib_module_names - {"antigravity", "this"}
+    modules = [builtins, io, *(importlib.import_module(name) for name in sorted(tops))]
+    owners = [*modules, *(v for m in modules for v in vars(m).values() if isinstance(v, type))]
+    return frozenset(name for owner in owners for name in dir(owner))
 
 
 def own_names(tree: ast.AST) -> frozenset[str]:

@@ -17,6 +17,7 @@ from verifiers.worlds.tokens import tokens
 LARGEST = 1 << 21
 """Beyond this a number is no size that a trial can reach."""
 MOST_WORDS = 24
+LONGEST_TEXT = 60
 MOST_BITS = 40
 _FOLDS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow, ast.LShift: operator.lshift,
@@ -31,6 +32,8 @@ class Constants:
     """Distinct whole numbers from 2 to ``LARGEST``, in ascending order."""
     words: tuple[str, ...] = ()
     """Tokens of its texts, three letters or more, in order of appearance."""
+    texts: tuple[str, ...] = ()
+    """Its texts of one line that may stand in a file: no patterns, two to sixty characters."""
 
 
 NO_CONSTANTS = Constants()
@@ -44,7 +47,8 @@ def constants(source: str) -> Constants:
     values = _values(tree)
     numbers = {v for v in values if isinstance(v, int) and not isinstance(v, bool) and 2 <= v <= LARGEST}
     words = dict.fromkeys(t for text in _texts(values) for t in tokens(text) if len(t) > 2 and not t.isdecimal())
-    return Constants(tuple(sorted(numbers)), tuple(words)[:MOST_WORDS])
+    whole = dict.fromkeys(t for t in _texts(values) if 2 <= len(t) <= LONGEST_TEXT and t.isprintable() and "\\" not in t)
+    return Constants(tuple(sorted(numbers)), tuple(words)[:MOST_WORDS], tuple(whole)[:MOST_WORDS])
 
 
 def texts(source: str) -> list[str]:

@@ -10,20 +10,20 @@ from dataclasses import replace
 
 from sandbox.interface import ReplayRecord, Surroundings
 from verifiers.context import Case, Context, Generated, Wrong
-from verifiers.expectation.answers import answer_at
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.asking import answered, question
+from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.harm import line_lost, lost, untouched
+from verifiers.worlds.harm import glued, line_lost, lost, reached, untouched
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
-from verifiers.worlds.noticed import alike, unnoticed
+from verifiers.worlds.noticed import alike, seen, unnoticed
 from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.plans import Plan, plans, systematic
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, substitute
-from verifiers.worlds.trials import Evidenced, Trial, distinct
+from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
 from verifiers.worlds.variation import Rule, Step
 from verifiers.worlds.world import World, realise
 
@@ -52,13 +52,14 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         wrong = context.judge.wrong(record, case.expectation)
         if wrong is not None:
             wrong, case = _second_look(context, trial.world, case, record)
-        if wrong is None:
+        if wrong is None and not _hurts(evidenced, trial, case, record):
+            _ask_about_glue(context, evidenced, out, trial, case, record)
             out.judged += 1
             out.beyond += trial.beyond is not None
             out.passed.append(Generated(case, record, "differential", trial.world.varied))
-        elif _accident(trial, case, record):
+        elif wrong is not None and _accident(trial, case, record):
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
-        elif trial.beyond is not None:
+        elif trial.beyond is not None or wrong is None:
             _beyond(context, evidenced, out, trial, case, record)
         elif wrong.kind == "failure" and untouched(case.base, record) and _right_when_relaxed(context, evidenced, trial):
             why = "an unusual value is refused where the commands take it"
@@ -104,8 +105,7 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
     beyond = trial.beyond
     if beyond is None:
         return
-    made = {substitute(p, trial.world.renames, inside=trial.g.inside) for p in trial.g.made}
-    harm = lost(case, record, made) or line_lost(case, record, evidenced.only_added_to(case))
+    harm = _hurts(evidenced, trial, case, record)
     if harm is not None:
         out.judged += 1
         message = f"beyond the evidence ({beyond.name}) it does harm: {harm.message}"
@@ -114,9 +114,39 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
         out.information.append(f"{case.label}: refused, and nothing was changed ({beyond.name})")
     elif trial.odd_value and _taken_for_text_by_the_skill(context, trial, record):
         out.information.append(f"{case.label}: the skill takes for text what means something to the commands ({beyond.name})")
-    elif beyond.name not in answered(context.decisions) | {q.invariant for q in out.questions}:
-        case, record = _smallest(context, evidenced, trial, case, record)
+    elif any(not CATALOG[s.variation].asks for s in trial.plan.steps):
+        out.information.append(f"{case.label}: another outcome than the commands', and nothing was lost ({beyond.name})")
+    elif _unasked(context, out, beyond):
+        _ask(context, out, beyond, *_smallest(context, evidenced, trial, case, record))
+
+
+def _ask(context: Context, out: Judged, beyond: Beyond, case: Case, record: ReplayRecord) -> None:
+    if _unasked(context, out, beyond):
         out.questions.append(question(case, record, beyond, context.judge.answer_path))
+
+
+def _unasked(context: Context, out: Judged, beyond: Beyond) -> bool:
+    return beyond.name not in answered(context.decisions) | {q.invariant for q in out.questions}
+
+
+def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> Wrong | None:
+    """Harm on a start beyond the evidence; within it the commands decide."""
+    if trial.beyond is None:
+        return None
+    g = trial.g
+    users = {e.content for e in g.base.values() if e.type == "file"}
+    # What is moved or copied to a place is the user's; what stands there is too.
+    results = [p for p in g.made if g.expectation.tree[p].content not in users]
+    made = {substitute(p, trial.world.renames, inside=g.inside) for p in results}
+    adding = evidenced.only_added_to(case)
+    found = lost(case, record, made) or line_lost(case, record, adding)
+    return found or reached(case, record, trial.world.stays)
+
+
+def _ask_about_glue(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord) -> None:
+    """Commands and skill agree, and the user's last line is no line any more: only a person can want that."""
+    if trial.beyond is not None and glued(case, record, evidenced.only_added_to(case)):
+        _ask(context, out, trial.beyond, case, record)
 
 
 def _taken_for_text_by_the_skill(context: Context, trial: Trial, record: ReplayRecord) -> bool:
@@ -127,14 +157,8 @@ def _taken_for_text_by_the_skill(context: Context, trial: Trial, record: ReplayR
     other = context.run("plain value", [context.request(plain.base, plain.args)])[0]
     if context.judge.refuses(other) != context.judge.refuses(record):
         return False
-    return alike(_seen(plain, other, context), _seen(trial.world, record, context), _instead(trial))
-
-
-def _seen(world: World, record: ReplayRecord, context: Context) -> Expectation:
-    """What a run of the skill did, in the form of an expectation."""
     path = context.judge.answer_path
-    text = answer_at(getattr(record.outcome, "value", None), path) if path is not None else None
-    return Expectation(world.base, record.post, frozenset(), text or "", True, (0,), (True,))
+    return alike(seen(plain.base, other, path), seen(trial.world.base, record, path), _instead(trial))
 
 
 def _smallest(
@@ -323,5 +347,3 @@ def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wr
     message = f"differs from the trace's commands on a workspace like the recorded ones: {wrong.message}"
     finding = context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}")
     return replace(finding, notes=(*finding.notes, f"workspace: {', '.join(sorted(case.base))[:300]}"))
-
-

@@ -11,6 +11,8 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, fresh_words, rename_tree, substitute, tokens
 
+LONGEST_VALUE = 40
+
 
 class Draft:
     """A start, from the recorded one on. Paths in choices are recorded ones: ``renamed`` gives the new one."""
@@ -60,6 +62,12 @@ class Draft:
         """The words of the new arguments."""
         values = (v for v in self.args.values() if isinstance(v, str))
         return sorted({t for v in values for t in tokens(v) if t.isalpha() and len(t) > 1})
+
+    @property
+    def numbered(self) -> list[str]:
+        """The new arguments that have digits in them and are no bare numbers: a version, a date, a numbered name."""
+        values = (v for v in self.args.values() if isinstance(v, str) and len(v) < LONGEST_VALUE)
+        return sorted({v for v in values if any(c.isdigit() for c in v) and not v.isdecimal() and "\n" not in v})
 
     def here(self, path: str) -> Entry | None:
         """What is at a new path by now."""

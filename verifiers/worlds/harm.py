@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
 from sandbox.interface import ReplayRecord, Snapshot
@@ -64,10 +65,30 @@ def line_lost(case: Case, record: ReplayRecord, adding: Collection[str]) -> Wron
     return None
 
 
+def glued(case: Case, record: ReplayRecord, adding: Collection[str]) -> bool:
+    """Whether what is added stands on the user's last line, which had no end."""
+    for path in adding:
+        before, now = case.base.get(path), record.post.get(path)
+        if before is None or now is None or "file" not in (before.type, now.type) or before.content.endswith(b"\n"):
+            continue
+        if now.content != before.content and not keeps_lines(before.content, now.content):
+            return True
+    return False
+
+
+def reached(case: Case, record: ReplayRecord, stays: Collection[str]) -> Wrong | None:
+    """A path that only a link leads to, and that the run changes."""
+    for path in stays:
+        before, now = case.base[path], record.post.get(path)
+        if now != before:
+            shown = show(now) if now is not None else "no such path"
+            return Wrong("effect", f"{path} is changed, which only a link leads to", show(before), shown)
+    return None
+
+
 def keeps_lines(before: bytes, after: bytes) -> bool:
-    """Whether every line is still there, in the same order."""
-    rows = iter(after.split(b"\n"))
-    return all(any(row == other for other in rows) for row in before.removesuffix(b"\n").split(b"\n"))
+    """Whether every line is still there, as often as it was."""
+    return not Counter(before.removesuffix(b"\n").split(b"\n")) - Counter(after.split(b"\n"))
 
 
 def _edited(old: bytes, new: bytes) -> bool:

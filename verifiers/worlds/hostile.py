@@ -41,6 +41,8 @@ class Hostile:
     parameter: str
     args: Args
     payload: str
+    code: bool = False
+    """Never text to commands that put it into a program: they are no witness."""
 
 
 def injections(g: Grammar, count: int) -> list[Hostile]:
@@ -55,6 +57,26 @@ def injections(g: Grammar, count: int) -> list[Hostile]:
             value = payload if i % 2 == 0 else v + payload
             out.append(Hostile(p, {**g.args, p: value}, payload))
         out.append(Hostile(p, {**g.args, p: v + PAYLOADS[0].format(c=CANARY)}, PAYLOADS[0].format(c=CANARY)))
+    return out
+
+
+WIDER = ("{start}.", "{start}?", "{start}*", "{start}_", "{start}%", ".*", "*", "%")
+"""Texts that match the recorded value, or everything, where they are taken for a pattern."""
+QUERIES = ("{none}' OR '1'='1", '{none}" OR "1"="1')
+"""Texts that match everything where they become part of a query: no task wants that, whatever its commands do."""
+
+
+def patterns(g: Grammar) -> list[tuple[Hostile, Hostile]]:
+    """Pairs of calls, each with an argument that names nothing: a plain word, and a text that is more than that to a matcher."""
+    out = []
+    for p, v in sorted(g.args.items()):
+        if not isinstance(v, str) or len(v) < 2 or p not in g.template.parameters:
+            continue
+        none = f"{v}qzabsent"
+        plain = Hostile(p, {**g.args, p: none}, none)
+        for form in (*WIDER, *QUERIES):
+            odd = form.format(start=v[:-1], none=none)
+            out.append((plain, Hostile(p, {**g.args, p: odd}, odd, code=form in QUERIES)))
     return out
 
 

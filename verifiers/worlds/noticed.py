@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sandbox.interface import Entry, Snapshot
-from verifiers.expectation.answers import same_answer
+from sandbox.interface import Entry, ReplayRecord, Snapshot
+from verifiers.expectation.answers import answer_at, same_answer
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation
 
@@ -33,6 +33,12 @@ def _lines_of(entry: Entry | None) -> Counter[bytes]:
 
 def _only_more(plain: Entry, odd: Entry, added: Counter[bytes]) -> bool:
     return _lines_of(odd) == _lines_of(plain) + added
+
+
+def seen(base: Snapshot, record: ReplayRecord, answer_path: str | None) -> Expectation:
+    """What a run of the skill did, in the form of an expectation."""
+    text = answer_at(getattr(record.outcome, "value", None), answer_path) if answer_path is not None else None
+    return Expectation(base, record.post, frozenset(), text or "", True, (0,), (True,))
 
 
 def alike(plain: Expectation, odd: Expectation, instead: Mapping[str, str]) -> bool:

@@ -86,6 +86,8 @@ class Example:
     """What the trace makes beside what is there."""
     words: tuple[str, ...] = ()
     """Of the skill's own text."""
+    texts: tuple[str, ...] = ()
+    """Whole texts of the skill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,8 @@ class Variation:
     recorded: Callable[[Choice, Sequence[Grammar]], Said] | None = None
     respells: bool = False
     """Whether its choice is a word of contents that becomes another."""
+    asks: bool = True
+    """Whether a difference that does no harm is asked about where no recording speaks of it."""
     never: str = ""
     """Of what no recording speaks of: what holds in every recording instead, as a clause."""
 

@@ -36,9 +36,7 @@ class Columns:
         return text
 
     def says(self, value: Learned) -> str:
-        parts = [
-            "a single word" if n == 0 else f"{n + 1} columns by {NAMES.get(mark, repr(mark))}" for mark, n in _pairs(value)
-        ]
+        parts = ["a single word" if n == 0 else f"{n + 1} columns by {NAMES.get(mark, repr(mark))}" for mark, n in _pairs(value)]
         return f"has {' and '.join(parts)} in each line"
 
 

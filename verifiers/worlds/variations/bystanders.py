@@ -8,7 +8,7 @@ from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import below, renamed_stem
-from verifiers.worlds.variation import Choice, Example, Rule, Said, Step, Turns, Variation, pairs
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Step, Turns, Variation, files, pairs
 
 FILE = Entry("file", 0o640, b"a bystander\n")
 HIDDEN, LINK, EMPTY = "hidden file", "link", "empty directory"
@@ -30,6 +30,23 @@ def odd(draft: Draft, directory: str, kind: str) -> None:
     plain = NAMESAKES.get(kind, kind)
     entry = {LINK: Entry("symlink", 0o777, target=target), EMPTY: Entry("dir", 0o750)}.get(plain, FILE)
     draft.changes[below(where, f".{name}" if plain == HIDDEN else name)] = entry
+
+
+def linked(draft: Draft, path: str) -> None:
+    """The file that the link leads to stays as it is: the commands pass the link over."""
+    source = draft.renamed(path)
+    where, _, old = source.rpartition("/")
+    name, elsewhere = renamed_stem(old, draft.word(), draft.g), draft.word()
+    if name and elsewhere not in draft.base:
+        target = f"{elsewhere}/{draft.word()}{old[old.rfind('.') :] if '.' in old else ''}"
+        draft.changes |= {elsewhere: Entry("dir", 0o755), target: draft.base[source]}
+        up = "../" * source.count("/")
+        draft.changes[below(where, name)] = Entry("symlink", 0o777, target=f"{up}{target}")
+        draft.stays.append(target)
+
+
+def said_of_links(choice: Choice, gs: Sequence[Grammar]) -> Said:
+    return Said.ALL if any(e.type == "symlink" for g in gs for e in g.base.values()) else Said.HARM
 
 
 def namesakes(g: Grammar) -> list[tuple[Step, ...]]:
@@ -67,6 +84,12 @@ def has_namesake(base: Snapshot, linked: bool) -> bool:
 
 
 VARIATIONS = (
+    Variation(
+        name="linked-item", why="One more file like another is a link to a file in another directory.",
+        choices=files, apply=linked, rule=Rule.BYSTANDER, alone=2, recorded=said_of_links,
+        never="there are no links among the files",
+        examples=(Example(("a.txt",), {"a.txt": "1"}, {"a.txt": "1", "…/": "", "…/….txt": "1", "….txt": "-> …/….txt"}),),
+    ),
     Variation(
         name="bystander", why="A directory has an unrelated file.",
         choices=lambda g: [(d,) for d in g.directories], apply=bystander, rule=Rule.BYSTANDER, drawn=2,

@@ -26,16 +26,19 @@ def deepen(draft: Draft, directory: str) -> None:
         draft.changes |= {f"{nest[-1]}/{p}": e for p, e in inside.items()}
 
 
-def named_one(g: Grammar) -> list[tuple[Step, ...]]:
-    """The first directory that an argument names."""
-    named = {as_text(v).strip("/") for v in g.args.values()}
-    return [(Step("deep", (next((d for d in g.directories if d in named), ""),)),)]
+def likely(g: Grammar) -> list[tuple[Step, ...]]:
+    """The first directory that an argument names, and the first that has files and of which an argument names a part."""
+    values = {as_text(v).strip("/") for v in g.args.values()}
+    named = next((d for d in g.directories if d in values), "")
+    peopled = {p.rpartition("/")[0] for p, e in g.base.items() if e.type == "file"}
+    partly = [d for d in g.directories if d in peopled and d != named and set(d.split("/")) & values]
+    return [(Step("deep", (d,)),) for d in (named, *partly[:1])]
 
 
 VARIATIONS = (
     Variation(
         name="deep", why="A directory has a copy of all that is in it, six directories further down.",
-        choices=lambda g: [(d,) for d in g.directories], apply=deepen, together=named_one,
+        choices=lambda g: [(d,) for d in g.directories], apply=deepen, together=likely,
         examples=(Example(("",), {}, {"/".join("…" * n) + "/": "" for n in range(1, DEPTH + 1)}),),
     ),
 )  # fmt: skip

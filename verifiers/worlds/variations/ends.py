@@ -1,9 +1,9 @@
-"""Files without anything in them, and files whose last line has no end."""
+"""Files without anything in them, files whose last line has no end, and files with the line ends of Windows."""
 
 from __future__ import annotations
 
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.variation import Choice, Example, Rule, Stage, Variation, contents, of_content
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, contents, of_content
 
 
 def ended(g: Grammar) -> list[Choice]:
@@ -19,7 +19,14 @@ VARIATIONS = (
     Variation(
         name="unended", why="The last line of a file has no end, so that some commands glue the next one to it.",
         choices=ended, apply=of_content(lambda content, *_: content.removesuffix(b"\n")),
-        rule=Rule.UNSAID, stage=Stage.EDIT, alone=3, refusable=True,
+        stage=Stage.EDIT, alone=3, refusable=True, recorded=lambda *_: Said.HARM, asks=False,
+        never="the last line of each file has an end",
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\n2"}),),
+    ),
+    Variation(
+        name="windows-lines", why="The lines of a file end as Windows writes them.",
+        choices=contents, apply=of_content(lambda content, *_: content.replace(b"\n", b"\r\n")),
+        stage=Stage.EDIT, alone=2, refusable=True,
+        examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\r\n2\r\n"}),),
     ),
 )  # fmt: skip

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import records
-from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, of_content, pairs
+from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, contents, of_content, pairs
 
+MOST_TWINS = 200
 LESS, TWICE, REORDERED = "less", "twice", "reordered"
 
 
@@ -41,7 +43,25 @@ def twice(content: bytes, draft: Draft, path: str) -> bytes:
     return other_lines(content, TWICE, draft.rng, named=draft.named(path), size=draft.g.record_lines(path))
 
 
+def twins(content: bytes, draft: Draft, path: str) -> bytes:
+    """Each record once more, with another first word: two things may well be alike in all the rest."""
+    found = records(content, draft.g.record_lines(path), head=draft.named(path) and content.count(b"\n") > 2)
+    if found is None or not found.items or len(found.items) > MOST_TWINS:
+        return content
+    first = r"[A-Za-z]{2,}|\d+"
+    return found.joined([x for item in found.items for x in (item, re.sub(first, _another, item, count=1))])
+
+
+def _another(word: re.Match[str]) -> str:
+    return word.group() + ("7" if word.group().isdecimal() else "x")
+
+
 VARIATIONS = (
+    Variation(
+        name="twins", why="A file has each record once more, with another first word.",
+        choices=contents, apply=of_content(twins), stage=Stage.EDIT, alone=2, refusable=True,
+        examples=(Example(("a",), {"a": "ka v\nbo w\n"}, {"a": "ka v\nkax v\nbo w\nbox w\n"}),),
+    ),
     Variation(
         name="line-twice", why="A file that an argument names has a line twice.",
         choices=lambda g: [(p,) for p in g.contents if p not in g.files], apply=of_content(twice), stage=Stage.EDIT,

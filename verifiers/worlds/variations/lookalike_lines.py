@@ -1,4 +1,4 @@
-"""Lines that hold one that is to be written, and words of arguments that come twice in a line."""
+"""Lines that hold one that is to be written or changed, and words of arguments that come twice in a line."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.records import encoded
+from verifiers.worlds.records import decoded, encoded
 from verifiers.worlds.variation import Choice, Example, Rule, Stage, Variation, contents, of_content
 
+MOST_GONE = 4
 SUFFIXED, PREFIXED, ABOVE = "suffixed", "prefixed", "above"
 
 
@@ -41,8 +42,40 @@ def _held(content: bytes, draft: Draft, path: str, way: str) -> bytes:
     return holding(content, [draft.renamed(line) for line in draft.g.added(path)], way)
 
 
+def altered(g: Grammar) -> list[Choice]:
+    """Files of which the trace changes or removes a line."""
+    return [(p,) for p in g.contents if gone(g, p)]
+
+
+def gone(g: Grammar, path: str) -> list[str]:
+    """The first lines of a file that are not there after the task."""
+    before, after = g.base[path], g.expectation.tree.get(path)
+    if after is None or after.type != "file" or b"\0" in before.content + after.content:
+        return []
+    left = set(after.content.split(b"\n"))
+    lost = [decoded(line) for line in before.content.split(b"\n") if line not in left]
+    return [line for line in lost if line[:1].isalnum() or line[:1] == "_"][:MOST_GONE]
+
+
+def _beside_altered(content: bytes, draft: Draft, path: str) -> bytes:
+    """Before each line that the task changes, one that holds it: with letters before its first word."""
+    if content[:1] in (b"[", b"{"):
+        return content
+    for line in gone(draft.g, path):
+        row = encoded(draft.renamed(line)) + b"\n"
+        content = content.replace(row, b"x" + row + b"x_" + row + row, 1)
+    return content
+
+
 MILK = {"w": "milk"}
 VARIATIONS = (
+    Variation(
+        name="altered-lines", why="A file has lines that hold one which the trace changes, with letters before it.",
+        choices=altered, apply=of_content(_beside_altered), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3, refusable=True,
+        examples=(
+            Example(("a",), {"a": "k=1\n"}, {"a": "xk=1\nx_k=1\nk=1\n"}, {"v": "2"}, "sed -i s/^k=.*/k=2/ a", {"a": "k=2\n"}),
+        ),
+    ),
     Variation(
         name="holding-lines", why="A file has lines that hold one which the trace adds, with a letter more.",
         choices=added_to, apply=of_content(_held), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3, refusable=True,

@@ -20,14 +20,21 @@ def near(text: str, said: Sequence[str], *, cased: bool = False) -> list[str]:
     only in the other case, which some commands take for the same."""
     out: list[str] = []
     for word in said:
-        if m := re.search(rf"(?<![^\W\d_]){re.escape(word)}(?![^\W\d_])", text):
+        edge = r"\w" if any(c.isdigit() for c in word) else r"[^\W\d_]"
+        if m := re.search(rf"(?<!{edge}){re.escape(word)}(?!{edge})", text):
             head, tail = text[: m.start()], text[m.end() :]
             if cased:
                 out.append(f"{head}{word.swapcase()}{tail}")
                 continue
-            out += [f"{head}{word}x{tail}", f"{head}x{word}{tail}"]
+            before, behind = _like(word[0]), _like(word[-1])
+            out += [f"{head}{word}{behind}{tail}", f"{head}{before}{word}{tail}"]
             out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ " else []
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
+
+
+def _like(letter: str) -> str:
+    """A letter of the same kind: a version that goes on is a version."""
+    return "7" if letter.isdigit() else "x"
 
 
 def near_lines(content: bytes, said: Sequence[str], *, named: bool, way: str = LETTERS, size: int = 1) -> bytes:
@@ -59,7 +66,7 @@ def near_names(draft: Draft, path: str, way: str) -> None:
 
 
 def _edited(content: bytes, draft: Draft, path: str, way: str) -> bytes:
-    return near_lines(content, draft.said, named=draft.named(path), way=way, size=draft.g.record_lines(path))
+    return near_lines(content, [*draft.said, *draft.numbered], named=draft.named(path), way=way, size=draft.g.record_lines(path))
 
 
 def names_come_along(g: Grammar) -> list[tuple[Step, ...]]:

@@ -1,13 +1,16 @@
-"""Words of the skill's own text, where it may treat them specially."""
+"""Words and texts of the skill's own, where it may treat them specially."""
 
 from __future__ import annotations
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.variation import Example, Stage, Step, Turns, Variation, pairs
+from verifiers.worlds.names import below
+from verifiers.worlds.records import encoded
+from verifiers.worlds.tokens import all_text
+from verifiers.worlds.variation import Example, Rule, Stage, Step, Turns, Variation, pairs
 from verifiers.worlds.variations.rename import texts
 
-MOST_VOICED, MOST_SPOKEN = 10, 4
+MOST_VOICED, MOST_SPOKEN, MOST_TOLD = 10, 4, 12
 
 
 def say(draft: Draft, token: str, word: str) -> None:
@@ -28,7 +31,49 @@ def spoken(g: Grammar) -> list[tuple[Step, ...]]:
     return [tuple(Step("skill-word-in-content", pair) for pair in zip(g.free_words, words[n:], strict=False)) for n in starts]
 
 
+def told(g: Grammar) -> list[str]:
+    """Texts of the skill that neither the commands nor the start have."""
+    known = g.template.literal_text() + all_text(g.base)
+    return [t for t in g.constants.texts if t not in known][:MOST_TOLD]
+
+
+def tell(draft: Draft, path: str) -> None:
+    """At the end of a file, each text on a line of its own, as it is and with more behind it."""
+    content = draft.content(path)
+    if b"\0" not in content and content.endswith(b"\n") and content[:1] not in (b"[", b"{"):
+        draft.edit(path, content + encoded("".join(f"{t}\n{t}x\nx {t}\n" for t in told(draft.g))))
+
+
+def call(draft: Draft, path: str) -> None:
+    """More files like one, each called as a text of the skill is, or with that at the end or at the start of its name."""
+    source = draft.renamed(path)
+    where = source.rpartition("/")[0]
+    names = [n for t in told(draft.g) if "/" not in t for n in (t, f"a{t}", f"{t}z", f"a{t}.z") if n.strip(". ")]
+    beside = (below(where, n) for n in names)
+    draft.changes |= {p: draft.base[source] for p in beside if p not in draft.base}
+
+
+def with_words(g: Grammar) -> list[tuple[Step, ...]]:
+    """Alone, and with each word in each argument: what happens for a rare value may need a rare content too."""
+    paths = [p for p in g.contents if told(g)][:2]
+    alone = [(Step("skill-texts", (p,)),) for p in paths]
+    return [*alone, *((*steps, Step("skill-texts", (p,))) for steps in voiced(g) for p in paths)]
+
+
 VARIATIONS = (
+    Variation(
+        name="skill-names", why="Files are called as the skill's own texts.",
+        choices=lambda g: [(p,) for p in g.files if told(g)], apply=call, rule=Rule.ITEM, turns=Turns.FIRST, alone=2,
+        examples=(
+            Example(("p",), {"p": ""}, {"p": "", "own.x": "", "aown.x": "", "own.xz": "", "aown.x.z": ""}, texts=("own.x",)),
+        ),
+    ),
+    Variation(
+        name="skill-texts", why="A file has lines of the skill's own texts.",
+        choices=lambda g: [(p,) for p in g.contents if told(g)],
+        apply=tell, stage=Stage.EDIT, turns=Turns.FIRST, together=with_words, refusable=True,
+        examples=(Example(("a",), {"a": "1\n"}, {"a": "1\nt == 1\nt == 1x\nx t == 1\n"}, texts=("t == 1",)),),
+    ),
     Variation(
         name="skill-word-in-value", why="An argument says a word of the skill's own text.",
         choices=lambda g: pairs(texts(g), g.constants.words),

@@ -1,0 +1,68 @@
+"""Words that nothing mentions become nearly what an argument says, or nearly each other: and stay apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sandbox.interface import Snapshot
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.template import as_text
+from verifiers.worlds.tokens import all_text
+from verifiers.worlds.variation import Choice, Example, Rule, Stage, Step, Variation
+
+BEHIND, BEFORE, CASE, ZERO = WAYS = ("behind", "before", "case", "zero")
+MOST_WORDS = 12
+_VALUE = re.compile(r"[\w.-]{2,30}")
+
+
+def models(g: Grammar) -> list[str]:
+    """Values of arguments, and the first words that may be like each other."""
+    values = [as_text(v) for _, v in sorted(g.args.items()) if isinstance(v, str) and _VALUE.fullmatch(v)]
+    return list(dict.fromkeys([*values, *words(g)[:2]]))
+
+
+def words(g: Grammar) -> list[str]:
+    return [*g.free_words, *g.free][:MOST_WORDS]
+
+
+def choices(g: Grammar) -> list[Choice]:
+    return [(w, model, way) for model in models(g) for w in words(g) for way in WAYS if w != model]
+
+
+def alike(draft: Draft, word: str, model: str, way: str) -> None:
+    """The word becomes one that is not the model, and nearly is."""
+    if way == CASE and model.swapcase() != model:
+        made = model.swapcase()
+    else:
+        letter = "7" if (model[0] if way == BEFORE else model[-1]).isdigit() else "x"
+        made = {BEFORE: f"{letter}{model}", ZERO: f"0{model}"}.get(way, f"{model}{letter}")
+    while made in draft.renames.values():
+        made = f"{made[0]}{made}" if way == BEFORE else f"{made}{made[-1]}"
+    draft.renames[word] = made
+
+
+def all_words(g: Grammar) -> list[tuple[Step, ...]]:
+    """All words at once, each way in its turn."""
+    text = all_text(Snapshot({p: e for p, e in g.base.items() if e.type == "file"}))
+    values = {as_text(v) for v in g.args.values() if as_text(v) in text}
+    plans = [(w, turn) for w in models(g) for turn in range(len(WAYS) if w in values else 1)]
+    found = (_each([w for w in words(g) if w != model], model, turn) for model, turn in plans)
+    return [steps for steps in found if steps]
+
+
+def _each(others: Sequence[str], model: str, turn: int) -> tuple[Step, ...]:
+    return tuple(Step("alike", (w, model, WAYS[(n + turn) % len(WAYS)])) for n, w in enumerate(others))
+
+
+VARIATIONS = (
+    Variation(
+        name="alike", why="Words become nearly what an argument says, or nearly each other.",
+        choices=choices, apply=alike, rule=Rule.TEXT, stage=Stage.RENAME, together=all_words,
+        examples=(
+            Example(("other", "draft", BEHIND), {"a": "draft other\n"}, {"a": "draft draftx\n"}, {"v": "draft"}, "ls draft"),
+            Example(("other", "draft", CASE), {"a": "draft other\n"}, {"a": "draft DRAFT\n"}, {"v": "draft"}, "ls draft"),
+        ),
+    ),
+)  # fmt: skip
