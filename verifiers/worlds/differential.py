@@ -134,9 +134,9 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     if trial.beyond is None:
         return None
     g = trial.g
-    users = {e.content for e in g.base.values() if e.type == "file"}
-    # What is moved or copied to a place is the user's; what stands there is too.
-    results = [p for p in g.made if g.expectation.tree[p].content not in users]
+    moved = {e.content for p, e in g.base.items() if e.type == "file" and p not in g.expectation.tree}
+    # What is moved to a place is no result that may be made anew: what stands there is the user's too.
+    results = [p for p in g.made if g.expectation.tree[p].content not in moved]
     made = {substitute(p, trial.world.renames, inside=g.inside) for p in results}
     adding = evidenced.only_added_to(case)
     found = lost(case, record, made) or line_lost(case, record, adding)

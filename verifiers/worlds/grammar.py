@@ -35,7 +35,7 @@ class Grammar:
     inside: frozenset[str]
     """Tokens of arguments that occur in the base as parts of longer words too."""
     files: tuple[str, ...]
-    """Regular files that no argument and no literal names."""
+    """Regular files that no argument and no literal names, those nearest to the task first."""
     directories: tuple[str, ...]
     """``""`` for the workspace itself."""
     contents: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ def grammar(
     inside = frozenset(t for t in owners if len(t) > 2 and any(t in w and t != w for w in names | words))
     fixed |= {w for w in names | words if w.lower() in {t.lower() for t in arg_tokens} or any(t in w for t in inside)}
     regular = [p for p, e in base.items() if e.type == "file"]
-    files = tuple(p for p in regular if not _names(p, literal, args))
+    files = tuple(sorted((p for p in regular if not _names(p, literal, args)), key=lambda p: _distance(p, expectation, args)))
     return Grammar(
         task_id,
         args,
@@ -106,6 +106,13 @@ def grammar(
         made=tuple(sorted(_made(whole, expectation.tree), key=lambda p: (p.count("/"), p))),
         constants=constants,
     )
+
+
+def _distance(path: str, x: Expectation, args: Args) -> tuple[bool, bool]:
+    """How far from the task a file is: what it changes comes first, then what stands in a directory that an argument names."""
+    named = {as_text(v).strip("/") for v in args.values()}
+    above = {path[:i] for i, c in enumerate(path) if c == "/"}
+    return x.tree.get(path) == x.base[path], not named & above
 
 
 def _by_turns(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:

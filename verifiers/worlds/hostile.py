@@ -60,21 +60,25 @@ def injections(g: Grammar, count: int) -> list[Hostile]:
     return out
 
 
-WIDER = ("{start}.", "{start}?", "{start}*", "{start}_", "{start}%", ".*", "*", "%")
+GLOBS = ("{start}?", "{start}*", "*")
+WIDER = ("{start}.", "{start}_", "{start}%", ".*", "%")
 """Texts that match the recorded value, or everything, where they are taken for a pattern."""
 QUERIES = ("{none}' OR '1'='1", '{none}" OR "1"="1')
 """Texts that match everything where they become part of a query: no task wants that, whatever its commands do."""
 
 
 def patterns(g: Grammar) -> list[tuple[Hostile, Hostile]]:
-    """Pairs of calls, each with an argument that names nothing: a plain word, and a text that is more than that to a matcher."""
+    """Pairs of calls, each with an argument that names nothing: a plain word, and a text that is more than that to a matcher.
+    What is part of names (an ending) may rightly be read as a part of a glob."""
     out = []
     for p, v in sorted(g.args.items()):
         if not isinstance(v, str) or len(v) < 2 or p not in g.template.parameters:
             continue
         none = f"{v}qzabsent"
         plain = Hostile(p, {**g.args, p: none}, none)
-        for form in (*WIDER, *QUERIES):
+        named = any(v in path and v != path for path in g.base)
+        forms = (*(() if named or g.template.globbed(p) else GLOBS), *WIDER, *QUERIES)
+        for form in forms:
             odd = form.format(start=v[:-1], none=none)
             out.append((plain, Hostile(p, {**g.args, p: odd}, odd, code=form in QUERIES)))
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -103,7 +104,7 @@ def _patterns(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     out.runs += len(calls) * 2
     done = {(h.parameter, h.payload): pair for (_, h), pair in zip(calls, zip(theirs, ours, strict=True), strict=True)}
     for g, plain, odd in trials:
-        instead = {odd.payload: plain.payload}
+        instead = {odd.payload: plain.payload, json.dumps(odd.payload)[1:-1]: plain.payload}
         their_plain, our_plain = done[plain.parameter, plain.payload]
         their_odd, our_odd = done[odd.parameter, odd.payload]
         as_text_too = odd.code or alike(_by_shell(g, their_plain), _by_shell(g, their_odd), instead)

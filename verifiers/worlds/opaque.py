@@ -108,8 +108,7 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
 def _supported(context: Context, trials: Sequence[Opaque]) -> list[tuple[Opaque, Case, tuple[Expectation, ...]]]:
     """The trials on which the commands do what is expected; of modes also what else is right: they are sloppy about them."""
     recorded = {c.task_id: c for c in context.cases if c.evidence is not None}
-    whole = {task_id: c.evidence.commands for task_id, c in recorded.items() if c.evidence is not None}
-    records = context.traces.map(shell_request(t.expected.base, whole[t.g.task_id]) for t in trials)
+    records = context.traces.map(shell_request(t.expected.base, t.g.template.commands) for t in trials)
     out: list[tuple[Opaque, Case, tuple[Expectation, ...]]] = []
     for trial, record in zip(trials, records, strict=True):
         x = _shown(recorded[trial.g.task_id], trial, record)
@@ -128,9 +127,9 @@ def _shown(recorded: Case, trial: Opaque, record: ReplayRecord) -> Expectation |
     if recorded.evidence is None:
         return None
     x, why = expect(replace(recorded.evidence, base=trial.expected.base), [record])
-    clean = not why and x.failed == recorded.expectation.failed and x.quiet == recorded.expectation.quiet
-    known, ordered = recorded.expectation.answer_known, recorded.expectation.answer_ordered
-    return replace(x, answer_ordered=ordered, answer_known=known) if clean else None
+    usual = trial.g.expectation
+    clean = not why and x.failed == usual.failed and x.quiet == usual.quiet
+    return replace(x, answer_ordered=usual.answer_ordered, answer_known=usual.answer_known) if clean else None
 
 
 def _damages(case: Case, record: ReplayRecord) -> bool:

@@ -38,6 +38,16 @@ def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | N
     return Records(items, lambda new: encoded(before + "".join(new) + after), not after)
 
 
+def takes_lines(content: bytes) -> bool:
+    """Whether one more line may stand in a file: a text that is not all one value in JSON."""
+    if b"\0" in content:
+        return False
+    try:
+        return content[:1] not in (b"[", b"{") or not isinstance(json.loads(content), dict | list)
+    except (ValueError, RecursionError):
+        return True
+
+
 def decoded(content: bytes) -> str:
     return content.decode("utf-8", "surrogateescape")
 

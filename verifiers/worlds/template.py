@@ -48,6 +48,10 @@ class Template:
             out.append(splice(command, [(h.first, h.last, as_text(args[h.parameter])) for h in self.holes if h.command == i]))
         return tuple(out)
 
+    def globbed(self, parameter: str) -> bool:
+        """Whether the value is part of a word with wildcards: it is a pattern's already."""
+        return any(h.parameter == parameter and _beside(self.commands[h.command], h) & set("*?[") for h in self.holes)
+
     def literal_text(self) -> str:
         """The commands with their holes blanked: what the template says by itself."""
         out = []
@@ -55,6 +59,17 @@ class Template:
             covered = {j for h in self.holes if h.command == i for j in range(h.first, h.last)}
             out.append("".join("\0" if j in covered else c.value for j, c in enumerate(characters(command))))
         return "\n".join(out)
+
+
+def _beside(command: str, hole: Hole) -> set[str]:
+    """The characters of the word that a hole is part of."""
+    found = [c.value for c in characters(command)]
+    first, last = hole.first, hole.last
+    while first > 0 and not found[first - 1].isspace():
+        first -= 1
+    while last < len(found) and not found[last].isspace():
+        last += 1
+    return set("".join(found[first : hole.first] + found[hole.last : last]))
 
 
 def as_text(value: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.records import decoded, encoded
+from verifiers.worlds.records import decoded, encoded, takes_lines
 from verifiers.worlds.variation import Choice, Example, Rule, Stage, Variation, contents, of_content
 
 MOST_GONE = 4
@@ -59,7 +59,7 @@ def gone(g: Grammar, path: str) -> list[str]:
 
 def _beside_altered(content: bytes, draft: Draft, path: str) -> bytes:
     """Before each line that the task changes, one that holds it: with letters before its first word."""
-    if content[:1] in (b"[", b"{"):
+    if not takes_lines(content):
         return content
     for line in gone(draft.g, path):
         row = encoded(draft.renamed(line)) + b"\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import below
-from verifiers.worlds.records import encoded
+from verifiers.worlds.records import encoded, takes_lines
 from verifiers.worlds.tokens import all_text
 from verifiers.worlds.variation import Example, Rule, Stage, Step, Turns, Variation, pairs
 from verifiers.worlds.variations.rename import texts
@@ -40,7 +40,7 @@ def told(g: Grammar) -> list[str]:
 def tell(draft: Draft, path: str) -> None:
     """At the end of a file, each text on a line of its own, as it is and with more behind it."""
     content = draft.content(path)
-    if b"\0" not in content and content.endswith(b"\n") and content[:1] not in (b"[", b"{"):
+    if content.endswith(b"\n") and takes_lines(content):
         draft.edit(path, content + encoded("".join(f"{t}\n{t}x\nx {t}\n" for t in told(draft.g))))
 
 

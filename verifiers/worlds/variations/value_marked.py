@@ -7,7 +7,7 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.variation import Choice, Example, Rule, Stage, Step, Turns, Variation
 from verifiers.worlds.variations.rename import renamed, spellings, texts
 
-MARKS = ("{}%s", "\\a&", "+(a)", "[1]")
+MARKS = ("{}%s", "\\a&", "+(a)")
 """Placeholders (``{name}``), and what formats and replacements treat specially. Not ``\\n``: JSON writes an end of line that it
 read as one in the same two characters, and nothing would show that it was read."""
 MOST_MARKED = 4
