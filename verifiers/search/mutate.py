@@ -53,7 +53,8 @@ def _values(name: str, value: JsonValue, start: Start, words: list[str]) -> list
         return []
     others = [v for k, v in start.args.items() if k != name and isinstance(v, str)]
     within = [made for v in others for made in (v + value, value + v)]
-    return [*within, *others, "", value + "x", f"./{value}", value + "/", *words[:8]]
+    whole = [f"/ws/{value}"] if value.strip("/") in start.base and not value.startswith("/") else []
+    return [*whole, *within, *others, "", value + "x", f"./{value}", value + "/", *words[:8]]
 
 
 def _with_number(start: Start, number: int, path: str, rng: Random) -> Iterator[Start]:

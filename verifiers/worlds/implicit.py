@@ -112,8 +112,11 @@ def _patterns(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
             continue
         out.judged += 1
         path = context.judge.answer_path
-        if failure(our_plain.outcome) is None and alike(seen(g.base, our_plain, path), seen(g.base, our_odd, path), instead):
+        plainly, oddly = (seen(g.base, r, path) for r in (our_plain, our_odd))
+        if failure(our_plain.outcome) is None and alike(plainly, oddly, instead):
             continue
+        if odd.code and (oddly.effects or not oddly.answer.strip()):
+            continue  # what a program makes of a text with quotes in it may look otherwise: an answer may not come of it
         message = f"takes the value of {odd.parameter} for more than text: {odd.payload!r} is no {plain.payload!r} to it"
         out.findings.append(_hostile_finding(context, g, odd, message))
         return

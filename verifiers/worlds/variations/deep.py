@@ -27,11 +27,13 @@ def deepen(draft: Draft, directory: str) -> None:
 
 
 def likely(g: Grammar) -> list[tuple[Step, ...]]:
-    """The first directory that an argument names, and the first that has files and of which an argument names a part."""
+    """The first directory that an argument names, and the first of which one names a part: not where directories may be the
+    items, for one of another name is none."""
     values = {as_text(v).strip("/") for v in g.args.values()}
-    named = next((d for d in g.directories if d in values), "")
-    peopled = {p.rpartition("/")[0] for p, e in g.base.items() if e.type == "file"}
-    partly = [d for d in g.directories if d in peopled and d != named and set(d.split("/")) & values]
+    above = {d.rpartition("/")[0] for d in g.directories if d}
+    flat = [d for d in g.directories if d and d not in above]
+    named = next((d for d in flat if d in values), "")
+    partly = [d for d in flat if d != named and set(d.split("/")) & values]
     return [(Step("deep", (d,)),) for d in (named, *partly[:1])]
 
 
