@@ -42,7 +42,7 @@ from sandbox.interface import (
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(180)]
 
-HERE = Path(__file__).parent / "hostile"
+HERE = Path(__file__).parents[2] / "sandbox" / "conformance"
 
 
 @dataclass(frozen=True)
