@@ -63,6 +63,8 @@ class Runner:
     def _hello(self, header: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         self.scratch = [p for p in header["scratch"] if os.path.isdir(p)]  # gVisor has no message queues
         self.places = {p: _taken_over(p) for p in (*header["workdirs"], *self.scratch)}
+        for place, own in self.places.items():
+            _restore(place, own)  # the first run sees what every later one sees
         found = probes.facts(self.parents, self.reads, header["workdirs"]) if header["probe"] else {}
         return {"type": "hello", **found}, []
 

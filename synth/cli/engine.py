@@ -63,3 +63,37 @@ def image(host: str | None, packages: tuple[str, ...], rebuild: bool) -> int:
         raise ConfigError(str(e), "Give names of Debian packages") from e
     console.out(tag)
     return 0
+
+
+@command.command("check")
+@click.option("--host", metavar="URL", help="Engine to try. Default: DOCKER_HOST, else the local one.")
+@click.option("--runtime", metavar="NAME", help="Container runtime, such as runsc. Default: the engine's.")
+@click.option("--family", "families", multiple=True, metavar="NAME", help="Only these attacks (repeatable). Default: all.")
+@output_options(("plain", "json"))
+def check(host: str | None, runtime: str | None, families: tuple[str, ...], **rest: Any) -> int:
+    """Runs hostile jobs on the engine and says which promises it keeps.
+
+    Families: escape, persistence, forging, blinding, starvation, timing. Exit code 1 where one is broken, 3 where not all
+    could be tried. It takes a minute or two.
+    """
+    from sandbox import open_sandbox
+    from sandbox.conformance import FAMILIES
+    from sandbox.conformance.suite import try_engine
+    from verifiers.interface import ConfigError
+
+    wrong = [name for name in families if name not in FAMILIES]
+    if wrong:
+        raise ConfigError(f"--family: there is none called {wrong[0]!r}", f"Known are {', '.join(FAMILIES)}")
+    box = config().sandbox
+    outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
+    chosen = [family for family in FAMILIES if not families or family in families]
+    with (
+        console.talk() as talk,
+        open_sandbox(
+            image=box.image, runtime=runtime or box.runtime, workers=1, host=host or box.host, packages=box.packages
+        ) as sandbox,
+    ):
+        found = try_engine(sandbox, chosen, talk.step)
+    document = {"schema": "assay-conformance/1", **dataclasses.asdict(found), "holds": found.holds}
+    emit_document(outputs, document, "\n".join(found.lines()))
+    return {True: 0, False: 1, None: 3}[found.holds]
