@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from synth.cli import console
+from synth.cli.files import write_atomically
 from synth.cli.home import config
 from synth.cli.outputs import emit_document, output_options, plan
+
+if TYPE_CHECKING:
+    from cyclonedx.model.bom import Bom
 
 
 @click.group("engine", short_help="Check, start or prepare the sandbox.")
@@ -97,3 +102,34 @@ def check(host: str | None, runtime: str | None, families: tuple[str, ...], **re
     document = {"schema": "assay-conformance/1", **dataclasses.asdict(found), "holds": found.holds}
     emit_document(outputs, document, "\n".join(found.lines()))
     return {True: 0, False: 1, None: 3}[found.holds]
+
+
+@command.command("sbom")
+@click.argument("of", type=click.Choice(["image", "package"]), default="image")
+@click.option("--host", metavar="URL", help="Engine that has the image. Default: DOCKER_HOST, else the local one.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it there instead of to stdout.")
+def sbom(of: str, host: str | None, output: Path | None) -> int:
+    """Prints a bill of materials (CycloneDX 1.6, JSON).
+
+    Of the sandbox's image: its packages and the digests of its programs, as measured in it now. Of the package: this
+    installation and everything that it needs.
+    """
+    from sandbox.sbom import dumped, package_bom
+
+    text = dumped(package_bom() if of == "package" else _image_bom(host))
+    if output is None:
+        console.raw(text)
+    else:
+        write_atomically(output, text)
+    return 0
+
+
+def _image_bom(host: str | None) -> Bom:
+    from sandbox.image import current_image, inventory_text
+    from sandbox.image_store import open_images
+    from sandbox.sbom import image_bom
+
+    box = config().sandbox
+    with open_images(host or box.host) as store:
+        tag, identity = current_image(store, box.image, box.packages)
+        return image_bom(inventory_text(store, identity).decode("utf-8", "replace"), tag, identity)
