@@ -8,7 +8,6 @@ that a redacted trace still replays; where its replay needs the very bytes, ``me
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -106,6 +105,6 @@ def _visit(value: Any, change: Callable[[str], str], key: str = "") -> Any:
 def _content(encoded: str, change: Callable[[str], str]) -> str:
     try:
         raw = base64.b64decode(encoded, validate=True)
-    except binascii.Error:
+    except ValueError:  # no base64, or no text that could be
         return encoded
     return base64.b64encode(change(raw.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")).decode("ascii")
