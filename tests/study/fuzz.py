@@ -299,7 +299,8 @@ def _json_or_text(data: bytes) -> object:
 
 def _decisions() -> tuple[bytes, ...]:
     start = Snapshot({"a b": Entry("file", content=b"x")})
-    asked = Question("x", "why", GeneratedCase("t", start, {"a": 1}), Behaviour(start, None, "", ("nothing changed",)), Behaviour(start, None, ""), 1)
+    same = Behaviour(start, None, "", ("nothing changed",))
+    asked = Question("x", "why", GeneratedCase("t", start, {"a": 1}), same, same, 1)
     return (dump_decision(Decision(asked, "skill", who="kim", when="2026-01-02T03:04:05+00:00")).encode(),)
 
 
