@@ -6,6 +6,7 @@ python3 -m nox -s tests
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -21,7 +22,7 @@ DEMO = ("pub_rename_ext-", "pub_append_line-", "pub_dirs_files_mode-", "pub_remo
 LOCK = ".ci/constraints.txt"
 """Exact versions of everything that is installed: a verdict must not change because a linter was released."""
 
-EXTRAS = ("dask", "mcp", "study", "telemetry", "test")
+EXTRAS = ("dask", "mcp", "release", "study", "telemetry", "test")
 
 
 def install(session: nox.Session, *what: str) -> None:
@@ -116,6 +117,24 @@ def lock(session: nox.Session) -> None:
     lines = [line for line in str(frozen).splitlines() if "==" in line]
     Path(LOCK).write_text("\n".join(lines) + "\n", encoding="utf-8")
     session.log(f"{LOCK}: {len(lines)} packages")
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Builds wheel and sdist twice and compares them byte by byte; writes them and their bill of materials to dist/."""
+    install(session, ".[release]")
+    when = str(session.run("git", "log", "-1", "--format=%ct", external=True, silent=True)).strip()
+    fixed = {"SOURCE_DATE_EPOCH": when, "PIP_CONSTRAINT": str(Path(LOCK).resolve())}
+    found = []
+    for folder in (Path("dist"), Path(session.create_tmp()) / "again"):
+        shutil.rmtree(folder, ignore_errors=True)
+        session.run("python", "-m", "build", "--outdir", str(folder), ".", env=fixed, silent=True)
+        found.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())})
+    if not found[0] or found[0] != found[1]:
+        session.error(f"two builds differ: {found[0]} and {found[1]}")
+    session.run("assay", "engine", "sbom", "package", "-o", "dist/skill-assay.cdx.json", env=fixed)
+    for name, digest in found[0].items():
+        session.log(f"{digest}  {name}")
 
 
 @nox.session

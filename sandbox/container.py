@@ -68,6 +68,7 @@ def create_options(spec: ContainerSpec) -> dict[str, Any]:
         "working_dir": "/",
         "hostname": "sandbox",
         "environment": {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"},
+        "use_config_proxy": False,  # the host's own proxies, with their passwords, would be put into the environment
         "labels": dict(spec.labels),
         "runtime": spec.runtime,
         "stop_signal": "SIGKILL",  # PID 1 hears no other, and an engine that shuts down would wait for it

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import platformdirs
 
 from sandbox.daemon import Say
 from sandbox.interface import Cause, SandboxError
-from sandbox.nushell import fetch_nu
+from sandbox.nushell import fetched_nu
 from sandbox.recipe import REPOSITORY, Recipe, build_context, load_recipe
 from sandbox.rootfs import build_root
 
@@ -35,6 +36,10 @@ class ImageStore(Protocol):
 
     def image_labels(self, ref: str) -> Mapping[str, str] | None:
         """The labels of an image; None where there is no such image."""
+        ...
+
+    def image_id(self, ref: str) -> str:
+        """The id of an image: the digest of its content. Raises SandboxError(IMAGE_MISSING)."""
         ...
 
     def pull(self, ref: str, silence_s: float) -> None:
@@ -97,11 +102,11 @@ def ensure_in(store: ImageStore, recipe: Recipe, say: Say, *, rebuild: bool = Fa
     with build_lock(recipe, say):
         if not rebuild and store.image_labels(recipe.tag) is not None:
             return recipe.tag
-        plan = make_plan(recipe, say)
-        if not rebuild and plan.nu is None and store.image_labels(plan.recipe.tag) is not None:
-            return plan.recipe.tag
-        say(f"building the sandbox image {plan.recipe.tag}")
-        return build(store, plan, say)
+        with make_plan(recipe, say) as plan:
+            if not rebuild and plan.nu is None and store.image_labels(plan.recipe.tag) is not None:
+                return plan.recipe.tag
+            say(f"building the sandbox image {plan.recipe.tag}")
+            return build(store, plan, say)
 
 
 def current_tag(store: ImageStore, more: Sequence[str] = ()) -> str | None:
@@ -113,10 +118,14 @@ def current_tag(store: ImageStore, more: Sequence[str] = ()) -> str | None:
     return None
 
 
-def make_plan(recipe: Recipe, say: Say) -> Plan:
+@contextlib.contextmanager
+def make_plan(recipe: Recipe, say: Say) -> Iterator[Plan]:
     """The recipe as it can be built here: without Nushell where its binary cannot be had."""
-    nu = None if recipe.nu is None else fetch_nu(recipe.nu, say)
-    return Plan(recipe if nu is not None else recipe.without_nu(), nu)
+    if recipe.nu is None:
+        yield Plan(recipe, None)
+        return
+    with fetched_nu(recipe.nu, say) as nu:
+        yield Plan(recipe if nu is not None else recipe.without_nu(), nu)
 
 
 @contextlib.contextmanager
@@ -200,13 +209,61 @@ def scratch_file() -> Iterator[Path]:
 
 def take_inventory(store: ImageStore, ref: str, recipe: Recipe | None = None) -> str:
     """Fingerprint (SHA-256, hex) of what is really installed: packages with versions, digests of the key programs, locales."""
-    script = (load_recipe() if recipe is None else recipe).text("inventory.sh")
-    return hashlib.sha256(store.run_script(ref, script)).hexdigest()
+    return hashlib.sha256(inventory_text(store, ref, recipe)).hexdigest()
 
 
-def inventory_of(store: ImageStore, ref: str) -> str:
-    """The fingerprint that an image carries, taken anew where it carries none (an image of somebody else's)."""
+def inventory_text(store: ImageStore, ref: str, recipe: Recipe | None = None) -> bytes:
+    """What is really installed in an image, a fact a line, as ``inventory.sh`` finds it."""
+    return store.run_script(ref, (load_recipe() if recipe is None else recipe).text("inventory.sh"))
+
+
+def current_image(store: ImageStore, name: str | None = None, more: Sequence[str] = ()) -> tuple[str, str]:
+    """Name and id of the image that runs would use. Raises SandboxError where it is not there."""
+    tag = name or current_tag(store, more)
+    if tag is None:
+        raise SandboxError(Cause.IMAGE_MISSING, "the sandbox image has not been built here", "Run `assay engine image`")
+    return tag, store.image_id(tag)
+
+
+def measured_inventory(store: ImageStore, ref: str, identity: str, cache: Path | None = None) -> str:
+    """The fingerprint of what an image holds: measured, and remembered by the image's id, which is the digest of its content.
+
+    Args:
+        identity: the id of the image that ``ref`` names.
+        cache: where it is remembered; None = the user's cache directory.
+
+    Raises:
+        SandboxError: there is no such image, or it says something else of itself than what it holds.
+    """
     labels = store.image_labels(ref)
     if labels is None:
         raise SandboxError(Cause.IMAGE_MISSING, f"the engine has no image {ref}", "Run: assay engine image")
-    return labels.get(LABEL_INVENTORY) or take_inventory(store, ref)
+    told = labels.get(LABEL_INVENTORY, "")
+    root = platformdirs.user_cache_path("assay") if cache is None else cache
+    kept = root / "inventory" / identity.removeprefix("sha256:")
+    found = _remembered(kept) or _measured(store, ref, identity, told)
+    if told and told != found:
+        what = f"the image {ref} says that it holds {told[:16]}, and holds {found[:16]}"
+        raise SandboxError(Cause.IMAGE_BROKEN, what, "Somebody changed it: run `assay engine image --rebuild`")
+    with contextlib.suppress(OSError):  # it is measured anew the next time
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(found, encoding="ascii")
+    return found
+
+
+def _remembered(kept: Path) -> str:
+    try:
+        text = kept.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return text if re.fullmatch(r"[0-9a-f]{64}", text) else ""
+
+
+def _measured(store: ImageStore, ref: str, identity: str, told: str) -> str:
+    """Of an image of somebody else's that cannot be looked into (no shell, no dpkg), its id stands for what it holds."""
+    try:
+        return take_inventory(store, ref)
+    except SandboxError as error:
+        if told or error.cause is not Cause.IMAGE_BROKEN:
+            raise
+        return hashlib.sha256(identity.encode()).hexdigest()

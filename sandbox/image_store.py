@@ -28,11 +28,15 @@ class EngineImages:
             found = engine.or_none(lambda: self._client.api.inspect_image(ref))
         return None if found is None else dict(found["Config"].get("Labels") or {})
 
+    def image_id(self, ref: str) -> str:
+        with engine.translated(f"looking for image {ref}"):
+            return str(self._client.api.inspect_image(ref)["Id"])
+
     def pull(self, ref: str, silence_s: float) -> None:
-        name, _, tag = ref.partition(":")
+        name, tag = name_and_tag(ref)
         try:
             with engine.translated(f"pulling {ref}"), engine.patience(self._client, silence_s):
-                for event in self._client.api.pull(name, tag=tag or "latest", stream=True, decode=True):
+                for event in self._client.api.pull(name, tag=tag, stream=True, decode=True):
                     if "error" in event:
                         raise SandboxError(Cause.IMAGE_MISSING, f"{ref} cannot be pulled: {_one_line(event['error'])}")
         except SandboxError as error:
@@ -86,6 +90,15 @@ def open_images(host: str | None = None) -> Iterator[EngineImages]:
         yield EngineImages(connected.client)
     finally:
         connected.close()
+
+
+def name_and_tag(ref: str) -> tuple[str, str]:
+    """A reference in the two parts in which an engine wants it; a digest is a tag too."""
+    if "@" in ref:
+        name, _, digest = ref.partition("@")
+        return name, digest
+    name, colon, tag = ref.rpartition(":")
+    return (name, tag) if colon and "/" not in tag else (ref, "latest")
 
 
 def _context_of(dockerfile: str) -> io.BytesIO:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import os
 import platform
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import platformdirs
@@ -21,31 +23,53 @@ TIMEOUT_S = 300.0
 
 
 def cached(source: NuSource, cache: Path | None = None) -> Path:
-    """Where the binary of this version is kept."""
+    """Where the package of this version is kept, as it was fetched: so its digest can be looked at again."""
     root = platformdirs.user_cache_path("assay") if cache is None else cache
-    return root / "nu" / f"{source.version}-{platform.machine()}" / "nu"
+    return root / "nu" / f"{source.version}-{platform.machine()}" / "package.tgz"
 
 
-def fetch_nu(source: NuSource, say: Say, cache: Path | None = None) -> Path | None:
-    """The path of Nushell's binary, fetched once; None (after a sentence why) where it cannot be had."""
-    target = cached(source, cache)
-    if target.is_file():
-        return target
-    npm = which("npm")
-    if npm is None:
-        say("npm is not installed, so the image is built without Nushell (skills that use nu.run will not run in it)")
-        return None
-    spec = f"{source.package}@{source.version}"
-    say(f"fetching {spec} with npm")
+@contextlib.contextmanager
+def fetched_nu(source: NuSource, say: Say, cache: Path | None = None) -> Iterator[Path | None]:
+    """The path of Nushell's binary, for the length of the block; None (after a sentence why) where it cannot be had.
+
+    The package is fetched once, and its digest looked at every time.
+    """
     with tempfile.TemporaryDirectory(prefix="assay-nu-") as scratch:
         try:
-            tarball = _pack(npm, spec, Path(scratch))
-            binary = _unpack(tarball, source.integrity)
+            binary = _unpack(_package(source, say, cached(source, cache), Path(scratch)), source.integrity)
         except (OSError, ValueError, tarfile.TarError, subprocess.TimeoutExpired) as error:
             say(f"Nushell cannot be fetched, so the image is built without it: {error}")
-            return None
-    _place(binary, target)
-    return target
+            yield None
+            return
+        program = Path(scratch) / "nu"
+        program.write_bytes(binary)
+        program.chmod(0o755)
+        yield program
+
+
+def _package(source: NuSource, say: Say, kept: Path, scratch: Path) -> Path:
+    """The package, out of the cache where that has the one which the recipe means. Raises OSError, ValueError, TimeoutExpired."""
+    if kept.is_file() and integrity(kept) == source.integrity:
+        return kept
+    npm = which("npm")
+    if npm is None:
+        raise ValueError("npm is not installed (skills that use nu.run will not run in it)")
+    spec = f"{source.package}@{source.version}"
+    say(f"fetching {spec} with npm")
+    fresh = _pack(npm, spec, scratch)
+    _check(fresh, source.integrity)
+    _place(fresh.read_bytes(), kept)
+    return fresh
+
+
+def integrity(path: Path) -> str:
+    """The digest of a file as the npm registry writes it."""
+    return "sha512-" + base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
+
+
+def _check(tarball: Path, wanted: str) -> None:
+    if (found := integrity(tarball)) != wanted:
+        raise ValueError(f"the package's digest is {found}, the recipe says {wanted or 'nothing'}")
 
 
 def _pack(npm: str, spec: str, scratch: Path) -> Path:
@@ -61,12 +85,9 @@ def _pack(npm: str, spec: str, scratch: Path) -> Path:
     return found[0]
 
 
-def _unpack(tarball: Path, integrity: str) -> bytes:
+def _unpack(tarball: Path, wanted: str) -> bytes:
     """The ``nu`` program in a tarball. Raises ValueError where the digest differs or there is none."""
-    if integrity:
-        found = "sha512-" + base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
-        if found != integrity:
-            raise ValueError(f"the package's digest is {found}, the recipe says {integrity}")
+    _check(tarball, wanted)
     with tarfile.open(tarball) as tar:
         for member in tar:
             if member.isfile() and Path(member.name).name == "nu" and (stream := tar.extractfile(member)) is not None:
@@ -74,11 +95,10 @@ def _unpack(tarball: Path, integrity: str) -> bytes:
     raise ValueError("the package holds no program called nu")
 
 
-def _place(binary: bytes, target: Path) -> None:
-    """Puts the program in place atomically: another process may be reading the same path."""
+def _place(content: bytes, target: Path) -> None:
+    """Puts the package in place atomically: another process may be reading the same path."""
     target.parent.mkdir(parents=True, exist_ok=True)
     fd, scratch = tempfile.mkstemp(dir=target.parent)
     with os.fdopen(fd, "wb") as stream:
-        stream.write(binary)
-    Path(scratch).chmod(0o755)
+        stream.write(content)
     Path(scratch).replace(target)

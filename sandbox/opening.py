@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sandbox import owner
 from sandbox.container import LABEL, ContainerSpec
 from sandbox.engine import Engine
-from sandbox.image import current_tag
-from sandbox.image_store import open_images
+from sandbox.image import current_tag, measured_inventory
+from sandbox.image_store import EngineImages, open_images
 from sandbox.interface import Cause, SandboxError, SandboxInfo
 from sandbox.pool import DockerSandbox, default_workers
 from sandbox.worker import Live
@@ -38,9 +38,10 @@ def open_sandbox(
     try:
         engine.sweep()
         name = image or _recipe_tag(host, packages)
-        identity, labels = engine.image(name)
+        identity, _ = engine.image(name)
+        inventory = measured_inventory(EngineImages(engine.client), identity, identity)
         spec = ContainerSpec(image=identity, runtime=runtime, labels={LABEL: owner.label()})
-        info = _look(engine, spec, name, labels)
+        info = _look(engine, spec, name, inventory)
     except BaseException:
         engine.close()
         raise
@@ -55,7 +56,7 @@ def _recipe_tag(host: str | None, packages: Sequence[str]) -> str:
     return tag
 
 
-def _look(engine: Engine, spec: ContainerSpec, name: str, labels: dict[str, str]) -> SandboxInfo:
+def _look(engine: Engine, spec: ContainerSpec, name: str, inventory: str) -> SandboxInfo:
     live = Live(engine, spec, probe=True)
     try:
         hello = live.hello
@@ -65,7 +66,7 @@ def _look(engine: Engine, spec: ContainerSpec, name: str, labels: dict[str, str]
     return SandboxInfo(
         runtime=spec.runtime or "runc",
         image=name,
-        inventory=labels.get("assay.inventory", spec.image),
+        inventory=inventory,
         engine=engine.describe(),
         kernel=hello["kernel"],
         probes={k: not why for k, why in able.items()},

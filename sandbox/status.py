@@ -172,7 +172,8 @@ def _with_probes(status: EngineStatus, host: str | None) -> EngineStatus:
 
     try:
         with open_sandbox(image=status.image, host=host, workers=1) as sandbox:
-            return replace(status, probes=sandbox.info.probes, why_not=sandbox.info.why_not)
+            info = sandbox.info
+            return replace(status, probes=info.probes, why_not=info.why_not, inventory=info.inventory)
     except SandboxError as error:
         cause = "" if error.cause is Cause.IMAGE_MISSING else "runs cannot start: "
         return replace(status, missing=f"{cause}{error.diagnostics()}")

@@ -44,6 +44,9 @@ def merge(verdicts: Iterable[Verdict]) -> Verdict:
 
 # ---------------------------------------------------------------- evidence, subject
 
+REDACTED = "redacted"
+"""Key of a trace's metadata: how many secrets were taken out of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -66,6 +69,14 @@ class Evidence:
     """Absolute paths were rewritten as whole words."""
     workspace_root: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def redacted(self) -> str:
+        """That secrets were taken out of it, as the end of a sentence; "" where none were."""
+        count = self.metadata.get(REDACTED)
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            return ""
+        return f"{count} secret{'s were' if count > 1 else ' was'} taken out of the recording"
 
     @property
     def digest(self) -> str:

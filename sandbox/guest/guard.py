@@ -43,12 +43,24 @@ REFUSED_EVERYWHERE = {
 }  # fmt: skip
 """The same number on every machine."""
 
-ABSENT = {"clone3": 435, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427}
-"""Answered with ENOSYS, for which every program has another way: the flags of clone3 lie in memory, a ring hides calls."""
+ABSENT = {"cachestat": 451, "clone3": 435, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427}
+"""Answered with ENOSYS, for which every program has another way: the flags of clone3 lie in memory, a ring hides calls.
+
+What of a file of the image is in the page cache would tell a job what an earlier one has read (``cachestat``)."""
 
 CLONE = {"x86_64": 56, "aarch64": 220}
 
+FADVISE, DONTNEED = {"x86_64": 221, "aarch64": 223}, 4
+"""Advice to drop pages is taken and not followed: with it a job could write into the page cache, bit by bit, for later ones."""
+PREADV2, NOWAIT = {"x86_64": 327, "aarch64": 286}, 8
+"""A read that must not wait tells what is in the page cache, and leaves no trace."""
+
 Instruction = tuple[int, int, int, int]
+
+
+def _argument(index: int) -> Instruction:
+    """Loads the low half of an argument (both machines are little-endian)."""
+    return (_LD_W_ABS, 0, 0, _ARG0 + 8 * index)
 
 
 def program(machine: str) -> list[Instruction]:
@@ -66,7 +78,10 @@ def program(machine: str) -> list[Instruction]:
         out += [(_JEQ, 0, 1, number), (_RET, 0, 0, refused)]
     for number in ABSENT.values():
         out += [(_JEQ, 0, 1, number), (_RET, 0, 0, absent)]
-    out += [(_JEQ, 0, 3, CLONE[machine]), (_LD_W_ABS, 0, 0, _ARG0), (_JSET, 0, 1, NAMESPACES), (_RET, 0, 0, refused)]
+    out += [(_JEQ, 0, 4, CLONE[machine]), _argument(0), (_JSET, 0, 1, NAMESPACES), (_RET, 0, 0, refused), (_RET, 0, 0, ALLOW)]
+    out += [(_JEQ, 0, 4, FADVISE[machine]), _argument(3), (_JEQ, 0, 1, DONTNEED), (_RET, 0, 0, REFUSE), (_RET, 0, 0, ALLOW)]
+    cannot = REFUSE | errno.EOPNOTSUPP
+    out += [(_JEQ, 0, 3, PREADV2[machine]), _argument(5), (_JSET, 0, 1, NOWAIT), (_RET, 0, 0, cannot)]
     return [*out, (_RET, 0, 0, ALLOW)]
 
 

@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any, NamedTuple, NoReturn
 
-from sandbox.guest import probes, procs, tree, wire
+from sandbox.guest import devices, probes, procs, tree, wire
 from sandbox.guest.parents import Parents
 from sandbox.guest.reads import Reads
 from sandbox.guest.run import ClientGone, Run
@@ -42,6 +42,7 @@ class Runner:
         self.reads = Reads()
         self.counters = procs.counters()
         """As they were when last nothing ran: between runs nothing can move them."""
+        self.devices = devices.keep_few()
         self.own_state = _own_state()
         self.mounts = procs.Mounts()
 
@@ -62,6 +63,8 @@ class Runner:
     def _hello(self, header: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         self.scratch = [p for p in header["scratch"] if os.path.isdir(p)]  # gVisor has no message queues
         self.places = {p: _taken_over(p) for p in (*header["workdirs"], *self.scratch)}
+        for place, own in self.places.items():
+            _restore(place, own)  # the first run sees what every later one sees
         found = probes.facts(self.parents, self.reads, header["workdirs"]) if header["probe"] else {}
         return {"type": "hello", **found}, []
 
@@ -183,6 +186,7 @@ class Runner:
             for place, own in self.places.items():
                 tree.wipe(place)
                 _restore(place, own)
+            devices.restore(self.devices)
         except tree.TooMuch as much:
             self.dirty = str(much)
         except OSError as error:

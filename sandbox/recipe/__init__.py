@@ -28,7 +28,7 @@ class NuSource:
     package: str
     version: str
     integrity: str
-    """``sha512-…`` of the tarball, empty where the registry's own word is taken."""
+    """``sha512-…`` of the tarball. Without one nothing is fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def load_recipe(packages: Sequence[str] | None = None, architecture: str | None 
         home=data["directories"]["home"],
         directories=tuple(data["directories"]["root"]),
         architecture=arch,
-        nu=None if source is None else NuSource(source["package"], version, source.get("integrity", "")),
+        nu=None if source is None else NuSource(source["package"], version, source["integrity"]),
         files=tuple((name, _read(name)) for name in ("Dockerfile.template", "setup.sh", "inventory.sh")),
     )
 

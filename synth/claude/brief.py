@@ -8,7 +8,7 @@ from typing import Any
 
 from sandbox.interface import ROOT, Effect, Entry, effects
 from synth.interface import Candidate
-from synth.tracing.redact import redact
+from synth.tracing.redact import redact_value
 from verifiers.interface import Args, Evidence, Finding, Report, Verdict
 
 MAX_TEXT = 1_500
@@ -28,9 +28,10 @@ def recordings(evidence: Sequence[Evidence]) -> str:
 
 def block(tag: str, value: object) -> str:
     """``value`` as JSON between tags that the JSON itself cannot contain, with secrets taken out."""
-    text = json.dumps(value, ensure_ascii=False, indent=1)
+    # Before it is quoted: a quoted newline is no end of a line, and a value would run on into the next.
+    text = json.dumps(redact_value(value), ensure_ascii=False, indent=1)
     # A lone "<" of the data becomes an escape: no recording can close the block that it is in.
-    safe = redact(text).replace("<", "\\u003c").encode("utf-8", "backslashreplace").decode()
+    safe = text.replace("<", "\\u003c").encode("utf-8", "backslashreplace").decode()
     return f"<{tag}>\n{safe}\n</{tag}>"
 
 

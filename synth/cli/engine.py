@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from synth.cli import console
+from synth.cli.files import write_atomically
 from synth.cli.home import config
 from synth.cli.outputs import emit_document, output_options, plan
+
+if TYPE_CHECKING:
+    from cyclonedx.model.bom import Bom
 
 
 @click.group("engine", short_help="Check, start or prepare the sandbox.")
@@ -63,3 +68,68 @@ def image(host: str | None, packages: tuple[str, ...], rebuild: bool) -> int:
         raise ConfigError(str(e), "Give names of Debian packages") from e
     console.out(tag)
     return 0
+
+
+@command.command("check")
+@click.option("--host", metavar="URL", help="Engine to try. Default: DOCKER_HOST, else the local one.")
+@click.option("--runtime", metavar="NAME", help="Container runtime, such as runsc. Default: the engine's.")
+@click.option("--family", "families", multiple=True, metavar="NAME", help="Only these attacks (repeatable). Default: all.")
+@output_options(("plain", "json"))
+def check(host: str | None, runtime: str | None, families: tuple[str, ...], **rest: Any) -> int:
+    """Runs hostile jobs on the engine and says which promises it keeps.
+
+    Families: escape, persistence, forging, blinding, starvation, timing. Exit code 1 where one is broken, 3 where not all
+    could be tried. It takes a minute or two.
+    """
+    from sandbox import open_sandbox
+    from sandbox.conformance import FAMILIES
+    from sandbox.conformance.suite import try_engine
+    from verifiers.interface import ConfigError
+
+    wrong = [name for name in families if name not in FAMILIES]
+    if wrong:
+        raise ConfigError(f"--family: there is none called {wrong[0]!r}", f"Known are {', '.join(FAMILIES)}")
+    box = config().sandbox
+    outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
+    chosen = [family for family in FAMILIES if not families or family in families]
+    with (
+        console.talk() as talk,
+        open_sandbox(
+            image=box.image, runtime=runtime or box.runtime, workers=1, host=host or box.host, packages=box.packages
+        ) as sandbox,
+    ):
+        found = try_engine(sandbox, chosen, talk.step)
+    document = {"schema": "assay-conformance/1", **dataclasses.asdict(found), "holds": found.holds}
+    emit_document(outputs, document, "\n".join(found.lines()))
+    return {True: 0, False: 1, None: 3}[found.holds]
+
+
+@command.command("sbom")
+@click.argument("of", type=click.Choice(["image", "package"]), default="image")
+@click.option("--host", metavar="URL", help="Engine that has the image. Default: DOCKER_HOST, else the local one.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it there instead of to stdout.")
+def sbom(of: str, host: str | None, output: Path | None) -> int:
+    """Prints a bill of materials (CycloneDX 1.6, JSON).
+
+    Of the sandbox's image: its packages and the digests of its programs, as measured in it now. Of the package: this
+    installation and everything that it needs.
+    """
+    from sandbox.sbom import dumped, package_bom
+
+    text = dumped(package_bom() if of == "package" else _image_bom(host))
+    if output is None:
+        console.raw(text)
+    else:
+        write_atomically(output, text)
+    return 0
+
+
+def _image_bom(host: str | None) -> Bom:
+    from sandbox.image import current_image, inventory_text
+    from sandbox.image_store import open_images
+    from sandbox.sbom import image_bom
+
+    box = config().sandbox
+    with open_images(host or box.host) as store:
+        tag, identity = current_image(store, box.image, box.packages)
+        return image_bom(inventory_text(store, identity).decode("utf-8", "replace"), tag, identity)

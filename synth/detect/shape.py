@@ -119,7 +119,7 @@ def _shape(nodes: tuple[Node, ...], walk: _Walk) -> Shape:
 
 
 def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "surrogatepass")
+    return (node.text or b"").decode("utf-8", "replace")  # the parser cuts a lone surrogate into its bytes
 
 
 def _node(node: Node, walk: _Walk) -> str:

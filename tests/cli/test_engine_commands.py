@@ -130,3 +130,23 @@ def test_gate_closes_on_one_failure_and_caches(
     monkeypatch.setattr("synth.cli.verifying.Verifier._verify", None)
     assert run(command) == 1
     assert document(capsys) == first
+
+
+def test_engine_check_tries_a_family_and_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 0 where all of it is kept; an unknown family is an error that names the known ones."""
+    assert run(["engine", "check", "--family", "timing", "--format", "json"]) == 0
+    found = document(capsys)
+    assert (found["schema"], found["holds"]) == ("assay-conformance/1", True)
+    assert [(f["family"], f["broken"]) for f in found["families"]] == [("timing", [])]
+    assert found["families"][0]["tried"] >= 10
+    assert run(["engine", "check", "--family", "luck"]) == 2
+    assert "Known are escape, persistence" in capsys.readouterr().err
+
+
+def test_engine_sbom_lists_what_the_image_holds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Packages with versions and programs with digests; of the installation, what it needs."""
+    assert run(["engine", "sbom"]) == 0
+    image = document(capsys)
+    assert {c["name"] for c in image["components"]} >= {"bash", "python3", "coreutils"}
+    assert run(["engine", "sbom", "package", "-o", str(tmp_path / "x.json")]) == 0
+    assert json.loads((tmp_path / "x.json").read_text())["metadata"]["component"]["name"] == "skill-assay"

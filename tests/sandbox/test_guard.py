@@ -15,9 +15,10 @@ MACHINES = sorted(guard.REFUSED)
 EPERM, ENOSYS = REFUSE | errno.EPERM, REFUSE | errno.ENOSYS
 
 
-def decide(machine: str, number: int, arg0: int = 0, arch: int | None = None) -> int:
+def decide(machine: str, number: int, *args: int, arch: int | None = None) -> int:
     """What the kernel's interpreter would return: the six instructions that the filter uses."""
-    data = {guard._ARCH: syscalls.AUDIT[machine] if arch is None else arch, guard._NR: number, guard._ARG0: arg0 & 0xFFFFFFFF}
+    data = {guard._ARCH: syscalls.AUDIT[machine] if arch is None else arch, guard._NR: number}
+    data |= {guard._ARG0 + 8 * n: (args[n] if n < len(args) else 0) & 0xFFFFFFFF for n in range(6)}
     filled, at, held = guard.program(machine), 0, 0
     while True:
         code, yes, no, operand = filled[at]
@@ -52,6 +53,21 @@ def test_a_clone_makes_no_namespace(machine: str, flags: int) -> None:
     """fork, vfork and threads go through; any namespace flag is refused."""
     refused = bool(flags & guard.NAMESPACES)
     assert decide(machine, guard.CLONE[machine], flags) == (EPERM if refused else ALLOW)
+
+
+@given(st.sampled_from(MACHINES), st.integers(0, 2**32 - 1))
+def test_advice_to_drop_pages_is_taken_and_not_followed(machine: str, advice: int) -> None:
+    """Every other advice is the kernel's business: programs give it for speed."""
+    answered = decide(machine, guard.FADVISE[machine], 3, 0, 0, advice)
+    assert answered == (REFUSE if advice == guard.DONTNEED else ALLOW)
+    assert decide(machine, guard.FADVISE[machine], 3, 0, 0, guard.DONTNEED) == REFUSE
+
+
+@given(st.sampled_from(MACHINES), st.integers(0, 2**32 - 1))
+def test_no_read_tells_what_is_in_the_page_cache(machine: str, flags: int) -> None:
+    """Only one that would not wait is refused."""
+    refused = REFUSE | errno.EOPNOTSUPP
+    assert decide(machine, guard.PREADV2[machine], 3, 0, 1, 0, 0, flags) == (refused if flags & guard.NOWAIT else ALLOW)
 
 
 @given(st.sampled_from(MACHINES), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))

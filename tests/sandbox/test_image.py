@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -15,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox import image, recipe, rootfs
-from sandbox.image_store import open_images
+from sandbox.image_store import name_and_tag, open_images
 from sandbox.interface import Cause, SandboxError
 from sandbox.recipe import Recipe
 
@@ -37,6 +39,9 @@ class FakeStore:
 
     def image_labels(self, ref: str) -> Mapping[str, str] | None:
         return self.images.get(ref)
+
+    def image_id(self, ref: str) -> str:
+        return f"sha256:{ref}"
 
     def pull(self, ref: str, silence_s: float) -> None:
         self._called("pull", ref)
@@ -228,7 +233,7 @@ def test_rebuild_builds_although_it_is_there(small: Recipe) -> None:
 def test_without_npm_the_image_without_nushell_is_found(monkeypatch: pytest.MonkeyPatch, small: Recipe) -> None:
     """A machine that could not fetch Nushell does not build again at every start."""
     full = recipe.load_recipe(["bash"], architecture="x86_64")
-    monkeypatch.setattr("sandbox.image.fetch_nu", lambda source, say: None)
+    monkeypatch.setattr("sandbox.image.fetched_nu", lambda source, say: contextlib.nullcontext())
     store = FakeStore()
     first = image.ensure_in(store, full, QUIET)
     assert first == full.without_nu().tag
@@ -238,14 +243,50 @@ def test_without_npm_the_image_without_nushell_is_found(monkeypatch: pytest.Monk
     assert len(store.calls) == calls
 
 
-def test_the_inventory_of_somebody_elses_image_is_taken() -> None:
-    """An image without our label still has a fingerprint; an absent one is an error with advice."""
-    store = FakeStore({"mine:1": {"assay.inventory": "f" * 64}, "theirs:1": {}})
-    assert image.inventory_of(store, "mine:1") == "f" * 64
-    assert len(image.inventory_of(store, "theirs:1")) == 64
-    assert store.calls == ["run theirs:1"]
+def test_the_inventory_is_measured_and_not_believed(tmp_path: Path) -> None:
+    """Once for each image id; an image that says something else than it holds is refused by name."""
+    right = image.take_inventory(FakeStore(), "any:1")
+    store = FakeStore({"mine:1": {"assay.inventory": right}, "theirs:1": {}, "forged:1": {"assay.inventory": "f" * 64}})
+    for ref in ("mine:1", "theirs:1", "mine:1"):
+        assert image.measured_inventory(store, ref, f"sha256:{ref[0]}", tmp_path) == right
+    assert store.calls == ["run mine:1", "run theirs:1"]
+    with pytest.raises(SandboxError, match=f"forged:1 says that it holds {'f' * 16}, and holds {right[:16]}"):
+        image.measured_inventory(store, "forged:1", "sha256:f", tmp_path)
     with pytest.raises(SandboxError, match="the engine has no image none:1"):
-        image.inventory_of(store, "none:1")
+        image.measured_inventory(store, "none:1", "sha256:n", tmp_path)
+
+
+def test_what_is_remembered_of_an_image_is_a_digest_or_nothing(tmp_path: Path) -> None:
+    """A damaged note is measured anew; an image that cannot be looked into stands for itself."""
+    (tmp_path / "inventory").mkdir()
+    (tmp_path / "inventory" / "a").write_bytes(b"\xff")
+    store = FakeStore({"theirs:1": {}}, fails={"run": SandboxError(Cause.IMAGE_BROKEN, "no shell")})
+    first = image.measured_inventory(store, "theirs:1", "sha256:a", tmp_path)
+    assert len(first) == 64
+    assert first != image.measured_inventory(store, "theirs:1", "sha256:b", tmp_path)
+    told = FakeStore({"mine:1": {"assay.inventory": "f" * 64}}, fails={"run": SandboxError(Cause.IMAGE_BROKEN, "no shell")})
+    with pytest.raises(SandboxError, match="no shell"):
+        image.measured_inventory(told, "mine:1", "sha256:c", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("ref", "parts"),
+    [
+        ("debian@sha256:ab", ("debian", "sha256:ab")), ("debian:trixie", ("debian", "trixie")), ("debian", ("debian", "latest")),
+        ("host:9/none:1", ("host:9/none", "1")), ("host:9/none", ("host:9/none", "latest")),
+    ],
+)  # fmt: skip
+def test_a_reference_is_given_to_an_engine_in_two_parts(ref: str, parts: tuple[str, str]) -> None:
+    """A port is no tag, a digest is one."""
+    assert name_and_tag(ref) == parts
+
+
+def test_the_recipe_names_every_part_by_its_digest() -> None:
+    """Base and downloads, for every machine."""
+    for machine in ("x86_64", "aarch64", "riscv64"):
+        one = recipe.load_recipe(architecture=machine)
+        assert re.fullmatch(r"debian@sha256:[0-9a-f]{64}", one.base)
+        assert one.nu is None or one.nu.integrity.startswith("sha512-")
 
 
 def test_only_one_of_two_builders_builds(small: Recipe) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import os
 import tarfile
@@ -12,6 +14,11 @@ import pytest
 from fake import stand_in
 
 from sandbox import nushell, recipe
+
+
+def digest_of(content: bytes) -> str:
+    return "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()
+
 
 QUIET = lambda _: None  # noqa: E731 - the shortest listener
 
@@ -26,39 +33,48 @@ def tarball_of(path: Path, name: str, content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("npm", "integrity", "why"),
+    ("npm", "file", "why"),
     [
-        ("exit 1", "", "npm pack exited with 1: no message"),
-        ("echo offline >&2; exit 7", "", "npm pack exited with 7: offline"),
-        ("cp {tar} ./x.tgz", "sha512-other", "the recipe says sha512-other"),
-        ("cp {other} ./x.tgz", "", "no program called nu"),
-        ("echo garbage > ./x.tgz", "", ""),
+        ("exit 1", "good.tgz", "npm pack exited with 1: no message"),
+        ("echo offline >&2; exit 7", "good.tgz", "npm pack exited with 7: offline"),
+        ("cp {tar} ./x.tgz", "other.tgz", "the recipe says sha512-"),
+        ("cp {tar} ./x.tgz", "", "the recipe says nothing"),
+        ("cp {other} ./x.tgz", "other.tgz", "no program called nu"),
+        ("echo garbage > ./x.tgz", "good.tgz", "the package's digest is"),
     ],
 )
 def test_nushell_that_cannot_be_had_is_a_sentence_not_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, npm: str, integrity: str, why: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, npm: str, file: str, why: str
 ) -> None:
-    """The image is built without it."""
-    tarball_of(tmp_path / "good.tgz", "package/bin/nu", b"#!nu")
-    tarball_of(tmp_path / "other.tgz", "package/readme", b"")
+    """The image is built without it; what has no digest is never taken."""
+    packages = {
+        "good.tgz": tarball_of(tmp_path / "good.tgz", "package/bin/nu", b"#!nu"),
+        "other.tgz": tarball_of(tmp_path / "other.tgz", "package/readme", b""),
+    }
+    integrity = digest_of(packages[file]) if file else ""
     program = stand_in(tmp_path / "npm", npm.format(tar=tmp_path / "good.tgz", other=tmp_path / "other.tgz"))
     monkeypatch.setattr(nushell, "which", lambda name: program)
     said: list[str] = []
-    assert nushell.fetch_nu(recipe.NuSource("@x/y", "1", integrity), said.append, tmp_path / "cache") is None
+    with nushell.fetched_nu(recipe.NuSource("@x/y", "1", integrity), said.append, tmp_path / "cache") as found:
+        assert found is None
     assert "cannot be fetched, so the image is built without it" in said[-1]
     assert why in said[-1]
 
 
-def test_nushell_is_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second time it comes out of the cache, also without npm."""
-    tarball_of(tmp_path / "good.tgz", "package/bin/nu", b"#!nu")
+def test_nushell_is_fetched_once_and_looked_at_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time it comes out of the cache, also without npm; a package that was changed there is not used."""
+    content = tarball_of(tmp_path / "good.tgz", "package/bin/nu", b"#!nu")
     program = stand_in(tmp_path / "npm", f"cp {tmp_path / 'good.tgz'} ./x.tgz")
-    source = recipe.NuSource("@x/y", "1", "")
+    source = recipe.NuSource("@x/y", "1", digest_of(content))
     monkeypatch.setattr(nushell, "which", lambda name: program)
-    first = nushell.fetch_nu(source, QUIET, tmp_path / "cache")
-    assert first is not None
-    assert first.read_bytes() == b"#!nu"
-    assert os.access(first, os.X_OK)
-    monkeypatch.setattr(nushell, "which", lambda name: None)
-    assert nushell.fetch_nu(source, QUIET, tmp_path / "cache") == first
-    assert nushell.fetch_nu(replace(source, version="2"), QUIET, tmp_path / "cache") is None
+    for which in (lambda name: program, lambda name: None):
+        monkeypatch.setattr(nushell, "which", which)
+        with nushell.fetched_nu(source, QUIET, tmp_path / "cache") as found:
+            assert found is not None
+            assert found.read_bytes() == b"#!nu"
+            assert os.access(found, os.X_OK)
+        assert not found.exists()
+    nushell.cached(source, tmp_path / "cache").write_bytes(tarball_of(tmp_path / "evil.tgz", "package/bin/nu", b"#!evil"))
+    for other in (source, replace(source, version="2")):
+        with nushell.fetched_nu(other, QUIET, tmp_path / "cache") as found:
+            assert found is None

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 import yaml
 
 ROOT = Path(__file__).parent.parent.parent
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 WORKFLOW = ROOT / ".github" / "workflows" / "assay-gate.yml"
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
 HOOK_KEYS = {
@@ -21,37 +23,44 @@ HOOK_KEYS = {
 }  # fmt: skip
 
 
-def workflow() -> dict[Any, Any]:
+def workflow(path: Path = WORKFLOW) -> dict[Any, Any]:
     # YAML 1.1 reads the key `on` as true; GitHub does not.
-    data: dict[Any, Any] = yaml.safe_load(WORKFLOW.read_text())
+    data: dict[Any, Any] = yaml.safe_load(path.read_text())
     return {("on" if key is True else key): value for key, value in data.items()}
 
 
-def steps() -> list[dict[str, Any]]:
-    return list(workflow()["jobs"]["gate"]["steps"])
+def steps(path: Path) -> list[dict[str, Any]]:
+    return [step for job in workflow(path)["jobs"].values() for step in job["steps"]]
 
 
-def test_workflow_keeps_the_schema() -> None:
+every_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+
+
+@every_workflow
+def test_workflow_keeps_the_schema(path: Path) -> None:
     """The published schema of workflow files accepts it."""
     schema = json.loads((ROOT / "fixtures" / "schemas" / "github-workflow.json").read_text())
-    jsonschema.Draft7Validator(schema).validate(workflow())
+    jsonschema.Draft7Validator(schema).validate(workflow(path))
 
 
-def test_workflow_scripts_are_shell() -> None:
+@every_workflow
+def test_workflow_scripts_are_shell(path: Path) -> None:
     """Every script parses as bash."""
-    for step in steps():
+    for step in steps(path):
         if "run" in step:
             subprocess.run(["bash", "-n", "-c", step["run"]], check=True)
 
 
-def test_workflow_scripts_hold_no_expressions() -> None:
+@every_workflow
+def test_workflow_scripts_hold_no_expressions(path: Path) -> None:
     """Inputs reach scripts through the environment: text of a caller is never part of a script."""
-    assert not [s["run"] for s in steps() if "${{" in s.get("run", "")]
+    assert not [s["run"] for s in steps(path) if "${{" in s.get("run", "")]
 
 
-def test_workflow_actions_are_pinned() -> None:
+@every_workflow
+def test_workflow_actions_are_pinned(path: Path) -> None:
     """Other people's actions by commit, never by a tag that can move."""
-    used = [s["uses"] for s in steps() if "uses" in s]
+    used = [s["uses"] for s in steps(path) if "uses" in s]
     assert used
     assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", u) for u in used)
 

@@ -28,6 +28,11 @@ class EvidenceReproduces:
             Finding(f"trace {task} is not usable: {why}", context.subject.path, severity="warning")
             for task, why in sorted(replayed.unusable.items())
         ]
+        findings += [
+            Finding(f"trace {u.task_id} is not as it was recorded: {u.evidence.redacted}", context.subject.path, severity="info")
+            for u in replayed.usable
+            if u.evidence.redacted
+        ]
         measured = {"usable": len(replayed.usable), "unusable": len(replayed.unusable)}
         pair = contradiction(context)
         if pair is not None:

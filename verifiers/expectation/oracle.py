@@ -99,7 +99,7 @@ def replay(evidence: Sequence[Evidence], session: Session, lost: Mapping[str, st
         if not why and not expectation.answer_known and not expectation.effects:
             why = _other_output(e, expectation) or "its own replays print different answers"
         if why:
-            unusable[e.task_id] = why
+            unusable[e.task_id] = f"{why}; {e.redacted}, and its replay may need the very bytes" if e.redacted else why
         else:
             usable.append(Usable(e, expectation, tuple(_output_notes(e, records[0]))))
     return Replayed(tuple(usable), unusable, len(REPETITIONS) * len(fit))
