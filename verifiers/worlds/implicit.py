@@ -19,6 +19,14 @@ from verifiers.worlds.template import as_text
 def implicit(context: Context, gs: Sequence[Grammar]) -> Judged:
     """Hostile argument values: no code runs, no hang, no success for a named input that is missing."""
     out = Judged()
+    injected(context, gs, out)
+    _missing(context, gs, out)
+    _outside(context, gs, out)
+    return out
+
+
+def injected(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
+    """Adds to ``out`` what arguments with code in them do."""
     chosen = gs[:2] if context.budget != "thorough" else gs
     trials = [(g, h) for g in chosen for h in injections(g, context.counts.hostile)]
     records = context.run("hostile argument", (context.request(g.base, h.args) for g, h in trials))
@@ -29,9 +37,6 @@ def implicit(context: Context, gs: Sequence[Grammar]) -> Judged:
         if message:
             out.findings.append(_hostile_finding(context, g, h, message))
             break
-    _missing(context, gs, out)
-    _outside(context, gs, out)
-    return out
 
 
 def _ran_as_code(g: Grammar, h: Hostile, record: ReplayRecord) -> str:

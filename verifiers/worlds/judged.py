@@ -30,7 +30,7 @@ class Judged:
 
 def grammars(context: Context) -> list[Grammar]:
     """The grammar of each recorded case."""
-    recorded = essential(context, [c for c in context.cases if c.evidence is not None])
+    recorded = essential(context, [c for c in context.cases if c.evidence is not None and c.evidence.by_commands])
     found = templates([(c.evidence.commands, c.args) for c in recorded if c.evidence is not None])
     said = constants(context.subject.source)
     return [grammar(c.task_id, c.args, t, c.expectation, said) for c, t in zip(recorded, found, strict=True)]
