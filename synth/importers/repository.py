@@ -49,6 +49,11 @@ class Repository:
                 return State(Tree(self._repo, commit.tree), {"commit": commit.id.decode("ascii"), "by": by})
         return None
 
+    def tree(self, commit: str) -> Tree | None:
+        """The files of a commit; None where the repository does not have it."""
+        found = self._commit(commit)
+        return Tree(self._repo, found.tree) if found is not None else None
+
     def _named(self, turn: Turn) -> Commit | None:
         named = turn.metadata.get("commit")
         return self._commit(named) if isinstance(named, str) else None
@@ -102,6 +107,10 @@ class Tree(Mapping[str, tuple[int, bytes]]):
         mode, sha = self._entries[path]
         content: bytes = self._repo[sha].as_raw_string()
         return 0o755 if mode & 0o100 else 0o644, content[:_LARGEST]
+
+    def differing(self, other: Tree) -> set[str]:
+        """Paths that are not the same in both."""
+        return {p for p in {*self._entries, *other._entries} if self._entries.get(p) != other._entries.get(p)}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import posixpath
 import re
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PureWindowsPath
@@ -303,14 +303,19 @@ BYSTANDERS = 12
 def reduced(files: Mapping[str, tuple[int, bytes]], shown: Mapping[str, str | None], builder: Builder) -> dict[str, Any]:
     """Of a start what the task edits, and what its commands and outputs name, with some bystanders. Replay says whether that is
     enough."""
-    said = "\n".join([*builder.commands, *builder.outputs, builder.description])
-    names = set(re.findall(r"[^\s'\"`:;,()\[\]{}<>|&=]+", said))
-    parts = {posixpath.basename(n.rstrip("/")) for n in names} | names
     edited = {e["edit"]["path"] for e in builder.edits}
     there = {p for p in files if p not in shown} | {p for p, text in shown.items() if text is not None}
+    kept = worth_keeping(there, [*builder.commands, *builder.outputs, builder.description], edited)
+    return {p: _held(p, files, shown.get(p)) for p in kept}
+
+
+def worth_keeping(there: Collection[str], said: Sequence[str], edited: Collection[str]) -> list[str]:
+    """Of the paths of a start those that are edited, that are named or lie below what is named, and some bystanders."""
+    names = set(re.findall(r"[^\s'\"`:;,()\[\]{}<>|&=]+", "\n".join(said)))
+    parts = {posixpath.basename(n.rstrip("/")) for n in names} | names
     kept = {p for p in there if p in edited or p in parts or posixpath.basename(p) in parts or _below(p, names)}
-    others = sorted(there - kept, key=lambda p: (p.count("/"), p))[:BYSTANDERS]
-    return {p: _held(p, files, shown.get(p)) for p in sorted([*kept, *others])}
+    others = sorted(set(there) - kept, key=lambda p: (p.count("/"), p))[:BYSTANDERS]
+    return sorted([*kept, *others])
 
 
 def _held(path: str, files: Mapping[str, tuple[int, bytes]], text: str | None) -> dict[str, str]:
