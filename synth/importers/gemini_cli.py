@@ -188,8 +188,8 @@ def _ran(call: Record, given: Record, root: str | None) -> Ran | str | None:
 def _fields(output: str) -> dict[str, str]:
     """``Label: text`` sections, each until the next label."""
     found = list(_LABEL.finditer(output))
-    ends = [m.start() for m in found[1:]] + [len(output)]
-    return {m[1]: output[m.end() : end] for m, end in zip(found, ends, strict=True)}
+    ends = [*(m.start() for m in found[1:]), len(output)]
+    return {m[1]: output[m.end() : end] for m, end in zip(found, ends, strict=False)}
 
 
 def _text(shown: str) -> str:

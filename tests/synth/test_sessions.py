@@ -500,6 +500,13 @@ def test_a_gemini_session_in_both_forms(tmp_path: Path, lines: bool) -> None:
     assert trace.metadata["workspace_root"] == ROOT
 
 
+@pytest.mark.parametrize(("output", "shown"), [("(empty)", ""), ("", ""), ("Output: a", "a\n"), ("just text", "just text\n")])
+def test_what_a_gemini_command_printed(tmp_path: Path, output: str, shown: str) -> None:
+    """With labels or without any."""
+    path = gemini(tmp_path / "s.json", user("make a"), model(gemini_call("run_shell_command", output, command="touch a")))
+    assert import_path(path).traces[0].outputs == (shown,)
+
+
 def test_a_message_that_grows_counts_as_it_was_last(tmp_path: Path) -> None:
     """``$set`` patches the head, a later line of the same id replaces the earlier, a rewind takes messages back."""
     done = gemini_call("run_shell_command", "Output: (empty)", command="touch a")
