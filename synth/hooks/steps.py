@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from synth.hooks.agents import AGENTS
+from synth.importers.gemini_cli import was_blocked
 from synth.importers.reader import import_path
 from synth.importers.turns import Changed, Ran, Start, Step, Tasks, Turn, relative, removed, written
 from synth.interface import ExecutionTrace
@@ -78,12 +79,18 @@ def _slots(store: Store, events: Sequence[Event], *, each_afresh: bool) -> tuple
         elif event.get("event") == "after" and isinstance(event.get("command"), str):
             begun = waiting.pop(event.get("call") or event["command"], None)
             slot = begun if begun is not None else _Slot(_ran(event, each_afresh=each_afresh))
-            slot.step, slot.lost = _ran(event, each_afresh=each_afresh), False
+            slot.step, slot.lost = _ran(event, each_afresh=each_afresh), _was_refused(event)
             out += [] if begun is not None else [slot]
         elif event.get("event") == "after":
             out += [_Slot(_changed(store, path, held, before)) for path, held in (event.get("files") or {}).items()]
             pending -= (event.get("files") or {}).keys()
     return out, bool(pending)
+
+
+def _was_refused(event: Event) -> bool:
+    """Whether the agent itself did not let a command run: the session has no such step either."""
+    response = event.get("output")
+    return isinstance(response, Mapping) and was_blocked(response.get("returnDisplay"))
 
 
 def _commands(slots: Iterable[_Slot]) -> list[str]:

@@ -171,6 +171,8 @@ def _ran(call: Record, given: Record, root: str | None) -> Ran | str | None:
     if not isinstance(command, str):
         return "a shell call has no command"
     output = _output(call)
+    if was_blocked(call.get("resultDisplay")):
+        return None
     if output is None:
         return None if call.get("status") == "error" else "a command has no result: the session ended before it did"
     fields = _fields(output)
@@ -183,6 +185,11 @@ def _ran(call: Record, given: Record, root: str | None) -> Ran | str | None:
     wanted = given.get("directory") or given.get("dir_path")
     place = posixpath.normpath(posixpath.join(root or "", wanted)) if isinstance(wanted, str) and wanted else root
     return Ran(command, out + err, int(code[0]) if code else 0, err if "Stderr" in fields else None, place)
+
+
+def was_blocked(display: object) -> bool:
+    """Whether Gemini CLI itself refused a command (one with a substitution, say): it counts that as a success."""
+    return isinstance(display, str) and display.startswith("Blocked: ")
 
 
 def _fields(output: str) -> dict[str, str]:

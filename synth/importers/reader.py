@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from synth.importers import claude_code, codex, gemini_cli, omni, shell, swe_agent, wayland
+from synth.importers import claude_code, codex, gemini_cli, omni, openhands, shell, swe_agent, wayland
 from synth.importers.common import Dropped, ImportReport, Kind, UnknownFormat
 from synth.importers.lines import LONGEST
 from synth.importers.turns import Start
@@ -32,6 +32,7 @@ _AGENTS: Mapping[Kind, Callable[[Path, Start | None], ImportReport]] = {
     "claude-code": claude_code.read,
     "codex": codex.read,
     "gemini-cli": gemini_cli.read,
+    "openhands": openhands.read,
 }
 """Sessions whose files a repository may tell."""
 _READERS: Mapping[Kind, Callable[[Path], ImportReport]] = {
@@ -116,6 +117,8 @@ def detect_kind(path: Path) -> Kind:
         return "swe-agent"
     if wayland.looks_like(record):
         return "wayland"
+    if openhands.looks_like(record):
+        return "openhands"
     if codex.looks_like(record):
         return "codex"
     if gemini_cli.looks_like(record):

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from session_files import gemini, gemini_call
 
 from synth.cli.program import run
 from synth.hooks.agents import AGENTS
@@ -268,6 +269,28 @@ def test_a_file_of_secrets_is_not_kept(project: Path, store: Store) -> None:
     s.stop()
     assert "may hold secrets" in str(trace_of(store, store.tasks()[0]))
     assert not any(b"hunter2" in p.read_bytes() for p in store.root.rglob("*") if p.is_file())
+
+
+def test_a_command_that_the_agent_blocked_is_no_step(project: Path, store: Store) -> None:
+    """Gemini CLI tells its hooks of one as if it had run; its session has no step of it."""
+    session = project.parent / "session.json"
+    blocked = gemini_call("run_shell_command", "Command injection detected", display="Blocked: x", command="rm $(ls)")
+    done = gemini_call("run_shell_command", "Output: a\nExit Code: 3", command="echo a; exit 3")
+    gemini(session, {"type": "user", "content": "go"}, {"type": "gemini", "content": "", "toolCalls": [blocked, done]})
+    payload = {"session_id": "1", "cwd": str(project), "transcript_path": str(session)}
+    tool = {**payload, "tool_name": "run_shell_command"}
+    events: list[dict[str, Any]] = [{**payload, "hook_event_name": "BeforeAgent", "prompt": "go"}]
+    for command, shown in (("rm $(ls)", "Blocked: x"), ("echo a; exit 3", "a")):
+        given = {**tool, "tool_input": {"command": command}}
+        events += [
+            {**given, "hook_event_name": "BeforeTool"},
+            {**given, "hook_event_name": "AfterTool", "tool_response": {"llmContent": shown, "returnDisplay": shown}},
+        ]
+    for event in (*events, {**payload, "hook_event_name": "AfterAgent"}):
+        receive("gemini-cli", json.dumps(event).encode(), store)
+    traces, lost = traces_of(store)
+    assert lost == []
+    assert [(t.commands, t.exit_codes) for t in traces] == [(("echo a; exit 3",), (3,))]
 
 
 def test_sessions_side_by_side_do_not_mix(project: Path, store: Store) -> None:

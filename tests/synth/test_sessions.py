@@ -507,6 +507,14 @@ def test_what_a_gemini_command_printed(tmp_path: Path, output: str, shown: str) 
     assert import_path(path).traces[0].outputs == (shown,)
 
 
+def test_a_command_that_gemini_blocked_never_ran(tmp_path: Path) -> None:
+    """Though its status is success."""
+    blocked = gemini_call("run_shell_command", "Command injection detected", display="Blocked: substitution", command="rm $(ls)")
+    done = gemini_call("run_shell_command", "Output: (empty)", command="touch a")
+    path = gemini(tmp_path / "s.json", user("make a"), model(blocked, done))
+    assert import_path(path).traces[0].commands == ("touch a",)
+
+
 def test_a_message_that_grows_counts_as_it_was_last(tmp_path: Path) -> None:
     """``$set`` patches the head, a later line of the same id replaces the earlier, a rewind takes messages back."""
     done = gemini_call("run_shell_command", "Output: (empty)", command="touch a")
@@ -530,6 +538,74 @@ def test_what_is_no_request_to_gemini(tmp_path: Path, text: str) -> None:
         model(done),
     )
     assert [t.task_description for t in import_path(path).traces] == ["make a"]
+
+
+# ---------------------------------------------------------------- OpenHands
+
+
+END = "[Python Interpreter: /x/python]\nroot@box:/workspace/shop # \n[Command finished with exit code {}]"
+
+
+def openhands(path: Path, *calls: tuple[str, dict[str, Any], str | None], task: str = "Fix the shop") -> Path:
+    text = f"<uploaded_files>\n/workspace/shop\n</uploaded_files>\n<pr_description>\n{task}\n</pr_description>\nGo"
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": "x"},
+        {"role": "user", "content": [{"type": "text", "text": text}]},
+    ]
+    for n, (name, arguments, answer) in enumerate(calls):
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        messages.append(
+            {"role": "assistant", "content": "", "tool_calls": [{"id": f"c{n}", "type": "function", "function": function}]}
+        )
+        if answer is not None:
+            messages.append({"role": "tool", "tool_call_id": f"c{n}", "content": [{"type": "text", "text": answer}]})
+    path.write_text(json.dumps({"messages": messages, "response": {}, "timestamp": 1733339462.4}))
+    return path
+
+
+LOOK = ("execute_bash", {"command": "ls"}, "ls\r\na.py\r\nb.py" + END.format(0))
+
+
+def test_an_openhands_log_is_one_task(tmp_path: Path) -> None:
+    """Without echo, prompt and exit code; edits of the editor; the longest log of one instance counts."""
+    made = (
+        "str_replace_editor",
+        {"command": "create", "path": "/workspace/try.py", "file_text": "x\n"},
+        "File created successfully",
+    )
+    edit = {"command": "str_replace", "path": "/workspace/try.py", "old_str": "x", "new_str": "y"}
+    failed = ("str_replace_editor", {**edit, "old_str": "q"}, "ERROR:\nNo replacement was performed")
+    view = ("str_replace_editor", {"command": "view", "path": "/workspace/shop/a.py"}, "1 x")
+    calls = [
+        LOOK,
+        view,
+        made,
+        failed,
+        ("str_replace_editor", edit, "The file has been edited"),
+        ("execute_bash", {"command": "false"}, END.format(1)),
+    ]
+    openhands(tmp_path / "1.json", *calls[:3])
+    openhands(tmp_path / "2.json", *calls)
+    report = import_path(tmp_path)
+    (trace,) = report.traces
+    assert (trace.task_description, trace.metadata["workspace_root"]) == ("Fix the shop", "/workspace")
+    assert trace.commands == ("cd /workspace/shop", "ls", "false")
+    assert (trace.outputs, trace.exit_codes) == (("", "a.py\nb.py\n", ""), (0, 0, 1))
+    assert edits(trace) == [("try.py", None, "x\n"), ("try.py", "x\n", "y\n")]
+    assert "the session went on there" in reasons(report)
+
+
+def test_an_openhands_history_of_events(tmp_path: Path) -> None:
+    """Actions and what was observed of them."""
+    events = [
+        {"id": 1, "action": "run", "args": {"command": "touch a"}},
+        {"id": 2, "cause": 1, "observation": "run", "content": "", "extras": {"metadata": {"exit_code": 0}}},
+    ]
+    path = tmp_path / "output.jsonl"
+    path.write_text(json.dumps({"instance_id": "x", "instruction": "make a", "history": events}) + "\n")
+    (trace,) = import_path(path).traces
+    assert (trace.task_description, trace.commands, trace.exit_codes) == ("make a", ("touch a",), (0,))
+    assert "had not ended" in reasons(import_path(openhands(tmp_path / "x.json", ("execute_bash", {"command": "top"}, "..."))))
 
 
 # ---------------------------------------------------------------- starts from a repository
