@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from session_files import gemini, gemini_call
 
+from sandbox import open_sandbox
 from synth.cli.program import run
 from synth.hooks.agents import AGENTS
 from synth.hooks.install import install, is_installed, uninstall
@@ -24,6 +25,7 @@ from synth.interface import ExecutionTrace
 from synth.store.pictures import picture_of
 from synth.store.tasks import Store
 from synth.tracing.traces import load_traces, to_evidence
+from verifiers.expectation.oracle import replay
 from verifiers.interface import ConfigError
 
 CLAUDE = AGENTS["claude-code"]
@@ -186,6 +188,25 @@ def test_a_turn_becomes_a_trace(project: Path, store: Store) -> None:
         (1, "a.txt", b"1\n"), (1, "sub/b.txt", None),
     ]  # fmt: skip
     assert store.errors() == []
+
+
+@pytest.mark.engine
+def test_what_was_captured_replays(project: Path, store: Store) -> None:
+    """Large trees in their reduced form too: start, commands, edits and end agree in the sandbox."""
+    for n in range(100):
+        (project / f"f{n:03}").write_text(str(n))
+    s = Session(project, store)
+    s.ask("Change a and move n")
+    s.write("a.txt", "2\n")
+    s.bash("cat a.txt f042 > sum.txt; mv n.txt m.txt; ls -A | wc -l > /dev/null; cat sum.txt")
+    s.write("sum.txt", "3\n")
+    s.stop()
+    trace = s.trace()
+    assert trace.metadata["reduced_from"] == 103
+    with open_sandbox() as box, box.session("captured", 1) as session:
+        found = replay([to_evidence(trace)], session)
+    assert found.unusable == {}
+    assert {e.path for e in found.usable[0].expectation.effects} == {"a.txt", "m.txt", "n.txt", "sum.txt"}
 
 
 def test_a_commit_in_between_is_seen(project: Path, store: Store) -> None:
