@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from synth.importers import ImportReport
     from synth.interface import ExecutionTrace
 
-KINDS = ("jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "swe-agent", "wayland", "shell")
+KINDS = ("jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "aider", "swe-agent", "wayland", "shell")
 MOST_SHOWN = 20
 """Things left out that are said one by one; of more, only the number is."""
 

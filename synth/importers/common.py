@@ -15,7 +15,7 @@ from synth.tracing.collector import file_part
 from synth.tracing.traces import trace_from_record
 from verifiers.interface import AssayError
 
-Kind = Literal["jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "swe-agent", "wayland", "shell"]
+Kind = Literal["jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "aider", "swe-agent", "wayland", "shell"]
 
 
 class UnknownFormat(AssayError, ValueError):

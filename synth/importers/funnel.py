@@ -75,7 +75,8 @@ def most_saved(stages: Iterable[Stage]) -> Loss | None:
 
 
 def _has_effect(trace: ExecutionTrace) -> bool:
-    return bool(trace.steps) or any(not observes(c) for c in trace.commands)
+    edited = bool(trace.steps) or (not trace.commands and trace.workspace != trace.post_workspace)
+    return edited or any(not observes(c) for c in trace.commands)
 
 
 def _has_state(trace: ExecutionTrace) -> bool:

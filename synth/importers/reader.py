@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from synth.importers import claude_code, codex, gemini_cli, omni, openhands, shell, swe_agent, wayland
+from synth.importers import aider, claude_code, codex, gemini_cli, omni, openhands, shell, swe_agent, wayland
 from synth.importers.common import Dropped, ImportReport, Kind, UnknownFormat
 from synth.importers.lines import LONGEST
 from synth.importers.turns import Start
@@ -18,6 +18,8 @@ from verifiers.interface import EvidenceError
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _SUFFIXES = (".json", ".jsonl", ".traj", ".txt", ".log", ".typescript", ".session", ".history")
+
+_AIDER = ".aider.chat.history.md"
 
 
 def _jsonl(path: Path) -> ImportReport:
@@ -33,6 +35,7 @@ _AGENTS: Mapping[Kind, Callable[[Path, Start | None], ImportReport]] = {
     "codex": codex.read,
     "gemini-cli": gemini_cli.read,
     "openhands": openhands.read,
+    "aider": aider.read,
 }
 """Sessions whose files a repository may tell."""
 _READERS: Mapping[Kind, Callable[[Path], ImportReport]] = {
@@ -59,7 +62,7 @@ def import_path(path: Path | str, kind: Kind | None = None, start: Start | None 
     path = Path(path)
     if not path.is_dir():
         return _read(path, kind, start)
-    files = sorted(p for p in path.rglob("*") if p.is_file() and p.suffix in _SUFFIXES and not p.name.startswith("."))
+    files = sorted(p for p in path.rglob("*") if p.is_file() and _may_be_one(p))
     report: ImportReport | None = None
     first: UnknownFormat | EvidenceError | None = None
     dropped: list[Dropped] = []
@@ -74,6 +77,11 @@ def import_path(path: Path | str, kind: Kind | None = None, start: Start | None 
     if report is None:
         raise first or UnknownFormat("holds no file that an importer knows", f"Known: {', '.join(KINDS)}", path)
     return without_copies(report + ImportReport(report.kind, dropped=tuple(dropped)))
+
+
+def _may_be_one(path: Path) -> bool:
+    """Whether a file of a directory is looked at: aider's own file is a hidden one."""
+    return path.name.endswith(_AIDER) or (path.suffix in _SUFFIXES and not path.name.startswith("."))
 
 
 def _read(path: Path, kind: Kind | None, start: Start | None) -> ImportReport:
@@ -110,6 +118,8 @@ def detect_kind(path: Path) -> Kind:
     """
     record, text = _first_record(path)
     if record is None:
+        if aider.looks_like(text):
+            return "aider"
         if shell.looks_like(text):
             return "shell"
         raise UnknownFormat("is no recording that an importer knows", f"Known: {', '.join(KINDS)}", path)

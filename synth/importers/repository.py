@@ -54,6 +54,14 @@ class Repository:
         found = self._commit(commit)
         return Tree(self._repo, found.tree) if found is not None else None
 
+    def span(self, first: str, last: str) -> tuple[Tree, Tree, str] | None:
+        """The files before one commit and after another, and the commit before; None where the repository lacks one of them."""
+        begun, done = self._commit(first), self._commit(last)
+        before = self._commit(begun.parents[0].decode("ascii")) if begun is not None and begun.parents else None
+        if before is None or done is None:
+            return None
+        return Tree(self._repo, before.tree), Tree(self._repo, done.tree), before.id.decode("ascii")
+
     def _named(self, turn: Turn) -> Commit | None:
         named = turn.metadata.get("commit")
         return self._commit(named) if isinstance(named, str) else None

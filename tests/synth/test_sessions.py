@@ -682,6 +682,28 @@ def test_a_start_that_does_not_agree_is_refused(tmp_path: Path, clone: Path) -> 
         Repository(tmp_path)
 
 
+def test_an_aider_history_with_its_repository(tmp_path: Path, clone: Path) -> None:
+    """Requests of one or more lines, by the commits that they led to; slash commands and going on are none."""
+    made = git(clone, "rev-parse", "--short", "HEAD")
+    text = (
+        "\n# aider chat started at 2026-03-05 10:00:00\n\n> Aider v0.60\n#### /add conf.ini  \n> Added conf.ini to the chat\n"
+        f"#### set the port  \n#### to 81  \n\nOK\n\n#### yes  \n\n> Applied edit to conf.ini  \n> Commit {made} feat: port  \n"
+        "#### explain it  \n\nIt is a port.\n#### do more  \n> Commit 0123456 feat: x  \n"
+    )
+    path = tmp_path / ".aider.chat.history.md"
+    path.write_text(text)
+    report = import_path(path, start=Repository(clone))
+    (trace,) = report.traces
+    assert (trace.task_description, trace.commands, trace.steps) == ("set the port to 81", (), None)
+    evidence = to_evidence(trace)
+    assert evidence.base is not None
+    assert evidence.post is not None
+    assert (evidence.base["conf.ini"].content, evidence.post["conf.ini"].content) == (b"port = 80\n", b"port = 81\n")
+    assert "led to no commit" in reasons(report)
+    assert "0123456 or its parent is not in the repository" in reasons(report)
+    assert "no start state" in reasons(import_path(tmp_path))
+
+
 # ---------------------------------------------------------------- the funnel
 
 
