@@ -28,6 +28,8 @@ class ExecutionTrace:
     """As in the file (``Snapshot.from_json`` parses it)."""
     post_workspace: Mapping[str, Any] | None = None
     labels: Mapping[str, Any] | None = None
+    steps: Sequence[Mapping[str, Any]] | None = None
+    """Commands by index, and edits, in order (as in the file); None = the commands are the steps."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Unknown keys, kept."""
 

@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sandbox.interface import Snapshot
+from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.expectation.rooting import rooted
-from verifiers.interface import Evidence, EvidenceError
+from verifiers.interface import Edit, Evidence, EvidenceError
 
 Record = Mapping[str, Any]
 
@@ -71,6 +71,7 @@ def parse_record(record: Record, where: str) -> Evidence:
         rewritten=metadata.get("rewritten") is True,
         workspace_root=workspace_root_of(metadata, where),
         metadata=metadata,
+        edits=edits_of(record, len(commands), where),
     )
 
 
@@ -262,6 +263,54 @@ def snapshot_of(record: Record, field: str, where: str) -> Snapshot | None:
         if not _is_bytes(path) or not _is_bytes(entry.target):
             raise EvidenceError(f"field {field}[{path!r}]: holds a character that no file name can hold", "", where)
     return found
+
+
+def edits_of(record: Record, commands: int, where: str) -> tuple[Edit, ...]:
+    """The edits among a trace's ``steps``, which name every command once and in order."""
+    value = record.get("steps")
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise wrong("steps", "a list of commands and edits", value, where)
+    edits: list[Edit] = []
+    done = 0
+    for n, step in enumerate(value):
+        field = f"steps[{n}]"
+        if not isinstance(step, Mapping) or len({"command", "edit"} & step.keys()) != 1:
+            raise wrong(field, 'an object with "command" or "edit"', step, where)
+        if "edit" in step:
+            edits.append(_edit(step["edit"], done, f"{field}.edit", where))
+        elif isinstance(step["command"], bool) or step["command"] != done:
+            what = f"field '{field}.command': expected {done}, got {step['command']!r}"
+            raise EvidenceError(what, "Steps name the commands by index, each once and in order", where)
+        else:
+            done += 1
+    if done != commands:
+        raise _uneven("steps", done, commands, where)
+    return tuple(edits)
+
+
+def _edit(value: object, done: int, field: str, where: str) -> Edit:
+    if not isinstance(value, Mapping):
+        raise wrong(field, "an object", value, where)
+    path = value.get("path")
+    if not isinstance(path, str):
+        raise wrong(f"{field}.path", "a string", path, where)
+    before, after = (_file(value.get(side), path, f"{field}.{side}", where) for side in ("before", "after"))
+    if before is None and after is None:
+        raise EvidenceError(f"field {field!r}: a file before, a file after or both are needed", "", where)
+    return Edit(done, path, before, after)
+
+
+def _file(value: object, path: str, field: str, where: str) -> Entry | None:
+    """One side of an edit: a regular file, or none."""
+    if value is None:
+        return None
+    tree = snapshot_of({field: {path: value}}, field, where)
+    entry = tree[path] if tree is not None and path != ROOT else None
+    if entry is None or entry.type != "file":
+        raise EvidenceError(f"field {field!r}: expected a regular file or null", "An edit is of a file", where)
+    return entry
 
 
 def _is_bytes(value: str) -> bool:

@@ -13,7 +13,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
-from sandbox.interface import JsonValue, Snapshot
+from sandbox.interface import Entry, JsonValue, Snapshot
 
 Profile = Literal["seed", "omni"]
 Budget = Literal["fast", "standard", "thorough"]
@@ -49,6 +49,18 @@ REDACTED = "redacted"
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """One file as an agent's edit tool found it and left it."""
+
+    after_commands: int
+    """How many of the trace's commands ran before it."""
+    path: str
+    before: Entry | None
+    """A regular file; None where there was none."""
+    after: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """A self-contained, replayable distillate of one trace."""
 
@@ -69,6 +81,13 @@ class Evidence:
     """Absolute paths were rewritten as whole words."""
     workspace_root: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    edits: tuple[Edit, ...] = ()
+    """In order."""
+
+    @property
+    def by_commands(self) -> bool:
+        """Whether commands did all of it: only then can they say what is right on another start."""
+        return bool(self.commands) and not self.edits
 
     @property
     def redacted(self) -> str:
@@ -81,7 +100,7 @@ class Evidence:
     @property
     def digest(self) -> str:
         """SHA-256 (hex) of everything that replay and judgment use."""
-        doc = [
+        doc: list[object] = [
             self.task_id,
             self.description,
             self.commands,
@@ -95,6 +114,8 @@ class Evidence:
             self.rewritten,
             self.workspace_root,
         ]
+        if self.edits:
+            doc.append([(e.after_commands, e.path, _digest_of(e.before), _digest_of(e.after)) for e in self.edits])
         return hashlib.sha256(json.dumps(doc, ensure_ascii=True).encode()).hexdigest()
 
     def stdout(self, step: int) -> str:
@@ -103,6 +124,10 @@ class Evidence:
         if self.stderrs is not None and self.stderrs[step] and text.endswith(self.stderrs[step]):
             return text[: -len(self.stderrs[step])]
         return text
+
+
+def _digest_of(entry: Entry | None) -> str | None:
+    return Snapshot({"f": entry}).digest if entry is not None else None
 
 
 Args = Mapping[str, JsonValue]

@@ -329,7 +329,7 @@ def _score(run: _Run, options: Options) -> Score | None:
         if case.distinct in seen or (isinstance(blind, list) and case.label in blind):
             continue
         seen.add(case.distinct)
-        trials.append(Trial(case.task_id, case.task_id in options.unseen, bool(case.evidence and case.evidence.reconstructed)))
+        trials.append(Trial(case.task_id, case.task_id in options.unseen, _taken_on_trust(case.evidence)))
     inputs = ScoreInputs(
         tuple(trials), generated=generated if isinstance(generated, int) else 0,
         adequacy=float(adequacy) if isinstance(adequacy, int | float) else None,
@@ -337,6 +337,11 @@ def _score(run: _Run, options: Options) -> Score | None:
         fixed=fixed_names(context.subject.source, [(c.evidence, c.args) for c in context.cases if c.evidence is not None]),
     )  # fmt: skip
     return score(inputs)
+
+
+def _taken_on_trust(evidence: Evidence | None) -> bool:
+    """Whether nothing of a trace was borne out: its start is a guess, or it has no steps that could be run again."""
+    return evidence is not None and (evidence.reconstructed or not (evidence.commands or evidence.edits))
 
 
 def _summary(run: _Run, evidence: Sequence[Evidence]) -> EvidenceSummary:

@@ -9,7 +9,7 @@ from typing import Any
 from sandbox.interface import ROOT, Effect, Entry, effects
 from synth.interface import Candidate
 from synth.tracing.redact import redact_value
-from verifiers.interface import Args, Evidence, Finding, Report, Verdict
+from verifiers.interface import Args, Edit, Evidence, Finding, Report, Verdict
 
 MAX_TEXT = 1_500
 """Characters of one output or one file."""
@@ -85,11 +85,18 @@ def _recording(evidence: Evidence, whole: bool) -> dict[str, Any]:
     if not whole:
         return {**row, "commands": list(evidence.commands)}
     row["steps"] = steps
+    if evidence.edits:
+        row["edits"] = [_edit(e) for e in evidence.edits]
     if evidence.base is not None:
         row["workspace_before"] = _tree(evidence.base)
         if evidence.post is not None:
             row["changes"] = [_change(c) for c in effects(evidence.base, evidence.post)[:MAX_PATHS]]
     return row
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    sides = {name: _entry(e) if e is not None else None for name, e in (("before", edit.before), ("after", edit.after))}
+    return {"after_commands": edit.after_commands, "path": _name(edit.path), **sides}
 
 
 def _tree(snapshot: Mapping[str, Entry]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from synth.crystallization.outcome import PatternOutcome
     from synth.crystallization.promotion import Crystallization
     from synth.detect.watch import Watch
-    from synth.interface import TracePattern
+    from synth.interface import ExecutionTrace, TracePattern
 
 PLAIN_JSON = ("plain", "json")
 MOST_AT_ONCE = 600
@@ -144,7 +144,17 @@ def _once(request: Request) -> int:
     outcomes = _settle(request, patterns, found if patterns else "")
     if not patterns:
         console.error(nothing_repeated(traces, request.config.evolution))
+    else:
+        _say_funnel(traces, outcomes, request)
     return exit_code(outcomes)
+
+
+def _say_funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutcome], request: Request) -> None:
+    from synth.crystallization.funnel import funnel
+    from synth.importers.funnel import shown
+
+    for line in shown(funnel(traces, outcomes, request.config.evolution)) if not request.quiet else ():
+        console.say(line)
 
 
 def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> list[PatternOutcome]:

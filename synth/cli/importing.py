@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from synth.importers import ImportReport
     from synth.interface import ExecutionTrace
 
-KINDS = ("jsonl", "omni", "claude-code", "swe-agent", "wayland", "shell")
+KINDS = ("jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "aider", "swe-agent", "wayland", "shell")
 MOST_SHOWN = 20
 """Things left out that are said one by one; of more, only the number is."""
 
@@ -26,15 +26,24 @@ MOST_SHOWN = 20
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
 @click.option("--from", "kind", type=click.Choice(KINDS), help="The format. Default: told from the content.")
 @click.option("-o", "--output", "file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Append to FILE.")
-def command(paths: tuple[Path, ...], kind: str | None, file: Path | None) -> int:
-    """Imports recordings into the configured store, or appends them to a JSONL file. Says what was left out, and why."""
+@click.option("--repo", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The project, for starts.")
+def command(paths: tuple[Path, ...], kind: str | None, file: Path | None, repo: Path | None) -> int:
+    """Imports recordings into the configured store, or appends them to a JSONL file. Says what was left out, and why: from
+    sessions to tasks, to those with an effect, a known start, and done often enough to learn.
+
+    With --repo the files of a start come from a commit: the one that the session names, the parent of one that it made, or the
+    last one before the request. One on which the session's edits do not fit is not taken.
+    """
     from synth.importers import import_path
+    from synth.importers.repository import Repository
     from verifiers.formats.text import plural
 
-    reports = [import_path(path, kind) for path in paths]  # type: ignore[arg-type]  # click has checked the choice
+    start = Repository(repo) if repo is not None else None
+    reports = [import_path(path, kind, start) for path in paths]  # type: ignore[arg-type]  # click has checked the choice
     traces = [trace for report in reports for trace in report.traces]
     for report in reports:
         _say(report)
+    _say_funnel(reports)
     where = _store(traces, file) if traces else None
     turns = sum(len(report.turns) for report in reports)
     place = f" into {where}" if where else ""
@@ -50,6 +59,18 @@ def _say(report: ImportReport) -> None:
         console.say(str(dropped))
     if len(report.dropped) > MOST_SHOWN:
         console.say(f"{len(report.dropped) - MOST_SHOWN} more things were dropped")
+
+
+def _say_funnel(reports: Sequence[ImportReport]) -> None:
+    """Of sessions only: traces that were recorded as such lost nothing on the way."""
+    from synth.importers.funnel import funnel, shown
+
+    whole = reports[0]
+    for report in reports[1:]:
+        whole += report
+    if whole.sessions:
+        for line in shown(funnel(whole, config().evolution)):
+            console.say(line)
 
 
 def _store(traces: Sequence[ExecutionTrace], file: Path | None) -> Path:

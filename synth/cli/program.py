@@ -23,6 +23,8 @@ from synth.cli.shadow import shadowed
 COMMANDS: dict[str, tuple[str, str]] = {
     "record": ("record", "Run a command and keep it as a trace."),
     "import": ("importing", "Bring in traces from other tools."),
+    "hook": ("hook", "Record what agents do, where they do it."),
+    "store": ("store", "Show, export or prune what hooks recorded."),
     "patterns": ("patterns", "Show the repeated tasks in traces."),
     "synth": ("synthesize", "Generate candidates for repeated tasks, without verifying them."),
     "crystallize": ("crystallize", "Turn traces into verified, registered skills."),

@@ -135,25 +135,26 @@ def _scene(target: Target, verifier: Verifier, trace: str | None, fault: Fault |
 
 
 def _play(scene: Scene, source: str, box: Sandbox, keep: Path | None) -> int:
-    from sandbox.interface import ErrnoAt, RunRequest, ShellJob, SkillJob, Snapshot
+    from sandbox.interface import ErrnoAt, RunRequest, SkillJob, Snapshot
     from verifiers.expectation.answers import failure
+    from verifiers.expectation.steps import replayed
 
     base = scene.evidence.base or Snapshot()
     job = SkillJob(source, scene.args)
     with box.session("traces", 1) as traces:
-        expected = traces.run(RunRequest(ShellJob(scene.evidence.commands), base))
+        expected = replayed(scene.evidence, traces, base)
     with box.session("skill", 1) as skill:
         first = skill.run(RunRequest(job, base, fault=scene.fault, observe=True))
         second = skill.run(RunRequest(job, first.post))
     console.out(f"trace {scene.evidence.task_id}: {scene.evidence.description}")
     # A failing call must be told, or come to nothing; after a kill only the second run has to be right.
     lies = isinstance(scene.fault, ErrnoAt) and failure(first.outcome) is None
-    wrong = _say("first run", first, expected.post if scene.fault is None or lies else None) and lies
+    wrong = _say("first run", first, expected if scene.fault is None or lies else None) and lies
     if scene.fault is not None and not first.fault_reached:
         console.out("the fault was not reached: the run made fewer such calls")
-    wrong = _say("second run", second, expected.post) or wrong
+    wrong = _say("second run", second, expected) or wrong
     if keep is not None:
-        _keep(keep, {"base": base, "expected": expected.post, "first": first.post, "second": second.post})
+        _keep(keep, {"base": base, "expected": expected, "first": first.post, "second": second.post})
     return FAIL if wrong else PASS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from synth.detect.shape import Shape, shapes_of
@@ -12,7 +13,7 @@ from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
 from synth.tracing.redact import redact
 
-FEATURES_VERSION = 3
+FEATURES_VERSION = 4
 """Raise it when a feature's meaning changes: cached ones are then made again."""
 
 _QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`|“[^”\n]*”")
@@ -52,14 +53,25 @@ def features_of(trace: ExecutionTrace) -> Features:
         success=trace.success,
         time=trace.timestamp.timestamp(),
         template=template(said, literal_tokens(shapes)),
-        core=tuple(s.skeleton for s in core),
+        core=(*(s.skeleton for s in core), *_edit_skeletons(trace)),
         names=tuple(n for s in core for n in s.names),
         effects=effect_kinds(trace.workspace, trace.post_workspace),
         writes=any(not s.observes and not s.moves for s in shapes),
-        steps=len(trace.commands),
+        steps=len(trace.commands) + sum("edit" in step for step in trace.steps or ()),
         signature=signature(said),
         words=template(said, frozenset()),
     )
+
+
+def _edit_skeletons(trace: ExecutionTrace) -> list[str]:
+    """What each edit does to a file of which kind, each once: an agent may make one change in several edits."""
+    found = [step["edit"] for step in trace.steps or () if "edit" in step]
+    return list(dict.fromkeys(f"{_edit_kind(e)} *{PurePosixPath(e['path']).suffix}" for e in found))
+
+
+def _edit_kind(edit: Mapping[str, Any]) -> str:
+    sides = edit.get("before") is not None, edit.get("after") is not None
+    return {(True, True): "edit", (False, True): "create"}.get(sides, "delete")
 
 
 def _shapes(commands: Sequence[str]) -> list[tuple[Shape, ...]]:

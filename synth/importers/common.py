@@ -15,7 +15,7 @@ from synth.tracing.collector import file_part
 from synth.tracing.traces import trace_from_record
 from verifiers.interface import AssayError
 
-Kind = Literal["jsonl", "omni", "claude-code", "swe-agent", "wayland", "shell"]
+Kind = Literal["jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "aider", "swe-agent", "wayland", "shell"]
 
 
 class UnknownFormat(AssayError, ValueError):
@@ -46,6 +46,8 @@ class ImportReport:
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     """What was assumed."""
+    sessions: int = 0
+    """Files that are sessions of an agent or a person."""
 
     def __add__(self, other: ImportReport) -> ImportReport:
         return ImportReport(
@@ -54,6 +56,7 @@ class ImportReport:
             self.turns + other.turns,
             self.dropped + other.dropped,
             tuple(dict.fromkeys(self.notes + other.notes)),
+            self.sessions + other.sessions,
         )
 
 
@@ -70,8 +73,19 @@ class Builder:
     stderrs: list[str | None] = field(default_factory=list)
     exit_codes: list[int | None] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    edits: list[dict[str, Any]] = field(default_factory=list)
+    """Those among the steps, as in the trace format."""
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    workspace: dict[str, Any] | None = None
+
+    def edit(self, path: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
+        """One file, whole before and after, as entries of the trace format."""
+        found = {"edit": {"path": path, "before": before, "after": after}}
+        self.edits.append(found)
+        self.steps.append(found)
 
     def step(self, command: str, output: str, exit_code: int | None = None, stderr: str | None = None) -> None:
+        self.steps.append({"command": len(self.commands)})
         self.commands.append(command)
         self.outputs.append(output)
         self.stderrs.append(stderr)
@@ -97,6 +111,10 @@ class Builder:
             record["exit_codes"] = self.exit_codes
         if self.commands and all(s is not None for s in self.stderrs):
             record["metadata"]["stderrs"] = self.stderrs
+        if self.edits:
+            record["steps"] = self.steps
+        if self.workspace is not None:
+            record["workspace"] = self.workspace
         return trace_from_record(record, self.where)
 
 

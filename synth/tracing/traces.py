@@ -14,7 +14,7 @@ from verifiers import evidence as ev
 from verifiers.interface import Evidence, EvidenceError
 
 _KNOWN = frozenset(f.name for f in fields(ExecutionTrace)) - {"extra"}
-_OPTIONAL = ("task_family", "exit_codes", "workspace", "post_workspace", "labels")
+_OPTIONAL = ("task_family", "exit_codes", "workspace", "post_workspace", "labels", "steps")
 
 
 def load_traces(path: Path | str, on_error: Callable[[EvidenceError], None] | None = None) -> list[ExecutionTrace]:
@@ -80,6 +80,7 @@ def trace_from_record(record: ev.Record, where: str) -> ExecutionTrace:
         workspace=record.get("workspace"),
         post_workspace=record.get("post_workspace"),
         labels=labels,
+        steps=record.get("steps"),
         extra={key: value for key, value in record.items() if key not in _KNOWN},
     )
 
@@ -132,7 +133,7 @@ def to_evidence(trace: ExecutionTrace) -> Evidence:
 def trace_digest(trace: ExecutionTrace) -> str:
     """SHA-256 (hex) of what was done and seen, not of when, how long or under which task_id: copies agree."""
     facts = (trace.task_description, trace.commands, trace.outputs, trace.exit_codes, trace.success)
-    doc = (facts, trace.workspace, trace.post_workspace)
+    doc = (facts, trace.workspace, trace.post_workspace, *([trace.steps] if trace.steps is not None else []))
     return hashlib.sha256(json.dumps(doc, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 

@@ -34,6 +34,17 @@ assay import folder
 assay import unknown.jsonl -o folder
 assay import unknown.jsonl -o /dev/full
 assay import unknown.jsonl -o syntax.py/x
+assay hook
+assay hook install --agent nosuch
+assay hook install --agent claude-code --project . --store store
+assay hook uninstall --agent codex --project . --store store
+assay hook run --agent nosuch
+assay hook status --project . --store store
+assay store
+assay store show --store store
+assay store export --store store
+assay store export --store store -o imported.jsonl
+assay store prune --store store --days -1
 assay patterns
 assay patterns half.jsonl
 assay patterns types.jsonl
@@ -162,7 +173,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "types.jsonl": trace.replace('"success": true', '"success": "yes"'), "unknown.jsonl": f'{{"new": 1, {trace[1:]}\n',
         "empty.py": "", "syntax.py": "def f(:\n", "key.yaml": "requird: [contained]\n", "check.yaml": "required: [contain]\n",
         "object.json": "{}", "gate.json": '{"schema": "assay-gate/1", "reports": []}', "broken/registry.db": "no database",
-        "tree/one/skill.py": "def f(:\n",
+        "tree/one/skill.py": "def f(:\n", ".claude/settings.json": "// no JSON",
     }  # fmt: skip
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -84,7 +84,7 @@ def commands(job: dict[str, Any]) -> dict[str, Any]:
     for command in job["commands"]:
         cwds.append(str(cwd.relative_to(WORKSPACE)))
         report = ROOT / "pwd"
-        script = f'trap \'pwd -P > "{report}"\' EXIT\n{command}'
+        script = f"trap 'pwd -P > \"{report}\"' EXIT\n{command}"
         argv = ["bash", "-c", script]
         done = subprocess.run(argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
         outputs.append((done.stdout + done.stderr).decode("utf-8", "replace"))

@@ -36,7 +36,7 @@ def test_a_claude_code_session_becomes_one_trace_a_request() -> None:
     assert rename.metadata["workspace_root"] == "/home/dev/notes"
     assert (count.exit_codes, count.success) == ((1,), False)
     assert count.outputs == ("wc: missing.md: No such file or directory\n",)
-    assert "changed with Edit" in reasons(report)
+    assert "never shows whole" in reasons(report)
     assert "sub-agent" in reasons(report)
     assert report.notes
 
@@ -95,7 +95,8 @@ def test_what_claude_code_adds_to_an_error_stream_is_left_out(tmp_path: Path) ->
 def test_an_interrupted_request_is_dropped_and_begins_no_other(tmp_path: Path) -> None:
     """The note about the interruption is nobody's request."""
     lines = (FILES / "claude_code.jsonl").read_text("utf-8").splitlines()[:4]
-    note = {**json.loads(lines[1]), "message": {"role": "user", "content": "[Request interrupted by user for tool use]"}}
+    said = {"role": "user", "content": "[Request interrupted by user for tool use]"}
+    note = {**json.loads(lines[1]), "uuid": "n", "parentUuid": "u2", "message": said}
     path = tmp_path / "s.jsonl"
     path.write_text(
         "\n".join([json.dumps({"type": "file-history-snapshot", "messageId": "m"}), *lines, json.dumps(note)]), "utf-8"

@@ -12,7 +12,7 @@ from sandbox.interface import Entry, Snapshot
 from verifiers.worlds.invariants.facts import KINDS, Start, learn, role
 
 TEXTS = st.lists(
-    st.lists(st.text(alphabet="ab1,;:= \t@+{}\"[]", max_size=8), max_size=8).map(lambda rows: "".join(f"{r}\n" for r in rows)),
+    st.lists(st.text(alphabet='ab1,;:= \t@+{}"[]', max_size=8), max_size=8).map(lambda rows: "".join(f"{r}\n" for r in rows)),
     min_size=2,
     max_size=4,
 )

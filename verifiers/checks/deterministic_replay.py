@@ -9,7 +9,8 @@ from dataclasses import replace
 from sandbox.interface import JsonValue, ReplayRecord, Returned, Snapshot, Surroundings
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context, Wrong
-from verifiers.expectation.oracle import Expectation, expect, shell_request
+from verifiers.expectation.oracle import Expectation, expect
+from verifiers.expectation.steps import trace_request
 from verifiers.interface import CheckResult, Finding, Question, Verdict
 from verifiers.worlds.asking import question
 from verifiers.worlds.trials import Beyond
@@ -103,16 +104,18 @@ class DeterministicReplay:
         return context.cases[: 1 if factor in SLOW else context.counts.factor_traces]
 
     def _traces(self, context: Context, trials: Sequence[tuple[str, Case]]) -> list[Expectation | None]:
-        """What the commands do under each factor; None where they fail under it and not normally: then it is not judged."""
-        evidence = [c.evidence for _, c in trials]
+        """What the commands do under each factor; None where they fail under it and not normally: then it is not judged. Of a
+        trace that commands did not do alone, what it did: an edit writes the same under any factor."""
+        evidence = [c.evidence if c.evidence is not None and c.evidence.by_commands else None for _, c in trials]
         requests = [
-            shell_request(c.base, e.commands, Surroundings() if f in SLOW else FACTORS[f][0])
+            trace_request(e, c.base, Surroundings() if f in SLOW else FACTORS[f][0])
             for (f, c), e in zip(trials, evidence, strict=True)
             if e is not None
         ]
+        records = iter(context.traces.map(requests))
         out: list[Expectation | None] = []
-        for (_, case), e, record in zip(trials, evidence, context.traces.map(requests), strict=True):
-            x, why = expect(e, [record]) if e is not None else (case.expectation, "")
+        for (_, case), e in zip(trials, evidence, strict=True):
+            x, why = expect(e, [next(records)]) if e is not None else (case.expectation, "")
             out.append(None if why or x.failed != case.expectation.failed else x)
         return out
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
 from sandbox.interface import JsonValue, ReplayRecord, Returned
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Finding, Verdict
 from verifiers.worlds.decided import decided
 from verifiers.worlds.differential import differential
+from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.implicit import implicit
-from verifiers.worlds.judged import grammars
+from verifiers.worlds.judged import Judged, grammars
 from verifiers.worlds.opaque import opaque
 from verifiers.worlds.renaming import renaming
+from verifiers.worlds.substituted import substituted
 
-ORACLES = {"differential": differential, "renaming": renaming, "opaque": opaque, "implicit": implicit}
+Oracle = Callable[[Context, Sequence[Grammar]], Judged]
+ORACLES: Mapping[str, Oracle] = {
+    "differential": differential, "renaming": renaming, "opaque": opaque, "implicit": implicit, "substituted": substituted,
+}  # fmt: skip
 """Tried in this order, until one finds something."""
 
 
@@ -33,10 +40,12 @@ class Generalises:
         "of one shape, plain names and values) and such cases keep it. "
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
         "difference is an open question in the report, never a failure; `assay answer` decides it. "
+        "Of a trace with edits or without steps, commands cannot say what is right: there values of the arguments are "
+        "replaced throughout start, arguments and recorded end, and the skill must reach that end. "
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 8
+    version = 9
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

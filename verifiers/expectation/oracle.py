@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from sandbox.interface import ROOT, Effect, Limits, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings
 from verifiers.expectation.answers import same_answer
 from verifiers.expectation.equivalence import Attribute, differences, durable_effects
+from verifiers.expectation.steps import commands_of, trace_request
 from verifiers.interface import Evidence
 
 ELAPSED_S = 1.1
@@ -83,16 +84,18 @@ def replay(evidence: Sequence[Evidence], session: Session, lost: Mapping[str, st
     """Replays every trace from its base, three times, and sorts the usable from the unusable (``lost`` already are)."""
     unusable = {**lost, **{e.task_id: why for e in evidence if (why := _unfit(e))}}
     fit = [e for e in evidence if e.task_id not in unusable]
+    ran = [e for e in fit if e.commands or e.edits]
     rounds: list[list[ReplayRecord]] = []
     began, before = time.monotonic(), session.runs
     for surroundings in REPETITIONS:
-        rounds.append(session.map(shell_request(e.base, e.commands, _rooted(surroundings, e)) for e in fit if e.base is not None))
+        rounds.append(session.map(trace_request(e, e.base, _rooted(surroundings, e)) for e in ran if e.base is not None))
         # What is remembered was run with the pause already.
         if len(rounds) == len(REPETITIONS) - 1 and session.runs > before:
             time.sleep(max(0.0, ELAPSED_S - (time.monotonic() - began)))
+    found = {e.task_id: [r[i] for r in rounds] for i, e in enumerate(ran)}
     usable = []
-    for i, e in enumerate(fit):
-        records = [r[i] for r in rounds]
+    for e in fit:
+        records = found.get(e.task_id) or [_as_recorded(e)]
         expectation, why = expect(e, records)
         why = why or disagreement(e, expectation)
         expectation = replace(expectation, answer_known=expectation.answer_known and not _other_output(e, expectation))
@@ -102,7 +105,7 @@ def replay(evidence: Sequence[Evidence], session: Session, lost: Mapping[str, st
             unusable[e.task_id] = f"{why}; {e.redacted}, and its replay may need the very bytes" if e.redacted else why
         else:
             usable.append(Usable(e, expectation, tuple(_output_notes(e, records[0]))))
-    return Replayed(tuple(usable), unusable, len(REPETITIONS) * len(fit))
+    return Replayed(tuple(usable), unusable, len(REPETITIONS) * len(ran))
 
 
 def _rooted(surroundings: Surroundings, e: Evidence) -> Surroundings:
@@ -115,13 +118,19 @@ def _unfit(e: Evidence) -> str:
         return "the trace failed: negative evidence, never an oracle"
     if e.base is None:
         return "the recording has no workspace and none could be reconstructed"
-    if not e.commands:
-        return "the recording has no commands"
+    if not e.commands and not e.edits and e.post is None:
+        return "the recording has neither commands nor edits, and no end state"
     return ""
+
+
+def _as_recorded(e: Evidence) -> ReplayRecord:
+    """A recording without steps is taken as it is: there is nothing that could be run again."""
+    return ReplayRecord(None, (), e.post if e.post is not None else Snapshot(), "exited")
 
 
 def expect(evidence: Evidence, records: Sequence[ReplayRecord]) -> tuple[Expectation, str]:
     """The stable part of several replays of one trace, and why it cannot be used ("" where it can)."""
+    records, refused = zip(*(commands_of(evidence, r) for r in records), strict=True)
     first = records[0]
     base = evidence.base if evidence.base is not None else Snapshot()
     volatile = frozenset((d.path, d.kind) for r in records[1:] for d in differences(first.post, r.post))
@@ -130,9 +139,9 @@ def expect(evidence: Evidence, records: Sequence[ReplayRecord]) -> tuple[Expecta
     expectation = Expectation(
         base, first.post, volatile, answers[0] if answers else "", ordered,
         tuple(_code(s.exit_code, s.signal) for s in first.steps), tuple(not s.stderr for s in first.steps),
-        all(same_answer(answers[0], a, ordered=False) for a in answers[1:]),
+        bool(answers) and all(same_answer(answers[0], a, ordered=False) for a in answers[1:]),
     )  # fmt: skip
-    return expectation, _unstable(records, volatile)
+    return expectation, next(filter(None, refused), "") or _unstable(records, volatile)
 
 
 def _unstable(records: Sequence[ReplayRecord], volatile: frozenset[Attribute]) -> str:

@@ -15,7 +15,8 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sandbox.interface import ROOT, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings, effects
+from sandbox.interface import ROOT, Entry, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings, effects
+from verifiers.expectation.steps import commands_of, trace_request
 from verifiers.interface import Evidence
 from verifiers.reconstruction.clues import clues, operands, writes
 from verifiers.reconstruction.compare import Gap, Step, gap
@@ -88,6 +89,8 @@ def rebuild(evidence: Evidence, session: Session, budget: int = BUDGET) -> Evide
         return evidence
     if not evidence.success:
         return "the trace failed: negative evidence, never an oracle"
+    if evidence.edits:
+        return _from_edits(evidence, session)
     if not evidence.commands:
         return "the recording has no commands"
     found, nearest = _search(evidence, session, budget)
@@ -114,6 +117,40 @@ def alternative_bases(evidence: Evidence) -> tuple[Snapshot, ...]:
     """
     found = evidence.metadata.get("alternative_bases")
     return tuple(Snapshot.from_json(tree) for tree in found) if isinstance(found, list) else ()
+
+
+def _from_edits(evidence: Evidence, session: Session) -> Evidence | str:
+    """The start as far as the edits tell it: each file as it was first found. Those that were edited before the first command are
+    tried first: the others may be what a command made."""
+    found: dict[str, Entry | None] = {}
+    early: dict[str, Entry | None] = {}
+    for edit in evidence.edits:
+        found.setdefault(edit.path, edit.before)
+        if edit.after_commands == 0:
+            early.setdefault(edit.path, edit.before)
+    why = ""
+    for files in (early, found):
+        base = Snapshot({path: entry for path, entry in files.items() if entry is not None})
+        answer = _borne_out(evidence, base, session)
+        if not isinstance(answer, str):
+            return answer
+        why = answer
+    return f"the files that its edits name are not all that was there: {why}"
+
+
+def _borne_out(evidence: Evidence, base: Snapshot, session: Session) -> Evidence | str:
+    """The evidence with this base if its steps run on it as they were recorded, else why not."""
+    root = evidence.workspace_root
+    surroundings = Surroundings(workdir=root) if root and not evidence.rewritten else Surroundings()
+    record, refused = commands_of(evidence, session.run(trace_request(evidence, base, surroundings)))
+    if refused or record.ended != "exited":
+        return refused or f"its commands do not end ({record.ended})"
+    distance = gap(evidence, record)
+    if distance.lines:
+        return _difference(distance)
+    codes = tuple(s.exit_code if s.exit_code is not None else 128 + (s.signal or 0) for s in record.steps)
+    metadata = {**evidence.metadata, "reconstructed": True, "reconstruction": ["the files as its edits found them"]}
+    return replace(evidence, base=base, post=_tree(record), exit_codes=codes, reconstructed=True, metadata=metadata)
 
 
 # ---------------------------------------------------------------- search

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from verifiers.context import Context, Generated
+from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.interface import Finding, Question
 from verifiers.worlds.constants import constants
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
+from verifiers.worlds.hostile import Hostile
 from verifiers.worlds.template import templates
 
 CHECK_ID = "generalises"
@@ -30,7 +31,14 @@ class Judged:
 
 def grammars(context: Context) -> list[Grammar]:
     """The grammar of each recorded case."""
-    recorded = essential(context, [c for c in context.cases if c.evidence is not None])
+    recorded = essential(context, [c for c in context.cases if c.evidence is not None and c.evidence.by_commands])
     found = templates([(c.evidence.commands, c.args) for c in recorded if c.evidence is not None])
     said = constants(context.subject.source)
     return [grammar(c.task_id, c.args, t, c.expectation, said) for c, t in zip(recorded, found, strict=True)]
+
+
+def hostile_finding(context: Context, g: Grammar, h: Hostile, message: str) -> Finding:
+    case = Case(f"hostile {h.parameter} (trace {g.task_id})", h.args, g.expectation, g.task_id)
+    return context.finding(
+        CHECK_ID, message, case, Wrong("effect", message, "the value taken as text", repr(h.payload)), f"--seed {context.seed}"
+    )

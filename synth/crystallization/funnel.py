@@ -1,0 +1,39 @@
+"""From traces to skills: how many are left at each stage, and why the others are not. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from synth.config import Evolution
+from synth.crystallization.outcome import PatternOutcome
+from synth.importers.funnel import Loss, Stage
+from synth.interface import ExecutionTrace
+
+
+def funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutcome], evolution: Evolution) -> list[Stage]:
+    """The stages of crystallizing, from traces to skills. What replays is known of patterns that came to be judged."""
+    good = [t for t in traces if t.success]
+    members = {task_id for o in outcomes for task_id in o.task_ids}
+    repeated = [t for t in good if t.task_id in members]
+    unusable = {task_id: why for o in outcomes if o.report is not None for task_id, why in o.report.evidence.unusable.items()}
+    judged = {task_id for o in outcomes if o.report is not None for task_id in o.task_ids}
+    skills = [o for o in outcomes if o.ending == "registered"]
+    return [
+        Stage("traces", len(traces)),
+        Stage("successful", len(good), _losses((t.task_id, "the recording failed") for t in traces if not t.success)),
+        Stage(
+            "repeated", len(repeated),
+            _losses((t.task_id, f"done fewer than {evolution.min_frequency} times") for t in good if t.task_id not in members),
+        ),
+        Stage("replayable", len(judged - unusable.keys()), _losses((t, why) for t, why in unusable.items())),
+        Stage("skills", len(skills), _losses((o.task, o.why) for o in outcomes if o.ending != "registered")),
+    ]  # fmt: skip
+
+
+def _losses(found: Iterable[tuple[str, str]]) -> tuple[Loss, ...]:
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for example, why in found:
+        by_reason[why].append(example)
+    ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    return tuple(Loss(why, len(examples), examples[0]) for why, examples in ordered)

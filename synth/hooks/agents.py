@@ -1,0 +1,55 @@
+"""The agents that can call hooks: where they are told to, which events they have, and what their tools are called.
+
+Source: Claude Code 2.1.197, Codex 0.169.0 and Gemini CLI 0.61.0, run against a scripted model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["request", "before", "after", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """How one agent is told to call hooks."""
+
+    name: str
+    settings: str
+    """File below the project, or below the home directory."""
+    events: dict[str, Kind]
+    """The agent's name of an event -> what it is to us."""
+    shell: frozenset[str]
+    """Tools that run a command."""
+    edits: frozenset[str]
+    """Tools that change a file that ``file_path`` names."""
+    answer: str
+    """What it wants to read from a hook that has nothing to say."""
+
+    @property
+    def tools(self) -> str:
+        """Pattern of the tools that we want to hear of."""
+        return "|".join(sorted(self.shell | self.edits))
+
+
+AGENTS = {
+    agent.name: agent
+    for agent in (
+        Agent(
+            "claude-code", ".claude/settings.json",
+            {"UserPromptSubmit": "request", "PreToolUse": "before", "PostToolUse": "after", "Stop": "end"},
+            frozenset({"Bash"}), frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"}), "",
+        ),
+        Agent(
+            "codex", ".codex/hooks.json",
+            {"UserPromptSubmit": "request", "PreToolUse": "before", "PostToolUse": "after", "Stop": "end"},
+            frozenset({"Bash"}), frozenset({"apply_patch"}), "{}",
+        ),
+        Agent(
+            "gemini-cli", ".gemini/settings.json",
+            {"BeforeAgent": "request", "BeforeTool": "before", "AfterTool": "after", "AfterAgent": "end"},
+            frozenset({"run_shell_command"}), frozenset({"write_file", "replace"}), "{}",
+        ),
+    )
+}  # fmt: skip

@@ -1,0 +1,166 @@
+"""Tasks of the store as traces: the trees before and after from the pictures, the steps between from the events."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from synth.hooks.steps import steps_of
+from synth.importers.repository import Repository, RepositoryError, Tree
+from synth.importers.turns import State, Turn, worth_keeping
+from synth.interface import ExecutionTrace
+from synth.store.pictures import Picture
+from synth.store.tasks import Event, Store
+from verifiers.interface import EvidenceError
+
+SMALL = 64
+"""Files of a tree that is kept whole."""
+
+Files = Mapping[str, tuple[int, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A picture with the commit that it leaves unsaid."""
+
+    picture: Picture
+    commit: Files
+    store: Store
+
+    def paths(self) -> set[str]:
+        return {*self.picture.files, *(p for p in self.commit if p not in self.picture.absent)} - set(self.picture.gone)
+
+    def entry(self, path: str) -> dict[str, str] | None:
+        """A path as traces have it; None where there is none, or its contents are not kept."""
+        picture = self.picture
+        if path in picture.gone or path in picture.absent:
+            return None
+        if path not in picture.files:
+            return _file(*self.commit[path]) if path in self.commit else None
+        kind, mode, what = picture.files[path]
+        if kind == "symlink":
+            return {"type": "symlink", "target": what}
+        if kind == "dir":
+            return {"type": "dir", "mode": mode}
+        data = self.store.objects.get(what)
+        return _file(_by_git(int(mode, 8)) if picture.commit else int(mode, 8), data) if data is not None else None
+
+
+def trace_of(store: Store, task: Path) -> ExecutionTrace | str:
+    """The trace of a closed task, or why there is none, in one sentence."""
+    events = store.events(task)
+    begin, end = (next((e for e in events if e.get("event") == name), None) for name in ("begin", "end"))
+    if begin is None or end is None or end.get("how") != "ended":
+        return "the agent stopped before the end of its turn"
+    start, stop = (_seen(store, e.get("picture")) for e in (begin, end))
+    for seen in (start, stop):
+        if isinstance(seen, str):
+            return seen
+    assert isinstance(start, _Seen)
+    assert isinstance(stop, _Seen)
+    trace = steps_of(store, task, events, Captured(start))
+    return _with_trees(trace, start, stop, begin) if isinstance(trace, ExecutionTrace) else trace
+
+
+def _seen(store: Store, digest: object) -> _Seen | str:
+    picture = store.picture(digest)
+    if picture is None or picture.failed:
+        return picture.failed if picture is not None else "the picture of the tree is not in the store any more"
+    if not picture.commit:
+        return _Seen(picture, {}, store)
+    try:
+        commit = Repository(Path(picture.root)).tree(picture.commit)
+    except RepositoryError as e:
+        return e.diagnostics()
+    return _Seen(picture, commit, store) if commit is not None else "the commit that the task began with is gone"
+
+
+@dataclass(frozen=True, slots=True)
+class _Files(Mapping[str, tuple[int, bytes]]):
+    """Regular files of what was seen, read when asked for."""
+
+    seen: _Seen
+
+    def __getitem__(self, path: str) -> tuple[int, bytes]:
+        entry = self.seen.entry(path)
+        if entry is None or entry["type"] != "file":
+            raise KeyError(path)
+        return int(entry["mode"], 8), base64.b64decode(entry["content_b64"])
+
+    def __iter__(self) -> Iterator[str]:
+        kinds = self.seen.picture.files
+        return (p for p in self.seen.paths() if p not in kinds or kinds[p][0] == "file")
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """The start that was captured, for whoever reads the agent's session."""
+
+    seen: _Seen
+
+    def at(self, turn: Turn) -> State | None:
+        return State(_Files(self.seen), {"by": "capture"})
+
+
+# ---------------------------------------------------------------- trees
+
+
+def _with_trees(trace: ExecutionTrace, start: _Seen, stop: _Seen, begin: Event) -> ExecutionTrace:
+    changed = {p for p in _candidates(start, stop) if start.entry(p) != stop.entry(p)}
+    there = start.paths()
+    edited = {s["edit"]["path"] for s in trace.steps or () if "edit" in s} | changed
+    said = [*trace.commands, *trace.outputs, trace.task_description]
+    kept = sorted(there) if len(there) <= SMALL else worth_keeping(there, said, edited)
+    base = {p: e for p in kept if (e := start.entry(p)) is not None}
+    after = {p: stop.entry(p) if p in changed else base.get(p) for p in {*base, *changed}}
+    facts: dict[str, Any] = {**trace.metadata, "workspace_root": str(begin["root"])}
+    if len(there) > len(base):
+        facts["reduced_from"] = len(there)
+    if start.picture.absent:
+        facts["absent"] = start.picture.absent
+    if start.picture.commit:
+        facts["commit"] = start.picture.commit
+    if begin.get("alongside"):
+        facts["alongside"] = begin["alongside"]
+    return replace(
+        trace, workspace=base, post_workspace={p: e for p, e in sorted(after.items()) if e is not None}, metadata=facts
+    )  # fmt: skip
+
+
+def _candidates(start: _Seen, stop: _Seen) -> set[str]:
+    """Paths that may differ between two pictures."""
+    out = {*start.picture.files, *stop.picture.files, *start.picture.gone, *stop.picture.gone}
+    if start.picture.commit != stop.picture.commit and isinstance(start.commit, Tree) and isinstance(stop.commit, Tree):
+        out |= start.commit.differing(stop.commit)
+    return out
+
+
+def _by_git(mode: int) -> int:
+    """A mode as far as git keeps it: else a file would change it by being changed."""
+    return 0o755 if mode & 0o100 else 0o644
+
+
+def _file(mode: int, data: bytes) -> dict[str, str]:
+    return {"type": "file", "mode": f"{mode:04o}", "content_b64": base64.b64encode(data).decode("ascii")}
+
+
+def traces_of(store: Store) -> tuple[list[ExecutionTrace], list[tuple[Path, str]]]:
+    """The traces of all closed tasks, and why others give none."""
+    traces: list[ExecutionTrace] = []
+    lost: list[tuple[Path, str]] = []
+    for task in store.tasks():
+        try:
+            found = trace_of(store, task)
+        except (EvidenceError, KeyError, ValueError) as e:
+            found = f"the store's own record is damaged ({e})"
+        if isinstance(found, ExecutionTrace):
+            traces.append(found)
+        else:
+            lost.append((task, found))
+    return traces, lost

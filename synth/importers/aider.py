@@ -1,0 +1,104 @@
+"""aider's chat histories (``.aider.chat.history.md``): requests, and the commits that each led to. Start and end come from these.
+
+Source of the format: histories of 2024 and 2025: many chats in one file, a request in lines with ``####`` before them, and notes
+of the tool in lines with ``>``. Edits are shown, not always as they were applied; a commit is what came of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from synth.importers.common import Dropped, ImportReport, task_id_for
+from synth.importers.repository import Repository
+from synth.importers.turns import Start, goes_on, worth_keeping
+from synth.interface import ExecutionTrace
+from synth.tracing.traces import trace_from_record
+from verifiers.interface import EvidenceError
+
+_CHAT = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_COMMIT = re.compile(r"> Commit ([0-9a-f]{7,40}) ")
+
+
+def looks_like(text: str) -> bool:
+    return _CHAT.search(text[:2000]) is not None
+
+
+def read(path: Path, start: Start | None = None) -> ImportReport:
+    """The traces of a history: of requests that led to commits which the repository has.
+
+    Raises:
+        EvidenceError: the file cannot be read.
+    """
+    dropped: list[Dropped] = []
+    traces: list[ExecutionTrace] = []
+    for where, text, time, commits in _requests(path):
+        found = _trace(where, text, time, commits, start)
+        if isinstance(found, str):
+            dropped.append(Dropped(where, "trace", found))
+        else:
+            traces.append(found)
+    return ImportReport("aider", tuple(traces), (), tuple(dropped), sessions=1)
+
+
+def _requests(path: Path) -> list[tuple[str, str, str, list[str]]]:
+    """Where, text, time of the chat and commits of each request; one that only says to go on belongs to the one before."""
+    try:
+        lines = path.read_text("utf-8", errors="replace").splitlines()
+    except OSError as e:
+        raise EvidenceError(f"cannot be read: {e.strerror}", "", path) from e
+    out: list[tuple[str, str, str, list[str]]] = []
+    time, before = "", ""
+    for number, line in enumerate(lines, 1):
+        chat, commit = _CHAT.match(line), _COMMIT.match(line)
+        said = line[5:].strip() if line.startswith("#### ") else ""
+        if chat:
+            time = chat[1]
+        elif commit and out:
+            out[-1][3].append(commit[1])
+        elif said and before.startswith("#### ") and out and not out[-1][3]:
+            where, text, when, commits = out[-1]
+            out[-1] = (where, f"{text}\n{said}", when, commits)  # one request in several lines
+        elif said and not said.startswith(("/", "!")) and not (out and goes_on(said)):
+            out.append((f"{path}:{number}", said, time, []))
+        before = line
+    return out
+
+
+def _trace(where: str, text: str, time: str, commits: list[str], start: Start | None) -> ExecutionTrace | str:
+    if not commits:
+        return "the request led to no commit"
+    if not isinstance(start, Repository):
+        return "there is no start state: its commits are in the project's repository"
+    span = start.span(commits[0], commits[-1])
+    if span is None:
+        return f"commit {commits[0]} or its parent is not in the repository"
+    before, after, base = span
+    changed = before.differing(after)
+    kept = worth_keeping(list(before), [text], changed)
+    post = {p: after[p] for p in {*kept, *changed} if p in after}
+    said = " ".join(text.split())
+    return trace_from_record(
+        {
+            "task_id": task_id_for("aider", where, commits[0]), "task_description": said, "commands": [], "outputs": [],
+            "success": True, "duration_ms": 0, "timestamp": _time(time),
+            "metadata": {"source": "aider", "start": {"commit": base, "by": "parent"}, "commits": commits},
+            "workspace": {p: _file(before[p]) for p in kept}, "post_workspace": {p: _file(e) for p, e in sorted(post.items())},
+        },
+        where,
+    )  # fmt: skip
+
+
+def _time(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).isoformat()
+    except ValueError:
+        return datetime.fromtimestamp(0, UTC).isoformat()
+
+
+def _file(entry: tuple[int, bytes]) -> Mapping[str, Any]:
+    return {"type": "file", "mode": f"{entry[0]:04o}", "content_b64": base64.b64encode(entry[1]).decode("ascii")}

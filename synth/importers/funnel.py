@@ -1,0 +1,116 @@
+"""From sessions to what can be learned: how many are left at each stage, and why the others are not. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from synth.config import Evolution
+from synth.detect.analyzer import find_patterns
+from synth.detect.features import features_of
+from synth.importers.common import Dropped, ImportReport
+from synth.importers.turns import observes
+from synth.interface import ExecutionTrace
+
+MOST_LOSSES = 5
+"""Reasons told for one stage; of more, only the number is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One reason for which things were lost at a stage."""
+
+    why: str
+    count: int
+    example: str
+    """Where one of them is."""
+    remedy: str = ""
+    """What would have saved them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is left, and what was lost on the way here, most frequent reason first."""
+
+    name: str
+    count: int
+    losses: tuple[Loss, ...] = ()
+
+
+_REMEDIES = (
+    ("never shows whole", "--repo DIR with the project's clone"),
+    ("no start state", "--repo DIR with the project's clone, or `assay record` from now on"),
+    ("does not agree", "a clone with the commits of that time"),
+    ("than the session keeps", "`assay record`, which keeps whole outputs"),
+    ("fewer than", "more recordings of the same task"),
+)
+"""Part of a reason -> what would have saved it."""
+
+
+def funnel(report: ImportReport, evolution: Evolution) -> list[Stage]:
+    """The stages of an import, from files to repeated tasks. That a start replays is for `assay crystallize` to say."""
+    files = [d for d in report.dropped if d.what == "file"]
+    tasks = [d for d in report.dropped if d.what == "trace"]
+    traces = list(report.traces)
+    effective = [t for t in traces if _has_effect(t)]
+    stateful = [t for t in effective if _has_state(t)]
+    repeated = _repeated(stateful, evolution)
+    rest = [t for t in stateful if t not in repeated]
+    return [
+        Stage("sessions", report.sessions, _losses(files)),
+        Stage("tasks", len(tasks) + len(traces)),
+        Stage("imported", len(traces), _losses(tasks)),
+        Stage("with effect", len(effective), _lost([t for t in traces if t not in effective], "it only looks around")),
+        Stage("with state", len(stateful), _lost([t for t in effective if t not in stateful], "there is no start state")),
+        Stage("repeated", len(repeated), _lost(rest, f"it was done fewer than {evolution.min_frequency} times")),
+    ]
+
+
+def most_saved(stages: Iterable[Stage]) -> Loss | None:
+    """The loss that most would come through without, of those that something can be done about."""
+    known = [loss for stage in stages for loss in stage.losses if loss.remedy]
+    return max(known, key=lambda loss: loss.count, default=None)
+
+
+def _has_effect(trace: ExecutionTrace) -> bool:
+    edited = bool(trace.steps) or (not trace.commands and trace.workspace != trace.post_workspace)
+    return edited or any(not observes(c) for c in trace.commands)
+
+
+def _has_state(trace: ExecutionTrace) -> bool:
+    """Whether the start is known: recorded, from a repository, or as the edits found it."""
+    return trace.workspace is not None or any("edit" in step for step in trace.steps or ())
+
+
+def _repeated(traces: Sequence[ExecutionTrace], evolution: Evolution) -> list[ExecutionTrace]:
+    found = find_patterns([features_of(t) for t in traces], evolution)
+    return [traces[i] for i in sorted({i for f in found if len(f.successes) > 1 for i in f.successes})]
+
+
+def _lost(traces: Sequence[ExecutionTrace], why: str) -> tuple[Loss, ...]:
+    return _losses([Dropped(t.task_id, "trace", why) for t in traces])
+
+
+def _losses(dropped: Sequence[Dropped]) -> tuple[Loss, ...]:
+    by_reason: dict[str, list[Dropped]] = defaultdict(list)
+    for d in dropped:
+        by_reason[re.sub(r"\d+", "N", d.why)].append(d)
+    found = sorted(by_reason.values(), key=lambda ds: -len(ds))
+    return tuple(Loss(ds[0].why, len(ds), ds[0].where, _remedy(ds[0].why)) for ds in found)
+
+
+def _remedy(why: str) -> str:
+    return next((remedy for part, remedy in _REMEDIES if part in why), "")
+
+
+def shown(stages: Sequence[Stage]) -> list[str]:
+    """The stages as lines: one each, the reasons of its losses below it, and last what would save the most."""
+    out = [" -> ".join(f"{stage.name} {stage.count}" for stage in stages)]
+    for stage in stages:
+        out += [f"  {stage.name}: {loss.count} lost, {loss.why} ({loss.example})" for loss in stage.losses[:MOST_LOSSES]]
+        if len(stage.losses) > MOST_LOSSES:
+            out.append(f"  {stage.name}: {sum(x.count for x in stage.losses[MOST_LOSSES:])} more lost, for other reasons")
+    best = most_saved(stages)
+    return [*out, f"most would be saved by {best.remedy} ({best.count})"] if best is not None else out

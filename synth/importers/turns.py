@@ -1,0 +1,389 @@
+"""What all sessions of agents have in common: requests, and the commands and edits that each led to, as traces.
+
+One request is one task. Edits say what they replace, seldom the whole file: what a session showed of files before, or a commit of
+the repository, tells the rest. An edit whose file is not known whole cannot be repeated, and says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import posixpath
+import re
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import PureWindowsPath
+from typing import Any, Protocol
+
+from synth.importers.common import Builder, Dropped, task_id_for
+from synth.interface import ExecutionTrace
+from verifiers.interface import EvidenceError
+
+
+class DoesNotApply(ValueError):
+    """An edit that does not fit the text it is said to have changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that an agent ran."""
+
+    command: str
+    output: str
+    exit_code: int | None = None
+    stderr: str | None = None
+    cwd: str | None = None
+    """Where it started, for agents that say so with each command; None = where the one before ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A file that an edit tool changed."""
+
+    path: str
+    """As the session has it: absolute, or from the root."""
+    change: Callable[[str | None], str | None]
+    """The file's text before (None = there was none) to that after. Raises DoesNotApply."""
+    before: str | None = None
+    shows_before: bool = False
+    """Whether the session says in ``before`` what was there, None being nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file that was read whole."""
+
+    path: str
+    text: str
+
+
+Step = Ran | Changed | Seen
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one request led to."""
+
+    text: str
+    where: str
+    key: str
+    """What tells the request from others, also in a copy of the session."""
+    time: datetime | None = None
+    cwd: str | None = None
+    steps: list[Step] = field(default_factory=list)
+    ended: datetime | None = None
+    spoilt: str = ""
+    """Why it cannot be repeated."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class Start(Protocol):
+    """Where a turn's files were before it: a commit of the repository, say."""
+
+    def at(self, turn: Turn) -> State | None:
+        """The state that is known to be there when the turn begins; None where none is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Files of a start."""
+
+    files: Mapping[str, tuple[int, bytes]]
+    """Path -> mode and content."""
+    origin: Mapping[str, str]
+    """How it is known: ``commit``, and ``by`` id, parent or time."""
+
+
+_GO_ON = frozenset({
+    "y", "yes", "yep", "yeah", "ok", "okay", "k", "sure", "go", "continue", "proceed", "next", "resume", "retry",
+    "again", "please", "do", "it", "ahead", "on", "keep", "going", "oui", "d'accord", "vas-y", "ja", "weiter", "si",
+    "sí", "vale", "sigue", "continúa", "sim", "da", "да", "продолжай", "дальше", "同意", "继续", "好", "好的", "是",
+    "是的", "可以", "はい", "続けて", "네", "계속",
+})  # fmt: skip
+"""Words of which a request that asks for nothing new is made, in the languages seen."""
+
+
+def goes_on(text: str) -> bool:
+    """Whether a request only tells the agent to go on: it belongs to the one before. So do a number and a letter from a menu."""
+    words = re.findall(r"[^\W_]+(?:['-][^\W_]+)*", text.lower())
+    if not words:
+        return True
+    if len(words) == 1 and (words[0].isdecimal() or (len(words[0]) <= 2 and words[0].isascii())):
+        return True
+    return len(words) <= 5 and all(word in _GO_ON for word in words)
+
+
+def joined(turns: Sequence[Turn]) -> list[Turn]:
+    """The tasks: turns whose request only says to go on become part of the one before."""
+    out: list[Turn] = []
+    for turn in turns:
+        if not out or not goes_on(turn.text):
+            out.append(turn)
+            continue
+        last = out[-1]
+        last.steps += turn.steps
+        last.ended = turn.ended or last.ended
+        last.spoilt = last.spoilt or turn.spoilt
+        last.metadata["continued"] = int(last.metadata.get("continued", 0)) + 1
+    return out
+
+
+@dataclass(slots=True)
+class Tasks:
+    """Turns of one session on their way to traces."""
+
+    source: str
+    root: str | None
+    """The project's directory, as the agent named it."""
+    start: Start | None = None
+    known: MutableMapping[str, str | None] = field(default_factory=dict)
+    """Path -> what is there as far as the session showed it, None = nothing."""
+    dropped: list[Dropped] = field(default_factory=list)
+
+    def traces(self, turns: Sequence[Turn]) -> list[ExecutionTrace]:
+        """The traces of a session's turns; what is lost goes to ``dropped``."""
+        found = []
+        for turn in joined(turns):
+            why = turn.spoilt or ("" if _works(turn) else "the request ran no command and changed no file")
+            trace = self._trace(turn) if not why else None
+            if isinstance(trace, ExecutionTrace):
+                found.append(trace)
+            else:
+                self._learn(turn)
+                self.dropped.append(Dropped(turn.where, "trace", why or str(trace)))
+        return found
+
+    def _trace(self, turn: Turn) -> ExecutionTrace | str:
+        state = self.start.at(turn) if self.start is not None else None
+        found = self._attempt(turn, state)
+        if isinstance(found, ExecutionTrace) or state is None:
+            return found
+        # The commit is not what the agent found: what the session itself showed may still do.
+        turn.metadata["refused_start"] = {**state.origin, "why": found}
+        again = self._attempt(turn, None)
+        why = f"the start from the repository does not agree ({found}), and without it: {again}"
+        return again if isinstance(again, ExecutionTrace) else why
+
+    def _attempt(self, turn: Turn, state: State | None) -> ExecutionTrace | str:
+        known = dict(self.known)
+        work = _Work(self, turn, state)
+        try:
+            for step in turn.steps:
+                work.take(step)
+            return work.build()
+        except DoesNotApply as e:
+            self.known = known
+            return str(e)
+
+    def _learn(self, turn: Turn) -> None:
+        """Of a turn that cannot be repeated, what it shows of files; what it changed is not known any more."""
+        for step in turn.steps:
+            if isinstance(step, Seen):
+                path = relative(step.path, self.root)
+                if path is not None:
+                    self.known[path] = step.text
+            elif isinstance(step, Changed):
+                self.known.pop(relative(step.path, self.root) or "", None)
+            else:
+                self.forget(step.command)
+
+    def forget(self, command: str) -> None:
+        """What a command may have changed is not known any more: the files that it mentions, unless it only looks."""
+        if not observes(command):
+            for path in [p for p in self.known if posixpath.basename(p) in command]:
+                del self.known[path]
+
+
+def observes(command: str) -> bool:
+    """Whether a command only looks around."""
+    from synth.detect.shape import shapes_of
+
+    return all(s.observes or s.moves for s in shapes_of(command, False))
+
+
+def _works(turn: Turn) -> bool:
+    return any(not isinstance(step, Seen) for step in turn.steps)
+
+
+@dataclass(slots=True)
+class _Work:
+    """One trace in the making."""
+
+    tasks: Tasks
+    turn: Turn
+    state: State | None
+    builder: Builder = field(init=False)
+    here: str | None = field(init=False)
+    """Where the next command would start; None = not known."""
+    shown: Mapping[str, str | None] = field(init=False)
+    """What the session had shown of files before the turn: newer than any commit."""
+
+    def __post_init__(self) -> None:
+        text = " ".join(self.turn.text.split())
+        task_id = task_id_for(self.tasks.source, self.turn.key, text)
+        self.builder = Builder(task_id, text, self.turn.where, self.turn.time)
+        self.builder.metadata |= {"source": self.tasks.source, **self.turn.metadata}
+        root = self.tasks.root
+        if root is not None and root.startswith("/"):
+            self.builder.metadata["workspace_root"] = root
+        self.here = root
+        self.shown = dict(self.tasks.known)
+
+    def take(self, step: Step) -> None:
+        if isinstance(step, Ran):
+            self._ran(step)
+        elif isinstance(step, Seen):
+            path = relative(step.path, self.tasks.root)
+            if path is not None:
+                self.tasks.known[path] = step.text
+        else:
+            self._changed(step)
+
+    def _ran(self, step: Ran) -> None:
+        first = self.turn.cwd if not self.builder.commands else None
+        place = step.cwd if step.cwd is not None else first
+        if place is not None and place != self.here:
+            self._go(place)
+        self.builder.step(step.command, step.output, step.exit_code, step.stderr)
+        self.tasks.forget(step.command)
+        if step.cwd is not None and re.search(r"\b(?:cd|pushd|popd)\b", step.command):
+            self.here = None  # the agent's next command starts afresh, ours where this one ended
+
+    def _go(self, place: str) -> None:
+        if relative(place, self.tasks.root) is None and place != self.tasks.root:
+            raise DoesNotApply("a command ran outside the project's directory")
+        self.builder.step(f"cd {_quoted(place)}", "", 0, "")
+        self.here = place
+
+    def _changed(self, step: Changed) -> None:
+        path = relative(step.path, self.tasks.root)
+        if path is None:
+            raise DoesNotApply("a file outside the project's directory was edited")
+        before = self._before(step, path)
+        after = step.change(before)
+        if before == after:
+            return
+        self.builder.edit(path, _entry(before, self._mode(path)), _entry(after, self._mode(path)))
+        self.tasks.known[path] = after
+
+    def _before(self, step: Changed, path: str) -> str | None:
+        if step.shows_before:
+            return step.before
+        if path in self.tasks.known:
+            return self.tasks.known[path]
+        if self.state is not None:
+            held = self.state.files.get(path)
+            return held[1].decode("utf-8", "surrogateescape") if held is not None else None
+        raise DoesNotApply("an edit of a file that the session never shows whole")
+
+    def _mode(self, path: str) -> int:
+        held = self.state.files.get(path) if self.state is not None else None
+        return held[0] if held is not None else 0o644
+
+    def build(self) -> ExecutionTrace | str:
+        turn, b = self.turn, self.builder
+        if not b.commands and not b.edits:
+            return "its edits change nothing"
+        span = turn.ended - turn.time if turn.ended is not None and turn.time is not None else None
+        if self.state is not None:
+            b.metadata["start"] = {**self.state.origin, "note": "a dirty tree is not recorded: this is a lower bound"}
+            b.workspace = reduced(self.state.files, self.shown, b)
+        done = b.exit_codes[-1] in (0, None) if b.commands else True
+        try:
+            return b.build(done, span.total_seconds() * 1000 if span is not None else 0.0)
+        except EvidenceError as e:
+            return e.what
+
+
+BYSTANDERS = 12
+"""Files kept besides those that a task names: enough to see that nothing else is touched."""
+
+
+def reduced(files: Mapping[str, tuple[int, bytes]], shown: Mapping[str, str | None], builder: Builder) -> dict[str, Any]:
+    """Of a start what the task edits, and what its commands and outputs name, with some bystanders. Replay says whether that is
+    enough."""
+    edited = {e["edit"]["path"] for e in builder.edits}
+    there = {p for p in files if p not in shown} | {p for p, text in shown.items() if text is not None}
+    kept = worth_keeping(there, [*builder.commands, *builder.outputs, builder.description], edited)
+    return {p: _held(p, files, shown.get(p)) for p in kept}
+
+
+def worth_keeping(there: Collection[str], said: Sequence[str], edited: Collection[str]) -> list[str]:
+    """Of the paths of a start those that are edited, that are named or lie below what is named, and some bystanders."""
+    names = set(re.findall(r"[^\s'\"`:;,()\[\]{}<>|&=]+", "\n".join(said)))
+    parts = {posixpath.basename(n.rstrip("/")) for n in names} | names
+    kept = {p for p in there if p in edited or p in parts or posixpath.basename(p) in parts or _below(p, names)}
+    others = sorted(set(there) - kept, key=lambda p: (p.count("/"), p))[:BYSTANDERS]
+    return sorted([*kept, *others])
+
+
+def _held(path: str, files: Mapping[str, tuple[int, bytes]], text: str | None) -> dict[str, str]:
+    if text is None:
+        return _file(*files[path])
+    return _file(files[path][0] if path in files else 0o644, text.encode("utf-8", "surrogateescape"))
+
+
+def _below(path: str, names: set[str]) -> bool:
+    """Whether a directory that is named holds the path."""
+    parents = path.split("/")[:-1]
+    return any("/".join(parents[: n + 1]) in names or "/".join(parents[: n + 1]) + "/" in names for n in range(len(parents)))
+
+
+def relative(path: str, root: str | None) -> str | None:
+    """A path of a session from the project's directory; None where it lies outside, or the directory is not known."""
+    windows = bool(re.match(r"[A-Za-z]:[\\/]", path))
+    if windows:
+        if root is None or not PureWindowsPath(path).is_relative_to(PureWindowsPath(root)):
+            return None
+        clean = PureWindowsPath(path).relative_to(PureWindowsPath(root)).as_posix()
+    elif path.startswith("/"):
+        if root is None:
+            return None
+        clean = posixpath.relpath(path, root)
+    else:
+        clean = posixpath.normpath(path.replace("\\", "/") if root is not None and ":" in root[:2] else path)
+    return None if clean in (".", "..") or clean.startswith("../") else clean
+
+
+def _quoted(path: str) -> str:
+    return "'" + path.replace("'", "'\\''") + "'" if re.search(r"[^\w./-]", path) else path
+
+
+def _entry(text: str | None, mode: int) -> dict[str, str] | None:
+    return _file(mode, text.encode("utf-8", "surrogateescape")) if text is not None else None
+
+
+def _file(mode: int, content: bytes) -> dict[str, str]:
+    return {"type": "file", "mode": f"{mode:04o}", "content_b64": base64.b64encode(content).decode("ascii")}
+
+
+# ---------------------------------------------------------------- edits
+
+
+def written(content: str) -> Callable[[str | None], str | None]:
+    """The whole file, whatever was there."""
+    return lambda _: content
+
+
+def replacing(pairs: Sequence[tuple[str, str, bool]]) -> Callable[[str | None], str | None]:
+    """Each old text by its new one: in one place, or in all. An empty old text makes the file."""
+
+    def change(text: str | None) -> str:
+        for old, new, every in pairs:
+            if not old and not text:
+                text = new
+                continue
+            if text is None or not old or old not in text:
+                raise DoesNotApply("an edit replaces what its file does not hold, as far as is known")
+            if not every and text.count(old) > 1:
+                raise DoesNotApply("an edit replaces what its file holds more than once")
+            text = text.replace(old, new) if every else text.replace(old, new, 1)
+        return text or ""
+
+    return change
+
+
+def removed(_: str | None) -> str | None:
+    """No file any more."""
+    return None

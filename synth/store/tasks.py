@@ -1,0 +1,157 @@
+"""Tasks as hooks see them: a file of events each, begun by a request and closed by the end of its turn.
+
+Any number of agents and sessions write at once: a file belongs to one session, and every event is one ``write`` to its end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from synth.store.objects import Objects
+from synth.store.pictures import Picture, picture_of, project_root
+
+Event = Mapping[str, Any]
+OPEN, DONE = ".open.jsonl", ".jsonl"
+
+
+class Store:
+    """One store: ``objects/``, ``tasks/``, ``index/`` and ``errors.log``."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.objects = Objects(root / "objects")
+        self._tasks = root / "tasks"
+
+    # ------------------------------------------------------------ writing
+
+    def begin(self, agent: str, session: str, cwd: Path, facts: Event) -> Path:
+        """Opens a task with the picture of its start. One that this session left open is closed as unfinished."""
+        self.close(agent, session, "unfinished", {})
+        self._tasks.mkdir(parents=True, exist_ok=True, mode=0o700)
+        root, git = project_root(cwd)
+        others = [p.name for p in self._tasks.glob(f"*{OPEN}") if _first(p).get("root") == str(root)]
+        path = self._tasks / f"{time.time_ns():020d}-{_key(agent, session)}{OPEN}"
+        began = {"event": "begin", "agent": agent, "session": session, "root": str(root), "git": git, "cwd": str(cwd), **facts}
+        self._write(path, {**began, "picture": self._picture(root, git), "alongside": others})
+        return path
+
+    def add(self, agent: str, session: str, event: Event) -> bool:
+        """Adds an event to the open task of a session; False where there is none, or it has the event already."""
+        path = self._open(agent, session)
+        if path is None:
+            return False
+        same = event.get("call")
+        if same and any(e.get("call") == same and e.get("event") == event.get("event") for e in _events(path)):
+            return False
+        self._write(path, event)
+        return True
+
+    def close(self, agent: str, session: str, how: str, facts: Event) -> Path | None:
+        """Closes the open task of a session with the picture of its end; None where none is open."""
+        path = self._open(agent, session)
+        if path is None:
+            return None
+        first = _first(path)
+        # Whatever happened after a crash is nobody's: there is no end to be seen.
+        seen = self._picture(Path(str(first["root"])), first["git"] is True) if how == "ended" else ""
+        self._write(path, {"event": "end", "how": how, "picture": seen, **facts})
+        done = path.with_name(path.name.removesuffix(OPEN) + DONE)
+        path.rename(done)
+        return done
+
+    def _picture(self, root: Path, git: bool) -> str:
+        index = self.root / "index" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.json"
+        return self.objects.put(picture_of(root, git, self.objects, index).to_json().encode("utf-8", "surrogateescape"))
+
+    def _write(self, path: Path, event: Event) -> None:
+        line = json.dumps({"time": time.time(), **event}).encode("ascii") + b"\n"
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(fd, line)
+        finally:
+            os.close(fd)
+
+    def complain(self, text: str) -> None:
+        """Notes what went wrong in a hook; the log stays short."""
+        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        log = self.root / "errors.log"
+        if log.exists() and log.stat().st_size > 1 << 20:
+            log.replace(log.with_name("errors.old.log"))
+        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {' '.join(text.split())[:2000]}\n")
+
+    # ------------------------------------------------------------ reading
+
+    def _open(self, agent: str, session: str) -> Path | None:
+        found = sorted(self._tasks.glob(f"*-{_key(agent, session)}{OPEN}"))
+        return found[-1] if found else None
+
+    def tasks(self) -> list[Path]:
+        """The closed tasks, oldest first."""
+        return [p for p in sorted(self._tasks.glob(f"*{DONE}")) if not p.name.endswith(OPEN)]
+
+    def open_tasks(self) -> list[Path]:
+        return sorted(self._tasks.glob(f"*{OPEN}"))
+
+    def events(self, task: Path) -> list[Event]:
+        """A task's events in order; a line that was cut off is left out."""
+        return list(_events(task))
+
+    def picture(self, digest: object) -> Picture | None:
+        data = self.objects.get(digest) if isinstance(digest, str) and digest else None
+        try:
+            return Picture.from_json(data.decode("utf-8", "surrogateescape")) if data is not None else None
+        except (ValueError, TypeError):
+            return None
+
+    def errors(self) -> list[str]:
+        """What went wrong in hooks, oldest first."""
+        try:
+            return (self.root / "errors.log").read_text("utf-8").splitlines()
+        except OSError:
+            return []
+
+    def prune(self, before: float) -> tuple[int, int]:
+        """Removes tasks closed before a time (seconds since the epoch) and what only they referred to: tasks, bytes."""
+        old = [p for p in self.tasks() if p.stat().st_mtime < before]
+        for path in old:
+            path.unlink(missing_ok=True)
+        kept = {d for p in (*self.tasks(), *self.open_tasks()) for e in _events(p) for d in self._digests(e)}
+        for index in (self.root / "index").glob("*.json"):
+            index.unlink()  # it vouches for contents that may go now
+        return len(old), self.objects.prune(kept)
+
+    def _digests(self, event: Event) -> Iterator[str]:
+        for name in ("picture", "before", "after"):
+            if isinstance(event.get(name), str):
+                yield event[name]
+        picture = self.picture(event.get("picture"))
+        yield from (e[2] for e in (picture.files.values() if picture is not None else ()) if e[0] == "file")
+
+
+def _key(agent: str, session: str) -> str:
+    return hashlib.sha256(f"{agent}\0{session}".encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _first(path: Path) -> Event:
+    return next(_events(path), {})
+
+
+def _events(path: Path) -> Iterator[Event]:
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError:
+        return
+    for line in lines:
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            yield found

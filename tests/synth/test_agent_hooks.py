@@ -1,0 +1,493 @@
+"""Hooks: into settings and out again, and from what agents send to traces. Payloads have the shape of the real ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from session_files import gemini, gemini_call
+
+from sandbox import open_sandbox
+from synth.cli.program import run
+from synth.hooks.agents import AGENTS
+from synth.hooks.install import install, is_installed, uninstall
+from synth.hooks.receive import receive
+from synth.hooks.traces import trace_of, traces_of
+from synth.interface import ExecutionTrace
+from synth.store.pictures import picture_of
+from synth.store.tasks import Store
+from synth.tracing.traces import load_traces, to_evidence
+from verifiers.expectation.oracle import replay
+from verifiers.interface import ConfigError
+
+CLAUDE = AGENTS["claude-code"]
+
+
+# ---------------------------------------------------------------- settings
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=2), max_leaves=4
+)
+GROUPS = st.lists(st.fixed_dictionaries({"hooks": st.lists(st.fixed_dictionaries({"command": st.text()}))}), max_size=2)
+SETTINGS = st.dictionaries(st.text(max_size=5).filter(lambda k: k != "hooks"), JSON, max_size=3).flatmap(
+    lambda rest: st.dictionaries(st.sampled_from(["Stop", "Other", "PreToolUse"]), GROUPS).map(lambda h: {**rest, "hooks": h})
+)
+
+
+@given(SETTINGS, st.sampled_from(sorted(AGENTS)), st.sampled_from([None, 1, 4, "\t"]), st.integers(1, 3))
+def test_hooks_are_put_in_and_taken_out_without_a_trace(
+    tmp_path_factory: pytest.TempPathFactory, found: dict[str, Any], name: str, indent: Any, times: int
+) -> None:
+    """Byte for byte, however often they were put in; what a person has there stays in between."""
+    place, store = tmp_path_factory.mktemp("p"), tmp_path_factory.mktemp("s")
+    path = place / AGENTS[name].settings
+    path.parent.mkdir()
+    path.write_text(json.dumps(found, indent=indent), "utf-8")
+    before = path.read_bytes()
+    for _ in range(times):
+        install(AGENTS[name], place, store)
+    now = json.loads(path.read_bytes())
+    assert is_installed(AGENTS[name], place)
+    assert {k: v for k, v in now.items() if k != "hooks"} == {k: v for k, v in found.items() if k != "hooks"}
+    for event, groups in found["hooks"].items():
+        assert [g for g in now["hooks"].get(event, []) if "assay-hook" not in str(g)] == groups
+    assert all(str(now["hooks"][event]).count("assay-hook") == 1 for event in AGENTS[name].events)
+    assert uninstall(AGENTS[name], place, store)
+    assert path.read_bytes() == before
+    assert not uninstall(AGENTS[name], place, store)
+
+
+def test_a_file_and_directory_that_hooks_made_go_with_them(tmp_path: Path) -> None:
+    """Unless somebody put something there."""
+    project, store = tmp_path / "p", tmp_path / "s"
+    project.mkdir()
+    install(CLAUDE, project, store)
+    uninstall(CLAUDE, project, store)
+    assert list(project.iterdir()) == []
+    path = install(CLAUDE, project, store)
+    (path.parent / "own.md").write_text("x")
+    settings = json.loads(path.read_text())
+    path.write_text(json.dumps({"model": "x", **settings}))
+    assert uninstall(CLAUDE, project, store)
+    assert json.loads(path.read_text()) == {"model": "x"}
+
+
+@pytest.mark.parametrize("text", ["// a comment\n{}", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "{"])
+def test_settings_that_cannot_be_added_to_are_left_alone(tmp_path: Path, text: str) -> None:
+    """One clear error that names the file."""
+    path = tmp_path / CLAUDE.settings
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        install(CLAUDE, tmp_path, tmp_path / "s")
+    assert caught.value.where == str(path)
+    assert path.read_text() == text
+
+
+# ---------------------------------------------------------------- events
+
+
+class Session:
+    """A Claude Code session that does what it is told and calls the hooks."""
+
+    def __init__(self, root: Path, store: Store, name: str = "s1") -> None:
+        self.root, self.store, self.name = root, store, name
+        self._calls = 0
+
+    def send(self, event: str, **more: Any) -> str:
+        payload = {"session_id": self.name, "cwd": str(self.root), "hook_event_name": event, **more}
+        return receive("claude-code", json.dumps(payload).encode(), self.store)
+
+    def ask(self, text: str) -> None:
+        self.send("UserPromptSubmit", prompt=text)
+
+    def _tool(self, event: str, name: str, given: dict[str, Any], response: Any = None) -> None:
+        self.send(event, tool_name=name, tool_input=given, tool_use_id=f"t{self._calls}", tool_response=response)
+
+    def bash(self, command: str) -> None:
+        self._calls += 1
+        self._tool("PreToolUse", "Bash", {"command": command})
+        done = subprocess.run(["bash", "-c", command], cwd=self.root, capture_output=True, text=True, check=False)
+        self._tool("PostToolUse", "Bash", {"command": command}, {"stdout": done.stdout.rstrip("\n"), "stderr": done.stderr})
+
+    def write(self, name: str, text: str) -> None:
+        self._calls += 1
+        path = self.root / name
+        given = {"file_path": str(path), "content": text}
+        self._tool("PreToolUse", "Write", given)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        self._tool("PostToolUse", "Write", given, {"type": "create"})
+
+    def stop(self) -> None:
+        self.send("Stop")
+
+    def trace(self) -> ExecutionTrace:
+        (found,) = self.all()
+        return found
+
+    def all(self) -> list[ExecutionTrace]:
+        traces, lost = traces_of(self.store)
+        assert lost == []
+        return traces
+
+
+def git(where: Path, *args: str) -> str:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", "-c", "protocol.file.allow=always"]
+    return subprocess.run(["git", *identity, *args], cwd=where, capture_output=True, check=True, text=True).stdout.strip()
+
+
+@pytest.fixture(params=["git", "plain"])
+def project(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    where = tmp_path / "project"
+    where.mkdir()
+    (where / "a.txt").write_text("1\n")
+    (where / "n.txt").write_text("n\n")
+    if request.param == "git":
+        git(where, "init", "-q", "-b", "main")
+        git(where, "add", "-A")
+        git(where, "commit", "-qm", "x")
+    (where / "dirty.txt").write_text("d\n")
+    return where
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def test_a_turn_becomes_a_trace(project: Path, store: Store) -> None:
+    """The tree before and after, commands with outputs, edits with whole files, in order."""
+    s = Session(project, store)
+    s.ask("Change a and move n")
+    s.bash("cat a.txt")
+    s.write("a.txt", "2\n")
+    s.write("sub/b.txt", "b\n")
+    s.bash("mv n.txt m.txt; rm dirty.txt")
+    s.stop()
+    trace = s.trace()
+    assert (trace.task_description, trace.commands, trace.outputs) == (
+        "Change a and move n", ("cat a.txt", "mv n.txt m.txt; rm dirty.txt"), ("1\n", ""),
+    )  # fmt: skip
+    evidence = to_evidence(trace)
+    assert evidence.base is not None
+    assert evidence.post is not None
+    assert sorted(evidence.base) == ["a.txt", "dirty.txt", "n.txt"]
+    assert sorted(evidence.post) == ["a.txt", "m.txt", "sub", "sub/b.txt"]
+    assert evidence.post["a.txt"].content == b"2\n"
+    assert [(e.after_commands, e.path, e.before and e.before.content) for e in evidence.edits] == [
+        (1, "a.txt", b"1\n"), (1, "sub/b.txt", None),
+    ]  # fmt: skip
+    assert store.errors() == []
+
+
+@pytest.mark.engine
+def test_what_was_captured_replays(project: Path, store: Store) -> None:
+    """Large trees in their reduced form too: start, commands, edits and end agree in the sandbox."""
+    for n in range(100):
+        (project / f"f{n:03}").write_text(str(n))
+    s = Session(project, store)
+    s.ask("Change a and move n")
+    s.write("a.txt", "2\n")
+    s.bash("cat a.txt f042 > sum.txt; mv n.txt m.txt; ls -A | wc -l > /dev/null; cat sum.txt")
+    s.write("sum.txt", "3\n")
+    s.stop()
+    trace = s.trace()
+    assert trace.metadata["reduced_from"] == 103
+    with open_sandbox() as box, box.session("captured", 1) as session:
+        found = replay([to_evidence(trace)], session)
+    assert found.unusable == {}
+    assert {e.path for e in found.usable[0].expectation.effects} == {"a.txt", "m.txt", "n.txt", "sum.txt"}
+
+
+def test_a_commit_in_between_is_seen(project: Path, store: Store) -> None:
+    """The end has the new commit's files, and what was changed and taken back is no change."""
+    if not (project / ".git").exists():
+        git(project, "init", "-q")
+    s = Session(project, store)
+    s.ask("commit all")
+    s.bash("git add -A && git -c user.name=a -c user.email=a@b commit -qm all; rm n.txt; git rm -q a.txt")
+    s.stop()
+    trace = s.trace()
+    assert sorted(trace.workspace or ()) == ["a.txt", "dirty.txt", "n.txt"]
+    assert sorted(trace.post_workspace or ()) == ["dirty.txt"]
+
+
+def test_what_is_left_out_is_named(project: Path, store: Store) -> None:
+    """Ignored directories, secrets, large files; the hooks' own settings are no part of the project."""
+    install(CLAUDE, project, store.root)
+    (project / "node_modules" / "x").mkdir(parents=True)
+    (project / "node_modules" / "x" / "i.js").write_text("x")
+    (project / ".gitignore").write_text("node_modules\n")
+    (project / ".env").write_text("KEY=1")
+    (project / "big.bin").write_bytes(b"x" * (9 << 20))
+    os.mkfifo(project / "pipe")
+    s = Session(project, store)
+    s.ask("look")
+    s.bash("ls")
+    s.stop()
+    trace = s.trace()
+    assert sorted(trace.workspace or ()) == [".gitignore", "a.txt", "dirty.txt", "n.txt"]
+    absent = trace.metadata["absent"]
+    assert {"node_modules", ".env", "big.bin"} <= absent.keys() <= {"node_modules", ".env", "big.bin", "pipe"}
+    assert "too large" in absent["big.bin"]
+
+
+def test_a_large_tree_becomes_a_small_case(project: Path, store: Store) -> None:
+    """What the task touched or named, and some bystanders."""
+    for n in range(300):
+        (project / f"f{n:03}").write_text(str(n))
+    s = Session(project, store)
+    s.ask("change f250")
+    s.write("f250", "x")
+    s.bash("cat f100")
+    s.stop()
+    trace = s.trace()
+    assert trace.metadata["reduced_from"] == 303
+    assert trace.workspace is not None
+    assert {"f250", "f100"} <= trace.workspace.keys()
+    assert len(trace.workspace) == 14
+
+
+def test_a_turn_that_never_ended_is_unfinished(project: Path, store: Store) -> None:
+    """The agent crashed: the next start closes it, and it makes no trace."""
+    s = Session(project, store)
+    s.ask("first")
+    s.write("a.txt", "x")
+    s.ask("second")
+    s.write("a.txt", "y")
+    s.stop()
+    first, second = store.tasks()
+    assert trace_of(store, first) == "the agent stopped before the end of its turn"
+    found = trace_of(store, second)
+    assert isinstance(found, ExecutionTrace)
+    assert to_evidence(found).edits[0].before is not None
+
+
+def test_a_command_whose_end_was_not_seen_makes_no_trace(project: Path, store: Store) -> None:
+    """Without the agent's session nobody knows whether it ran."""
+    s = Session(project, store)
+    s.ask("go")
+    s._tool("PreToolUse", "Bash", {"command": "rm a.txt"})
+    s.stop()
+    assert "was not seen" in str(trace_of(store, store.tasks()[0]))
+
+
+def test_a_file_of_secrets_is_not_kept(project: Path, store: Store) -> None:
+    """Neither its contents nor a trace."""
+    s = Session(project, store)
+    s.ask("set the key")
+    s.write(".env", "KEY=hunter2hunter2\n")
+    s.stop()
+    assert "may hold secrets" in str(trace_of(store, store.tasks()[0]))
+    assert not any(b"hunter2" in p.read_bytes() for p in store.root.rglob("*") if p.is_file())
+
+
+def test_a_command_that_the_agent_blocked_is_no_step(project: Path, store: Store) -> None:
+    """Gemini CLI tells its hooks of one as if it had run; its session has no step of it."""
+    session = project.parent / "session.json"
+    blocked = gemini_call("run_shell_command", "Command injection detected", display="Blocked: x", command="rm $(ls)")
+    done = gemini_call("run_shell_command", "Output: a\nExit Code: 3", command="echo a; exit 3")
+    gemini(session, {"type": "user", "content": "go"}, {"type": "gemini", "content": "", "toolCalls": [blocked, done]})
+    payload = {"session_id": "1", "cwd": str(project), "transcript_path": str(session)}
+    tool = {**payload, "tool_name": "run_shell_command"}
+    events: list[dict[str, Any]] = [{**payload, "hook_event_name": "BeforeAgent", "prompt": "go"}]
+    for command, shown in (("rm $(ls)", "Blocked: x"), ("echo a; exit 3", "a")):
+        given = {**tool, "tool_input": {"command": command}}
+        events += [
+            {**given, "hook_event_name": "BeforeTool"},
+            {**given, "hook_event_name": "AfterTool", "tool_response": {"llmContent": shown, "returnDisplay": shown}},
+        ]
+    for event in (*events, {**payload, "hook_event_name": "AfterAgent"}):
+        receive("gemini-cli", json.dumps(event).encode(), store)
+    traces, lost = traces_of(store)
+    assert lost == []
+    assert [(t.commands, t.exit_codes) for t in traces] == [(("echo a; exit 3",), (3,))]
+
+
+def test_sessions_side_by_side_do_not_mix(project: Path, store: Store) -> None:
+    """Each has its own steps, and says that another one was there."""
+    one, two = Session(project, store, "1"), Session(project, store, "2")
+    one.ask("make b")
+    two.ask("make c")
+    one.write("b", "b")
+    two.write("c", "c")
+    one.stop()
+    two.stop()
+    first, second = sorted(one.all(), key=lambda t: t.task_description)
+    assert [s["edit"]["path"] for t in (first, second) for s in t.steps or ()] == ["b", "c"]
+    assert "alongside" in second.metadata
+
+
+def test_changes_by_others_are_marked(project: Path, store: Store) -> None:
+    """A file that is not as the last edit left it, though no command ran."""
+    s = Session(project, store)
+    s.ask("change")
+    s.write("a.txt", "x\n")
+    (project / "a.txt").write_text("somebody else\n")
+    s.write("a.txt", "y\n")
+    s.write("b.txt", "b\n")
+    (project / "b.txt").write_text("somebody else\n")
+    s.stop()
+    assert [Path(p).name for p in s.trace().metadata["changed_by_others"]] == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize(
+    ("data", "needle"),
+    [
+        (b"{", "JSONDecodeError"),
+        (b"[]", "no JSON object"),
+        (b'{"hook_event_name": "New", "session_id": "1"}', "'New' is not known"),
+        (b'{"hook_event_name": "Stop", "session_id": "1"}', "ended that never began"),
+        (b"\xff\xfe{}", "JSONDecodeError"),
+    ],
+)  # fmt: skip
+def test_bad_events_are_noted_and_disturb_nobody(store: Store, data: bytes, needle: str) -> None:
+    """In the log, which `assay hook status` shows; never an exception."""
+    assert receive("claude-code", data, store) == ""
+    assert receive("codex", data, store) == "{}"
+    assert needle in store.errors()[0]
+
+
+def test_an_event_that_comes_twice_counts_once(project: Path, store: Store) -> None:
+    """By its call; and one of a session without a task is passed over."""
+    s = Session(project, store)
+    s._tool("PostToolUse", "Bash", {"command": "ls"})
+    s.ask("look")
+    for _ in range(2):
+        s._tool("PostToolUse", "Bash", {"command": "ls"}, {"stdout": "a"})
+    s.stop()
+    assert s.trace().commands == ("ls",)
+
+
+def test_a_store_that_cannot_be_written_disturbs_nobody(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file")
+    assert receive("codex", b'{"hook_event_name": "UserPromptSubmit", "session_id": "1"}', Store(tmp_path / "store")) == "{}"
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(st.sampled_from(["hook_event_name", "session_id", "cwd", "tool_name", "tool_input", "prompt"]), JSON))
+def test_any_event_is_taken_or_noted(tmp_path_factory: pytest.TempPathFactory, payload: dict[str, Any]) -> None:
+    """Foreign data never raises."""
+    where = tmp_path_factory.mktemp("x")
+    payload = {"hook_event_name": "PostToolUse", "cwd": str(where), **payload}
+    assert receive("claude-code", json.dumps(payload).encode(), Store(where / "s")) == ""
+
+
+# ---------------------------------------------------------------- trees of all kinds
+
+
+def test_a_repository_without_a_commit_mid_rebase_and_with_a_submodule(tmp_path: Path, store: Store) -> None:
+    """All are seen; a submodule is named as absent."""
+    inner, where = tmp_path / "inner", tmp_path / "where"
+    for place in (inner, where):
+        place.mkdir()
+        git(place, "init", "-q", "-b", "main")
+        (place / "f").write_text("1\n")
+    empty = picture_of(where, True, store.objects, store.root / "i")
+    assert (empty.commit, sorted(empty.files), empty.failed) == ("", ["f"], "")
+    for place in (inner, where):
+        git(place, "add", "-A")
+        git(place, "commit", "-qm", "1")
+    git(where, "submodule", "add", "-q", str(inner), "sub")
+    git(where, "commit", "-qm", "2")
+    (where / "sub" / "f").write_text("2\n")
+    git(where, "checkout", "-qb", "other", "HEAD~1")
+    (where / "f").write_text("2\n")
+    git(where, "commit", "-qam", "3")
+    git(where, "checkout", "-qf", "main")
+    (where / "f").write_text("3\n")
+    git(where, "commit", "-qam", "4")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(where, "rebase", "other")
+    seen = picture_of(where, True, store.objects, store.root / "i")
+    assert (seen.failed, "f" in seen.files) == ("", True)
+
+
+def test_links_empty_directories_and_modes_of_a_plain_tree(tmp_path: Path, store: Store) -> None:
+    """Nothing is followed."""
+    where = tmp_path / "w"
+    (where / "empty").mkdir(parents=True)
+    (where / "link").symlink_to("/etc/passwd")
+    (where / "run").write_text("x")
+    (where / "run").chmod(0o700)
+    seen = picture_of(where, False, store.objects, store.root / "i")
+    assert seen.files["link"] == ["symlink", "0777", "/etc/passwd"]
+    assert seen.files["empty"][0] == "dir"
+    assert seen.files["run"][1] == "0700"
+    assert picture_of(tmp_path / "none", False, store.objects, store.root / "i").failed
+
+
+def test_unchanged_files_are_not_read_again(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time stamp, size and inode vouch for a digest."""
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "a").write_text("x")
+    first = picture_of(tmp_path / "w", False, store.objects, store.root / "i")
+    monkeypatch.setattr(store.objects, "put", lambda data: "never")
+    assert picture_of(tmp_path / "w", False, store.objects, store.root / "i") == first
+    (tmp_path / "w" / "a").write_text("yy")
+    assert picture_of(tmp_path / "w", False, store.objects, store.root / "i").files["a"][2] == "never"
+
+
+# ---------------------------------------------------------------- commands
+
+
+def test_what_agents_run_takes_an_event(project: Path, store: Store) -> None:
+    """The installed command itself, without the command line's imports, leaves the agent its answer and exit code 0."""
+    from synth.hooks.install import hook_command
+
+    for name, answer in (("claude-code", ""), ("codex", "{}"), ("gemini-cli", "{}")):
+        event = next(e for e, kind in AGENTS[name].events.items() if kind == "request")
+        payload = {"session_id": "1", "hook_event_name": event, "prompt": "hi", "cwd": str(project)}
+        done = subprocess.run(
+            ["sh", "-c", hook_command(AGENTS[name], store.root)],
+            input=json.dumps(payload),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (done.stdout, done.stderr) == (answer, "")
+    assert len(store.open_tasks()) == 3
+    assert sys.executable in hook_command(CLAUDE, store.root)
+
+
+def test_from_install_to_export(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command of the two groups."""
+    kept = ["--store", str(tmp_path / "store")]
+    assert run(["hook", "install", "--agent", "claude-code", "--project", str(project), *kept]) == 0
+    assert run(["store", "export", *kept, "-o", str(tmp_path / "t.jsonl")]) == 4
+    s = Session(project, Store(tmp_path / "store"))
+    s.ask("change a")
+    s.write("a.txt", "token = sk-" + "Ab3" * 10)
+    s.stop()
+    s.send("Nonsense")
+    assert run(["hook", "status", "--project", str(project), *kept]) == 0
+    assert run(["store", "show", *kept]) == 0
+    assert run(["store", "export", *kept, "-o", str(tmp_path / "t.jsonl")]) == 0
+    told = capsys.readouterr().out
+    for line in (
+        "claude-code: records",
+        "1 task recorded, 0 open",
+        "'Nonsense' is not known",
+        "'change a': 1 steps",
+        "1 trace written",
+    ):
+        assert line in told
+    (trace,) = load_traces(tmp_path / "t.jsonl")
+    assert "Ab3Ab3" not in (tmp_path / "t.jsonl").read_text()
+    assert trace.post_workspace is not None
+    time.sleep(0.01)
+    assert run(["store", "prune", "--days", "0", *kept]) == 0
+    assert s.store.tasks() == []
+    assert s.store.objects.size_bytes() == 0
+    assert run(["hook", "uninstall", "--agent", "claude-code", "--project", str(project), *kept]) == 0
+    assert not (project / ".claude").exists()

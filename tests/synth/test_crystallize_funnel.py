@@ -1,0 +1,36 @@
+"""Where traces are lost on the way to skills."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from factories import draft, report, trace
+
+from synth.config import Evolution
+from synth.crystallization.funnel import funnel
+from synth.crystallization.outcome import PatternOutcome
+from synth.importers.funnel import shown
+
+
+def test_each_stage_says_what_it_lost() -> None:
+    """Failures, what was done too seldom, what does not replay, what was refused."""
+    traces = [replace(trace(n), task_id=f"t{n}") for n in range(8)]
+    traces[7] = replace(traces[7], success=False)
+    judged = report(draft())
+    judged = replace(judged, evidence=replace(judged.evidence, unusable={"t1": "it ends in another tree"}))
+    outcomes = [
+        PatternOutcome("rename", ("t0", "t1", "t2"), "registered", "", skill="rename", report=judged),
+        PatternOutcome("count", ("t3", "t4", "t5"), "no-candidate", "a program that nobody knows"),
+    ]
+    stages = funnel(traces, outcomes, Evolution())
+    assert [(s.name, s.count) for s in stages] == [
+        ("traces", 8), ("successful", 7), ("repeated", 6), ("replayable", 2), ("skills", 1),
+    ]  # fmt: skip
+    lines = "\n".join(shown(stages))
+    for line in (
+        "successful: 1 lost, the recording failed (t7)",
+        "repeated: 1 lost, done fewer than 3 times (t6)",
+        "replayable: 1 lost, it ends in another tree (t1)",
+        "skills: 1 lost, a program that nobody knows (count)",
+    ):
+        assert line in lines

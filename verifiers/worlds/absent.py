@@ -1,0 +1,90 @@
+"""Success claimed though an input is not there: what an argument names, or a file that the commands cannot do without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sandbox.interface import ReplayRecord
+from verifiers.context import Case, Context, Wrong
+from verifiers.expectation.answers import failure
+from verifiers.expectation.equivalence import durable_effects
+from verifiers.expectation.oracle import Expectation, shell_request
+from verifiers.worlds.grammar import Grammar, in_repository
+from verifiers.worlds.hostile import missing_inputs, removed_by_the_task
+from verifiers.worlds.judged import CHECK_ID, Judged, hostile_finding
+
+MOST_ABSENT, TRACES = 10, 2
+
+
+def missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
+    removed = removed_by_the_task(gs)
+    trials = [(g, h) for g in gs for h in missing_inputs(g) if h.parameter not in removed]
+    oracle = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
+    working = {g.task_id: _working_steps(context, g) for g, _ in trials}
+    failing = [(g, h) for (g, h), t in zip(trials, oracle, strict=True) if _fails_newly(g.expectation, t, working[g.task_id])]
+    records = context.run("missing input", (context.request(g.base, h.args) for g, h in failing))
+    out.runs += len(trials) + len(records)
+    for (g, h), record in zip(failing, records, strict=True):
+        out.judged += 1
+        if failure(record.outcome) is None:
+            out.findings.append(
+                hostile_finding(
+                    context, g, h, f"claims success although {h.parameter} names nothing; the trace's commands fail there"
+                )
+            )
+            return
+
+
+def absent(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
+    """A file that the commands cannot do without is not there: success is a lie, unless the skill makes the file itself."""
+    gs = gs[:TRACES]
+    trials = [(g, path) for g in gs for path in _needed(g)]
+    bases = [g.base.replace({path: None}) for g, path in trials]
+    oracle = context.traces.map(shell_request(b, g.template.fill(g.args)) for (g, _), b in zip(trials, bases, strict=True))
+    working = {g.task_id: _working_steps(context, g) for g in gs}
+    failing = [
+        (g, path, base)
+        for (g, path), base, t in zip(trials, bases, oracle, strict=True)
+        if _fails_newly(g.expectation, t, working[g.task_id], both=True)
+    ]
+    records = context.run("absent file", (context.request(base, g.args) for g, _, base in failing))
+    out.runs += len(trials) + len(records)
+    for (g, path, base), record in zip(failing, records, strict=True):
+        out.judged += 1
+        if failure(record.outcome) is None and path not in record.post:
+            message = f"claims success although {path} is not there; the trace's commands fail there"
+            case = Case(f"without {path} (trace {g.task_id})", g.args, replace(g.expectation, base=base), g.task_id)
+            wrong = Wrong("effect", message, "a reported failure", "success")
+            out.findings.append(context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}"))
+            return
+
+
+def _needed(g: Grammar) -> list[str]:
+    """Files that the task may need: not those that it is there to remove."""
+    kept = {e.content for e in g.expectation.tree.values()}
+    files = [p for p, e in g.base.items() if e.type == "file" and e.content in kept and not in_repository(p, g.base)]
+    changed = [p for p, e in g.base.items() if e.type == "file" and p in g.expectation.tree and e.content not in kept]
+    return [*changed, *files][:MOST_ABSENT]
+
+
+def _working_steps(context: Context, g: Grammar) -> frozenset[int]:
+    """Indices of the commands that do the task: those with an effect of their own; for a read-only one, the last."""
+    commands = g.template.commands
+    if context.replayed.read_only:
+        return frozenset({len(commands) - 1})
+    prefixes = context.traces.map(shell_request(g.base, commands[: i + 1]) for i in range(len(commands)))
+    trees = [g.base, *(r.post for r in prefixes)]
+    return frozenset(i for i in range(len(commands)) if durable_effects(trees[i], trees[i + 1]))
+
+
+def _fails_newly(x: Expectation, record: ReplayRecord, working: frozenset[int], *, both: bool = False) -> bool:
+    """A pipeline ends well although its first program found nothing: then what it says on stderr tells. ``both``: only a failure
+    with a complaint counts, for a test of a command fails silently."""
+    fails = [s.exit_code != 0 for s in record.steps]
+    complains = [bool(s.stderr) for s in record.steps]
+    before = zip(fails, complains, x.failed, x.quiet, strict=False)
+    return any(
+        i in working and (all if both else any)((fail and not failed, complaint and quiet))
+        for i, (fail, complaint, failed, quiet) in enumerate(before)
+    )

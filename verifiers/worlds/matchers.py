@@ -1,0 +1,48 @@
+"""Values taken for more than text: a pattern or a part of a query, seen by what they match though they name nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from sandbox.interface import ReplayRecord
+from verifiers.context import Context
+from verifiers.expectation.answers import failure
+from verifiers.expectation.oracle import Expectation, shell_request
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.hostile import patterns
+from verifiers.worlds.judged import Judged, hostile_finding
+from verifiers.worlds.noticed import alike, seen
+
+
+def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
+    """A value that would match as a pattern, and names nothing, does what any value that names nothing does."""
+    trials = [(g, plain, odd) for g in gs[:1] for plain, odd in patterns(g)]
+    calls = list({repr(sorted(h.args.items())): (g, h) for g, *pair in trials for h in pair}.values())
+    theirs = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in calls)
+    ours = context.run("pattern as value", (context.request(g.base, h.args) for g, h in calls))
+    out.runs += len(calls) * 2
+    done = {(h.parameter, h.payload): pair for (_, h), pair in zip(calls, zip(theirs, ours, strict=True), strict=True)}
+    for g, plain, odd in trials:
+        instead = {odd.payload: plain.payload, json.dumps(odd.payload)[1:-1]: plain.payload}
+        their_plain, our_plain = done[plain.parameter, plain.payload]
+        their_odd, our_odd = done[odd.parameter, odd.payload]
+        as_text_too = odd.code or alike(_by_shell(g, their_plain), _by_shell(g, their_odd), instead)
+        if not as_text_too or failure(our_odd.outcome) is not None:
+            continue
+        out.judged += 1
+        path = context.judge.answer_path
+        plainly, oddly = (seen(g.base, r, path) for r in (our_plain, our_odd))
+        if failure(our_plain.outcome) is None and alike(plainly, oddly, instead):
+            continue
+        if odd.code and (oddly.effects or not oddly.answer.strip()):
+            continue  # what a program makes of a text with quotes in it may look otherwise: an answer may not come of it
+        message = f"takes the value of {odd.parameter} for more than text: {odd.payload!r} is no {plain.payload!r} to it"
+        out.findings.append(hostile_finding(context, g, odd, message))
+        return
+
+
+def _by_shell(g: Grammar, record: ReplayRecord) -> Expectation:
+    """What the commands did, said and reported."""
+    said = "\n".join(f"{s.exit_code}\n{s.stdout.decode('utf-8', 'replace')}" for s in record.steps)
+    return Expectation(g.base, record.post, frozenset(), said, True, (0,), (True,))
