@@ -16,7 +16,7 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.constants import NO_CONSTANTS
 from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.harm import harmless, keeps_lines, line_lost, lost, untouched
+from verifiers.worlds.harm import keeps_each, keeps_lines, line_lost, lost
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.noticed import alike
 from verifiers.worlds.opaque import FORMS, _image, _with_bytes, _with_modes
@@ -102,12 +102,14 @@ def test_a_refusal_may_leave_what_is_right_or_as_it_was_and_nothing_else() -> No
 
 def test_a_line_is_lost_where_the_task_only_adds() -> None:
     kept = case({"a": b"1\n1\n2\n"}, {"a": b"1\n1\n2\nnew\n"})
-    assert line_lost(kept, ran({"a": b"1\n2\nnew\n"}), ["a"]) is not None
-    assert line_lost(kept, ran({"a": b"2\n1\n1\nnew\n"}), ["a"]) is not None
-    assert line_lost(kept, ran({"a": b"new\n1\n1\n2\n"}), ["a"]) is None
-    assert line_lost(kept, ran({"a": b"new\n"}), []) is None
+    assert line_lost(kept, ran({"a": b"1\n2\nnew\n"}), {"a": keeps_lines}) is not None
+    assert line_lost(kept, ran({"a": b"2\n1\n1\nnew\n"}), {"a": keeps_lines}) is not None
+    assert line_lost(kept, ran({"a": b"new\n1\n1\n2\n"}), {"a": keeps_lines}) is None
+    assert line_lost(kept, ran({"a": b"2\n1\n1\nnew\n"}), {"a": keeps_each}) is None
+    assert line_lost(kept, ran({"a": b"2\n1\nnew\n"}), {"a": keeps_each}) is not None
+    assert line_lost(kept, ran({"a": b"new\n"}), {}) is None
     gone = case({"a": b"1\n2\n"}, {"a": b"2\nnew\n"})
-    assert line_lost(gone, ran({"a": b"new\n"}), ["a"]) is None
+    assert line_lost(gone, ran({"a": b"new\n"}), {"a": keeps_lines}) is None
 
 
 @given(st.lists(st.sampled_from([b"a", b"b", b""])), st.integers(0, 5))

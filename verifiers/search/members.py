@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from sandbox.interface import Entry
@@ -13,6 +13,7 @@ from verifiers.search.states import Start
 
 ESCAPED = "escaped-member.txt"
 DATA = b"a member\n"
+MOST_FOLDERS = 4
 Member = tuple[str, bytes, str]
 """Name, content, and ``file``, ``dir`` or ``link``."""
 
@@ -50,11 +51,19 @@ def _writer(entry: Entry) -> Callable[[bytes, tuple[Member, ...]], bytes] | None
     return None
 
 
+def _beside(names: Sequence[str], members: tuple[Member, ...]) -> list[Member]:
+    """The members at the top and in the directories of those that are there: a skill may take only some of them."""
+    folders = list(dict.fromkeys(["", *(f"{n.rpartition('/')[0]}/" for n in names if "/" in n)]))[:MOST_FOLDERS]
+    free = [m for m in members if not m[0].startswith(("../", "/"))]
+    bound = [m for m in members if m not in free]
+    return [*bound, *((folder + name, data, kind) for folder in folders for name, data, kind in free)]
+
+
 def _zip(content: bytes, members: tuple[Member, ...]) -> bytes:
     out = io.BytesIO(content)
     try:
         with zipfile.ZipFile(out, "a") as z:
-            for name, data, kind in members:
+            for name, data, kind in _beside(z.namelist(), members):
                 info = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
                 info.external_attr = {"file": 0o100644, "dir": 0o040755, "link": 0o120777}[kind] << 16
                 if name not in z.namelist():
@@ -76,11 +85,13 @@ def _tar(content: bytes, members: tuple[Member, ...], packed: str) -> bytes:
     out = io.BytesIO()
     try:
         with tarfile.TarFile.open(fileobj=out, mode="w:gz" if packed else "w") as new:
+            names: list[str] = []
             if content:
                 with tarfile.open(fileobj=io.BytesIO(content), mode="r:*") as old:
                     for info in old:
+                        names.append(info.name)
                         new.addfile(info, old.extractfile(info) if info.isfile() else None)
-            for name, data, kind in members:
+            for name, data, kind in _beside(names, members):
                 info = tarfile.TarInfo(name.rstrip("/"))
                 info.type = {"file": tarfile.REGTYPE, "dir": tarfile.DIRTYPE, "link": tarfile.SYMTYPE}[kind]
                 info.mode = 0o755 if kind == "dir" else 0o644

@@ -13,7 +13,7 @@ from verifiers.interface import Args
 
 OTHER = b"other content\nof two lines\n"
 MOST_PATHS = 24
-MOST_EMPTIED = 8
+MOST_EMPTIED, MOST_LAST = 8, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,8 @@ def _other_forms(content: bytes) -> Iterator[tuple[bytes, str]]:
     yield b"".join(b"# " + row for row in rows), "has a mark before its lines"
     yield b"".join(row * 2 for row in rows), "has every line twice"
     yield b"".join(rows[::-1]), "has its lines the other way round"
+    for n in range(1, min(len(rows), MOST_LAST)):
+        yield b"".join(rows[n:] + rows[:n]).removesuffix(b"\n"), f"ends in its line {n}, which has no end"
     words = list(re.finditer(rb"[^\s,;:|=\"'{}\[\]]+", content))
     for n in range(0, len(words), max(1, len(words) // MOST_EMPTIED))[:MOST_EMPTIED]:
         word = words[n]

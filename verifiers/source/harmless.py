@@ -101,7 +101,7 @@ class Harmless:
             return own or (node.id in _PURE and node.id not in self.names.own)
         dotted = self.names.dotted(node)
         if dotted:
-            return self._harmless_dotted(dotted)
+            return dotted in _PURE_MODULES or self._harmless_dotted(dotted)
         return (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)

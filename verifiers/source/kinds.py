@@ -151,7 +151,7 @@ def _acting(tree: ast.Module, names: Names, judge: Kinds) -> list[str]:
     """Functions and classes of the file that act when they are called, as far as is known so far."""
     out = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in names.functions:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in names.functions | names.methods:
             if any(_does(n, judge) for s in node.body for n in ast.walk(s)):
                 out.append(node.name)
         elif isinstance(node, ast.ClassDef) and not _plain_class(node, judge):

@@ -59,6 +59,7 @@ def names_of(tree: ast.AST) -> Names:
         if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and not n.decorator_list and n.name not in methods
     ]
     own = own_names(tree)
+    quiet = _own_methods(classes)
     stored = _stored(tree)
     special = {m for m in methods | stored if m.startswith("__") and m.endswith("__")} - _QUIET_METHODS
     return Names(
@@ -71,8 +72,8 @@ def names_of(tree: ast.AST) -> Names:
             | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
             | {n for c in classes for s in c.body for n in _stored(s)}
         ),
-        methods=_own_methods(classes) - stored - library_attributes(frozenset(imported.values())),
-        hooks=frozenset(methods) | _made_by_calls(classes),
+        methods=quiet - stored - library_attributes(frozenset(imported.values())),
+        hooks=frozenset(methods) - (quiet - stored) | _made_by_calls(classes),
         containers=_containers(tree),
         overloads=bool(special),
         aliases=_aliases(tree, imported) or "*" in imported,
@@ -86,11 +87,11 @@ def _own_methods(classes: list[ast.ClassDef]) -> frozenset[str]:
 
 @cache
 def library_attributes(imported: frozenset[str]) -> frozenset[str]:
-    """Every attribute of the library's modules that are imported, of their classes and of the built-in ones."""
+    """Every method of the classes of the library's modules that are imported, and of the built-in ones."""
     tops = {name.partition(".")[0] for name in imported} & sys.stdlib_module_names - {"antigravity", "this"}
     modules = [builtins, io, *(importlib.import_module(name) for name in sorted(tops))]
-    owners = [*modules, *(v for m in modules for v in vars(m).values() if isinstance(v, type))]
-    return frozenset(name for owner in owners for name in dir(owner))
+    classes = [v for m in modules for v in vars(m).values() if isinstance(v, type)]
+    return frozenset(name for c in classes for name in dir(c) if callable(getattr(c, name, None)))
 
 
 def own_names(tree: ast.AST) -> frozenset[str]:

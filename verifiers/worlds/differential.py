@@ -138,14 +138,14 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     # What is moved to a place is no result that may be made anew: what stands there is the user's too.
     results = [p for p in g.made if g.expectation.tree[p].content not in moved]
     made = {substitute(p, trial.world.renames, inside=g.inside) for p in results}
-    adding = evidenced.only_added_to(case)
-    found = lost(case, record, made) or line_lost(case, record, adding)
+    keeping = evidenced.keeps(case)
+    found = lost(case, record, made) or line_lost(case, record, keeping)
     return found or reached(case, record, trial.world.stays)
 
 
 def _ask_about_glue(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord) -> None:
     """Commands and skill agree, and the user's last line is no line any more: only a person can want that."""
-    if trial.beyond is not None and glued(case, record, evidenced.only_added_to(case)):
+    if trial.beyond is not None and glued(case, record, evidenced.keeps(case)):
         _ask(context, out, trial.beyond, case, record)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeAlias
 
 from sandbox.interface import ReplayRecord, Snapshot
 from verifiers.context import Case, Wrong
 from verifiers.expectation.equivalence import differences, durable_effects, show
+
+Keeps: TypeAlias = Callable[[bytes, bytes], bool]
 
 
 def untouched(base: Snapshot, record: ReplayRecord) -> bool:
@@ -50,17 +53,17 @@ def lost(case: Case, record: ReplayRecord, made: Collection[str] = ()) -> Wrong 
     return None
 
 
-def line_lost(case: Case, record: ReplayRecord, adding: Collection[str]) -> Wrong | None:
+def line_lost(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeps]) -> Wrong | None:
     """A line that the commands keep and the run does not, in a file of which the task takes no line away.
 
     Args:
-        adding: files from which no recording takes a line.
+        keeping: files from which no recording takes a line, and whether their lines keep their order.
     """
-    for path in adding:
+    for path, keeps in keeping.items():
         before, wanted, now = case.base.get(path), case.expectation.tree.get(path), record.post.get(path)
         if before is None or wanted is None or now is None or "file" not in (before.type, wanted.type, now.type):
             continue
-        if keeps_lines(before.content, wanted.content) and not keeps_lines(before.content, now.content):
+        if keeps(before.content, wanted.content) and not keeps(before.content, now.content):
             return Wrong("effect", f"{path} loses a line that the trace's commands keep", show(wanted), show(now))
     return None
 
@@ -71,7 +74,7 @@ def glued(case: Case, record: ReplayRecord, adding: Collection[str]) -> bool:
         before, now = case.base.get(path), record.post.get(path)
         if before is None or now is None or "file" not in (before.type, now.type) or before.content.endswith(b"\n"):
             continue
-        if now.content != before.content and not keeps_lines(before.content, now.content):
+        if now.content != before.content and not keeps_each(before.content, now.content):
             return True
     return False
 
@@ -87,6 +90,12 @@ def reached(case: Case, record: ReplayRecord, stays: Collection[str]) -> Wrong |
 
 
 def keeps_lines(before: bytes, after: bytes) -> bool:
+    """Whether every line is still there, in the same order."""
+    rows = iter(after.split(b"\n"))
+    return all(any(row == other for other in rows) for row in before.removesuffix(b"\n").split(b"\n"))
+
+
+def keeps_each(before: bytes, after: bytes) -> bool:
     """Whether every line is still there, as often as it was."""
     return not Counter(before.removesuffix(b"\n").split(b"\n")) - Counter(after.split(b"\n"))
 

@@ -6,14 +6,14 @@ that always held does not, or there is something that no recording speaks of: th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from verifiers.context import Case
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.harm import keeps_lines
+from verifiers.worlds.harm import Keeps, keeps_each, keeps_lines
 from verifiers.worlds.invariants.facts import Facts, Start, learn, role
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.tokens import tokens
@@ -53,19 +53,20 @@ class Evidenced:
     facts: Facts
     common: frozenset[str] = frozenset()
     """Words that stand in the contents of every recorded start: of a header, say, or keys."""
-    adding: frozenset[str] = frozenset()
-    """Roles of files that the task changes and from which no recording takes a line."""
+    keeping: Mapping[str, Keeps] = field(default_factory=dict)
+    """Roles of files that the task changes and from which no recording takes a line, with how they keep them."""
 
     @classmethod
     def of(cls, gs: Sequence[Grammar]) -> Evidenced:
         facts = learn([Start(g.base, g.args) for g in gs])
         words = [frozenset(t for e in g.base.values() for t in tokens(e.content.decode("utf-8", "replace"))) for g in gs]
         common = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
-        return cls(tuple(_knowing(g, facts, common) for g in gs), facts, common, _adding(gs, facts))
+        return cls(tuple(_knowing(g, facts, common) for g in gs), facts, common, _keeping(gs, facts))
 
-    def only_added_to(self, case: Case) -> list[str]:
+    def keeps(self, case: Case) -> dict[str, Keeps]:
         """Files of a case from which the task takes no line."""
-        return [p for p in case.base if role(p, case.args, self.facts.common) in self.adding]
+        roles = {p: role(p, case.args, self.facts.common) for p in case.base}
+        return {p: self.keeping[where] for p, where in roles.items() if where in self.keeping}
 
     def trials(self, g: Grammar, plan: Plan) -> list[Trial]:
         """The trials of one plan: one that keeps what always held, and where the plan breaks just one such thing, that one."""
@@ -106,14 +107,16 @@ class Evidenced:
         return reasons
 
 
-def _adding(gs: Sequence[Grammar], facts: Facts) -> frozenset[str]:
-    seen: dict[str, list[bool]] = {}
+def _keeping(gs: Sequence[Grammar], facts: Facts) -> dict[str, Keeps]:
+    seen: dict[str, list[tuple[bytes, bytes]]] = {}
     for g in gs:
         for path, e in g.base.items():
             after = g.expectation.tree.get(path)
             if e.type == "file" and e.content and after is not None and after.content != e.content:
-                seen.setdefault(role(path, g.args, facts.common), []).append(keeps_lines(e.content, after.content))
-    return frozenset(where for where, kept in seen.items() if len(kept) > 1 and all(kept))
+                seen.setdefault(role(path, g.args, facts.common), []).append((e.content, after.content))
+    found = {where: pairs for where, pairs in seen.items() if len(pairs) > 1}
+    each: dict[str, Keeps] = {w: keeps_each for w, pairs in found.items() if all(keeps_each(*p) for p in pairs)}
+    return each | {w: keeps_lines for w, pairs in found.items() if all(keeps_lines(*p) for p in pairs)}
 
 
 def _knowing(g: Grammar, facts: Facts, common: frozenset[str]) -> Grammar:
