@@ -16,7 +16,7 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.constants import NO_CONSTANTS
 from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.harm import keeps_each, keeps_lines, line_lost, lost
+from verifiers.worlds.harm import harmless, keeps_each, keeps_lines, line_lost, lost, untouched
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.noticed import alike
 from verifiers.worlds.opaque import FORMS, _image, _with_bytes, _with_modes

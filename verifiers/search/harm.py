@@ -7,6 +7,7 @@ from verifiers.context import Context, breaches
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import shell_request
+from verifiers.expectation.rooting import WORKSPACE
 from verifiers.search.states import Start
 
 
@@ -67,7 +68,7 @@ def _free(context: Context, start: Start) -> frozenset[str]:
     root = f"{first.probe.get('cwd') or '/ws'}/"
     called = (path for c in first.calls if c.changes_tree for path in (c.path, c.path2))
     own |= {path.removeprefix(root) for path in called if path.startswith(root)}  # its temporary names, and a killed run's rests
-    own |= {v.strip("/").removeprefix("./") for v in start.args.values() if isinstance(v, str) and v}
+    own |= {v.removeprefix(f"{WORKSPACE}/").strip("/").removeprefix("./") for v in start.args.values() if isinstance(v, str) and v}
     return frozenset(own | _by_commands(context, start)) - {ROOT, "", "."}
 
 

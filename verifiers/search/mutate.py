@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from sandbox.interface import Entry, JsonValue
+from verifiers.expectation.rooting import WORKSPACE
 from verifiers.search.states import Start
 from verifiers.worlds.constants import constants, texts
 
@@ -53,7 +54,7 @@ def _values(name: str, value: JsonValue, start: Start, words: list[str]) -> list
         return []
     others = [v for k, v in start.args.items() if k != name and isinstance(v, str)]
     within = [made for v in others for made in (v + value, value + v)]
-    whole = [f"/ws/{value}"] if value.strip("/") in start.base and not value.startswith("/") else []
+    whole = [f"{WORKSPACE}/{value}"] if value.strip("/") in start.base and not value.startswith("/") else []
     return [*whole, *within, *others, "", value + "x", f"./{value}", value + "/", *words[:8]]
 
 

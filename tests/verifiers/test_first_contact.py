@@ -1,0 +1,83 @@
+"""Mistakes and correct skills by people who had not read the judge: one of each for every rule that they led to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox import open_sandbox
+from sandbox.interface import Sandbox
+from verifiers.evidence import load_evidence
+from verifiers.expectation.sessions import Memory
+from verifiers.interface import Binding, Report, Verdict
+from verifiers.subject import load_subject
+from verifiers.verify import Options, verify
+
+ROUNDS = Path(__file__).parents[2] / "fixtures" / "first_contact"
+WRONG = {
+    "2/checksum_manifest/s2": "differs from the trace's commands",
+    "2/checksum_manifest/s8": "differs from the trace's commands",
+    "2/csv_left_join/s1": "differs from the trace's commands",
+    "2/csv_group_sum/s5": "differs from the trace's commands",
+    "2/jsonl_drop_records/s4": "differs from the trace's commands",
+    "2/sqlite_open_loans/s1": "for more than text",
+    "2/sqlite_open_loans/s9": "for more than text",
+    "2/tick_todo/s7": "takes the name for its own",
+    "2/tsv_sort_by_number/s5": "loses a line",
+    "2/rename_note/s3": "is lost",
+    "3/bump-version/s2": "differs from the trace's commands",
+    "3/bump-version/s7": "is not there",
+    "3/ignore-rule/s8": "differs from the trace's commands",
+    "3/lockstep-dependency/s1": "changes more than that",
+    "3/move-tests/s6": "differs from the trace's commands",
+    "3/spdx-header/s9": "which only a link leads to",
+    "3/stage-manifest/s10": "is not there",
+}
+"""Skill -> what is said of it."""
+
+
+def labelled(task: str) -> list[tuple[Path, bool]]:
+    labels = sorted((ROUNDS / task).glob("*/label.json"))
+    return [(label.parent, json.loads(label.read_text())["expect"] == "PASS") for label in labels]
+
+
+RIGHT = sorted({next(folder for folder, good in labelled(name.rpartition("/")[0]) if good) for name in WRONG})
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def memory() -> Memory:
+    return {}
+
+
+def judged(folder: Path, sandbox: Sandbox, memory: Memory) -> Report:
+    beside = folder / "evidence.jsonl"
+    evidence = load_evidence(beside if beside.exists() else folder.parent / "evidence.jsonl")
+    rows = json.loads((folder / "bindings.json").read_text())
+    bindings = {task_id: Binding(task_id, row["args"]) for task_id, row in rows.items()}
+    options = Options(checks=frozenset(["generalises"]), memory=memory)
+    return verify(load_subject(folder / "skill.py"), evidence, bindings, sandbox=sandbox, options=options)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake_is_refused_for_what_it_does(name: str, sandbox: Sandbox, memory: Memory) -> None:
+    """As it is said in the finding."""
+    report = judged(ROUNDS / name, sandbox, memory)
+    assert report.verdict is Verdict.FAIL
+    assert WRONG[name] in report.why
+
+
+@pytest.mark.parametrize("folder", RIGHT, ids=lambda folder: "/".join(folder.parts[-3:]))
+def test_a_correct_skill_of_the_same_task_passes(folder: Path, sandbox: Sandbox, memory: Memory) -> None:
+    """With few questions."""
+    report = judged(folder, sandbox, memory)
+    assert report.verdict is Verdict.PASS, report.why
+    assert len(report.questions) <= 2
