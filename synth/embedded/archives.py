@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from synth.embedded.code import quote
 from synth.embedded.filters import expand, receiver
@@ -30,6 +31,12 @@ def pack(name: str) -> Callable[[Scope, Sequence[Word]], None]:
         for operand in expand(scope, parsed.operands):
             if isinstance(operand, Items):
                 var = scope.code.fresh("path")
+                if not parsed.has("-f"):
+                    listed = Items(scope.code.assign("found", operand.code)) if not operand.code.isidentifier() else operand
+                    operand = replace(operand, code=listed.code)
+                    with scope.code.block(f"for {var} in {operand.code}:"):
+                        data = call.replace("{data}", f"{var}.read_bytes()")
+                        scope.code.line(f"{scope.code.helper('_vacant')}({_target(var, suffix, unpack)}, {data})")
                 with scope.code.block(f"for {var} in {operand.code}:"):
                     _packed(scope, var, call, suffix, unpack, keep)
             elif not keep and not scope.code.depth > 1:

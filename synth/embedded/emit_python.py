@@ -19,7 +19,22 @@ from synth.embedded.scope import Facts, Param, Scope
 from synth.embedded.streams import stream, substituted
 from synth.embedded.tree import Seq, ShellError, Simple
 
-_MODULES = ("bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "lzma", "os", "re", "shutil", "subprocess", "tempfile", "zipfile")
+_MODULES = (
+    "bz2",
+    "fnmatch",
+    "glob",
+    "gzip",
+    "hashlib",
+    "io",
+    "json",
+    "lzma",
+    "os",
+    "re",
+    "shutil",
+    "subprocess",
+    "tempfile",
+    "zipfile",
+)
 _IMPORTS = {
     "Path": "from pathlib import Path",
     "Callable": "from collections.abc import Callable",

@@ -261,7 +261,9 @@ def shown(row: Row) -> str:
     if row.registered and row.faults:
         head = "WRONG"
     score = f" {row.score:.2f}" if row.score is not None else ""
-    lines = [f"{head:10} {row.task}{score} {'' if row.detected else '(not detected) '}{row.seconds:.0f} s {row.names and row.names[0] or ''}"]
+    lines = [
+        f"{head:10} {row.task}{score} {'' if row.detected else '(not detected) '}{row.seconds:.0f} s {(row.names and row.names[0]) or ''}"
+    ]
     if row.why and not row.registered:
         lines.append("    " + " ".join(row.why.split())[:400])
     lines += [f"    wrong: {' '.join(f.split())[:300]}" for f in row.faults]
