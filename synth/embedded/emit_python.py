@@ -32,6 +32,7 @@ _MODULES = (
     "re",
     "shutil",
     "subprocess",
+    "tarfile",
     "tempfile",
     "zipfile",
 )

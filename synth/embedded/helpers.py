@@ -243,7 +243,7 @@ HELPERS: Mapping[str, Helper] = {
     "_mkdir": Helper(paths.MKDIR, ("Path",)),
     "_mkdir:like": Helper(paths.MKDIR_LIKE, ("Path",)),
     "_vacant": Helper(_VACANT, ("os", "Path")),
-    "_same": Helper(paths.SAME, ("os", "Path")),
+    "_same": Helper(paths.SAME, ("io", "os", "tarfile", "Path")),
     "_give": Helper(paths.GIVE, ("hashlib", "os", "shutil", "Path")),
     "_move:new": Helper(paths.MOVE_NEW, ("os", "Path")),
     "_mkdir:plain": Helper(paths.MKDIR_PLAIN, ("Path",)),

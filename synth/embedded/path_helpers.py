@@ -185,18 +185,17 @@ def _below(root: Path) -> list[str]:
 '''
 
 SAME = '''
-def _held(path: Path) -> tuple[int, bytes]:
-    """Return a path's mode, which tells its kind too, and its content or a link's target."""
-    try:
-        data = os.fsencode(os.readlink(path))
-    except OSError:
-        data = path.read_bytes()
-    return path.lstat().st_mode, data
+def _entry(path: Path) -> bytes:
+    """Return what a path is and holds, a link as a link, in a form that can be compared."""
+    memory = io.BytesIO()
+    with tarfile.open(fileobj=memory, mode="w") as archive:
+        archive.add(path, "entry", recursive=False, filter=lambda info: info.replace(mtime=0))
+    return memory.getvalue()
 
 
 def _same(path: Path, other: Path) -> bool:
     """Say whether two paths hold the same."""
-    return os.path.lexists(other) and _held(path) == _held(other)
+    return os.path.lexists(other) and _entry(path) == _entry(other)
 '''
 
 GIVE = '''
