@@ -185,11 +185,17 @@ def _below(root: Path) -> list[str]:
 '''
 
 SAME = '''
+def _timeless(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Return what an archive says of a path without its time."""
+    info.mtime = 0
+    return info
+
+
 def _entry(path: Path) -> bytes:
     """Return what a path is and holds, a link as a link, in a form that can be compared."""
     memory = io.BytesIO()
     with tarfile.open(fileobj=memory, mode="w") as archive:
-        archive.add(path, "entry", recursive=False, filter=lambda info: info.replace(mtime=0))
+        archive.add(path, "entry", recursive=False, filter=_timeless)
     return memory.getvalue()
 
 
