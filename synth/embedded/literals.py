@@ -94,8 +94,11 @@ def _escape(name: str, kind: str, text: str, delimiter: str, extended: bool, mar
         return _backslashed('\\"')
     if kind == "single":
         return _backslashed("\\'")
+    special = _EXTENDED if extended or name != "sed" else _BASIC
+    if kind in ("pattern", "old") and delimiter in special:
+        raise ShellError("a mark around a pattern that means something in it is not understood")  # quoted, it is no text
     if kind in ("pattern", "old"):
-        return _backslashed((_EXTENDED if extended or name != "sed" else _BASIC) + delimiter)
+        return _backslashed(special + delimiter)
     if kind == "new":
         return _backslashed("\\&\n" + delimiter)
     if kind == "text":
