@@ -20,22 +20,9 @@ from synth.embedded.streams import stream, substituted
 from synth.embedded.tree import Seq, ShellError, Simple
 
 _MODULES = (
-    "bz2",
-    "fnmatch",
-    "glob",
-    "gzip",
-    "hashlib",
-    "io",
-    "json",
-    "lzma",
-    "os",
-    "re",
-    "shutil",
-    "subprocess",
-    "tarfile",
-    "tempfile",
+    "bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "json", "lzma", "os", "re", "shutil", "subprocess", "tarfile", "tempfile",
     "zipfile",
-)
+)  # fmt: skip
 _IMPORTS = {
     "Path": "from pathlib import Path",
     "Callable": "from collections.abc import Callable",

@@ -187,7 +187,8 @@ def trial(folder: Path, source: str, bindings: Mapping[str, Args]) -> tuple[tupl
     trees = iter(p["before"] for p in played[len(jobs) :])
     faults = []
     for e, seen in zip(recorded, played, strict=False):
-        if why := one_wrong({}, seen, e["post_workspace"]):
+        accept = {"answer": e["outputs"][-1].strip()} if e["workspace"] == e["post_workspace"] else {}
+        if why := one_wrong(accept, seen, e["post_workspace"]):
             faults.append(f"recording {e['task_id']}: {why}")
     for w, seen in zip(worlds, played[len(recorded) : len(jobs)], strict=True):
         if why := wrong(w, seen, [next(trees) for _ in w["accept"]]):
@@ -261,9 +262,8 @@ def shown(row: Row) -> str:
     if row.registered and row.faults:
         head = "WRONG"
     score = f" {row.score:.2f}" if row.score is not None else ""
-    lines = [
-        f"{head:10} {row.task}{score} {'' if row.detected else '(not detected) '}{row.seconds:.0f} s {(row.names and row.names[0]) or ''}"
-    ]
+    alone, name = "" if row.detected else "(not detected) ", row.names[0] if row.names else ""
+    lines = [f"{head:10} {row.task}{score} {alone}{row.seconds:.0f} s {name}"]
     if row.why and not row.registered:
         lines.append("    " + " ".join(row.why.split())[:400])
     lines += [f"    wrong: {' '.join(f.split())[:300]}" for f in row.faults]
