@@ -83,7 +83,9 @@ def _sha256sum_line(name: bytes, digest: str) -> bytes:
     return (b"\\" if escaped != name else b"") + digest.encode() + b"  " + escaped + b"\n"
 
 
-def statement(report: Report, directory: Path, policy_sha256: str | None = None, expires: date | None = None) -> dict[str, Any]:
+def statement(
+    report: Report, directory: Path, policy_sha256: str | None = None, expires: date | None = None
+) -> dict[str, Any]:
     """The in-toto Statement about a skill's directory.
 
     Args:
@@ -112,7 +114,9 @@ def statement(report: Report, directory: Path, policy_sha256: str | None = None,
     }
 
 
-def _predicate(report: Report, document: Mapping[str, Any], policy_sha256: str | None, expires: date | None) -> dict[str, Any]:
+def _predicate(
+    report: Report, document: Mapping[str, Any], policy_sha256: str | None, expires: date | None
+) -> dict[str, Any]:
     configuration = [
         {"name": "skill.py", "digest": {"sha256": report.sha256}},
         {"name": "evidence", "digest": {"sha256": report.evidence.sha256}},

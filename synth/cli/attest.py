@@ -49,7 +49,9 @@ def keygen(private: Path, public: Path | None) -> int:
 @click.option("--days", type=click.IntRange(1), default=180, show_default=True, help="How long the attestation holds.")
 @sandbox_options
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="Default: DIRECTORY.attestation.intoto.jsonl.")
-def sign(directory: Path, report_file: Path, key: Path, policy: Path | None, days: int, output: Path | None, **rest: Any) -> int:
+def sign(
+    directory: Path, report_file: Path, key: Path, policy: Path | None, days: int, output: Path | None, **rest: Any
+) -> int:
     """Signs what the report says of the skill in DIRECTORY. Nothing is signed for INCONCLUSIVE.
 
     The report must be the one that the same files give here: from the cache, else by verifying again.

@@ -75,8 +75,8 @@ class EmbeddedGenerator:
             again = [w for e in usable if (w := work(e, writes, drop_failed=True)) is not None]
             known += cases(again) if [w.program for w in again] != [w.program for w in works] else []
         made = [c for case in known if (c := self._candidate(pattern, case, works, writes)) is not None]
-        plain = [*cases(works, as_written=True), *known]
-        made += [c for case in plain if (c := self._candidate(pattern, case, works, writes, fallback=True)) is not None]
+        for cost, plain in enumerate((cases(works, as_written=True), known), 1):
+            made += [c for case in plain if (c := self._candidate(pattern, case, works, writes, cost)) is not None]
         seen: set[str] = set()
         for candidate in sorted(made, key=lambda c: (-len(c.bindings), c.cost, len(c.source))):
             if candidate.source not in seen and not self._hopeless(candidate) and self._tried(candidate, usable, writes):
@@ -106,11 +106,11 @@ class EmbeddedGenerator:
         return not wrong
 
     def _candidate(
-        self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool, fallback: bool = False
+        self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool, cost: int = 0
     ) -> Candidate | None:
         params = case.params
         try:
-            if fallback:
+            if cost:
                 code = shell_code(case, writes, done_where(case) if writes and not self._repeatable(case) else "")
             else:
                 code = compile_program(case.template.program, params, facts_of(case), writes)
@@ -127,7 +127,7 @@ class EmbeddedGenerator:
         bindings = {w.evidence.task_id: args_of(params, k) for k, w in enumerate(case.works)}
         bindings.update(bind_others(case, [w for w in works if w not in case.works]))
         notes = tuple(dict.fromkeys(d for w in case.works for d in w.dropped))
-        return Candidate(name, source, bindings, summary, self.name, notes, float(fallback))
+        return Candidate(name, source, bindings, summary, self.name, notes, float(cost))
 
     def rejected(self, candidate: Candidate, report: Report) -> None:
         self._rejected.append(report.why)
