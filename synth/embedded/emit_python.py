@@ -85,7 +85,7 @@ def skill_source(name: str, summary: str, params: Sequence[Param], code: Code, r
     """The whole file."""
     helpers = closure(code.helpers)
     body = "\n".join(code.lines)
-    if not {"_put", "_set"} & set(helpers):
+    if not {"_put", "_set"} & {h.partition(":")[0] for h in helpers}:
         body = body.replace(f" and {UNFINISHED}", "").replace(f" if {UNFINISHED}", "")
     text = "".join("\n\n" + HELPERS[h].text.strip() + "\n" for h in helpers)
     used = {m for m in _MODULES if re.search(rf"(?<![\w.\"]){m}\.\w", body + text)}
