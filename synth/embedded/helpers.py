@@ -63,7 +63,8 @@ _APPEND = '''
 def _append(path: Path, block: bytes) -> int:
     """Let a file end in this block; return 1, or 0 where it does already."""
     data = path.read_bytes() if path.exists() else b""
-    return _put(path, data if (b"\\n" + data).endswith(b"\\n" + block) else data + block)
+    whole = data + b"\\n" * (not data.endswith(b"\\n") and data != b"")
+    return _put(path, data if (b"\\n" + data).endswith(b"\\n" + block) else whole + block)
 '''
 
 _ADD = '''
