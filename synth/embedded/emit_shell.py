@@ -112,7 +112,8 @@ def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str) -> No
     other = f"(os.path.islink({stage} / p) or not os.path.isdir({stage} / p)) and not _same({stage} / p, Path(p))"
     if kinds - {("created", "dir"), ("removed", "dir"), ("removed", "file"), ("removed", "symlink"), ("mode", "dir")}:
         code.helper("_same")
-        with code.block(f"for {name} in [p for p in _below({stage}) if {other}]:"):
+        # New ones first: killed in between, the next run still finds what they were made from.
+        with code.block(f"for {name} in sorted([p for p in _below({stage}) if {other}], key=os.path.lexists):"):
             code.line(f"changed += {code.helper('_give')}({stage} / {name}, Path({name}))")
     if ("mode", "dir") in kinds:
         with code.block(f"for {name} in [p for p in _below({stage}) if {made}]:"):
