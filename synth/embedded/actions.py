@@ -135,6 +135,8 @@ def _mv(scope: Scope, parsed: Parsed) -> None:
     sources, dest, many = _sources(parsed, "mv")
     into = many or is_folder(scope, dest) or any(w.has_glob for w in sources)
 
+    move = "_move:new" if parsed.has("-n") else "_move"
+
     def one(path: str, listed: bool) -> None:
         if into:
             folder = scope.path(dest)
@@ -143,11 +145,13 @@ def _mv(scope: Scope, parsed: Parsed) -> None:
                 with scope.code.block(f"if {path}.parent != {folder}:"):
                     scope.count(f"{scope.code.helper('_rename')}({path}, {target})")
             else:
-                scope.count(f"{scope.code.helper('_move')}({path}, {target})")
+                scope.code.helper(move)
+                scope.count(f"_move({path}, {target})")
         elif listed:
             _rename_listed(scope, path, dest)
         else:
-            scope.count(f"{scope.code.helper('_move')}({path}, {scope.path(dest)})")
+            scope.code.helper(move)
+            scope.count(f"_move({path}, {scope.path(dest)})")
 
     for_each(scope, sources, one)
 

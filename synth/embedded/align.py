@@ -13,12 +13,12 @@ from synth.embedded.steps import Work
 from synth.embedded.tree import Lit, Simple
 
 
-def clusters(works: Sequence[Work]) -> list[list[Work]]:
+def clusters(works: Sequence[Work], as_written: bool = False) -> list[list[Work]]:
     """Works that anti-unify with each other, largest group first, earlier first among equals."""
     out: list[list[Work]] = []
     for w in works:
         for group in out:
-            if fits([*group[:4], w]):
+            if fits([*group[:4], w], as_written):
                 group.append(w)
                 break
         else:
@@ -26,16 +26,17 @@ def clusters(works: Sequence[Work]) -> list[list[Work]]:
     return sorted(out, key=lambda g: -len(g))
 
 
-def fits(works: Sequence[Work]) -> bool:
+def fits(works: Sequence[Work], as_written: bool = False) -> bool:
     try:
-        template_of([w.program for w in works])
+        template_of([w.program for w in works], as_written)
     except Mismatch:
         return False
     return True
 
 
-def template_of(programs: Sequence[Program]) -> Template:
-    return unify([normal(p) for p in programs])
+def template_of(programs: Sequence[Program], as_written: bool = False) -> Template:
+    """What the programs have in common. As they are written, every option of theirs is kept, and fewer of them are alike."""
+    return unify(programs if as_written else [normal(p) for p in programs])
 
 
 # ---------------------------------------------------------------- descriptions

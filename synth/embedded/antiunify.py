@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from synth.embedded.literals import is_known, literals
 from synth.embedded.meanings import Role, roles
 from synth.embedded.pythoncode import NAMES, with_arguments
 from synth.embedded.tree import Glob, Hole, Lit, Many, Part, Redirect, Seq, Simple, Word, literal_word
@@ -49,6 +50,12 @@ def unify(programs: Sequence[Program]) -> Template:
     unifier = _Unifier()
     raw = unifier.node(tuple(programs), "operand")
     return _factor(raw, unifier.values, unifier.places)
+
+
+_CUT_AT_MARKS = frozenset({"sed", "rename", "prename", "file-rename"})
+"""Programs whose text is mostly one substitution: cut at the marks around what it replaces."""
+_PATTERNS = frozenset({"grep", "egrep", "fgrep"})
+"""Their first word is one pattern or one line, nothing with parts."""
 
 
 class _Unifier:
@@ -150,12 +157,35 @@ class _Unifier:
     def text(self, texts: list[str], role: Role | str) -> list[Part]:
         if len(set(texts)) == 1:
             return [Lit(texts[0])]
+        if role == "script" and (parts := self.program(texts)):
+            return parts
         left, right = _affixes(texts, role)
         head, tail = texts[0][:left], texts[0][len(texts[0]) - right :] if right else ""
         middles = [t[left : len(t) - right] for t in texts]
-        plain = [_unescaped(m) for m in middles] if role == "script" else middles
+        plain = [_unescaped(m) for m in middles] if role in ("script", "literal") else middles
         inner = self.split(middles, role) or [Hole(self.hole(tuple(plain)))]
         return _tidy([Lit(head), *inner, Lit(tail)])
+
+    def program(self, texts: list[str]) -> list[Part]:
+        """Programs that differ in what stands inside their literals; none where they differ in more."""
+        if not is_known(self.at.command) or self.at.command in _CUT_AT_MARKS:
+            return []
+        rows = [literals(self.at.command, t) for t in texts]
+        if len({tuple(kind for kind, _ in row) for row in rows}) != 1:
+            return []
+        columns = [[text for _, text in column] for column in zip(*rows, strict=True)]
+        code = [len(set(c)) > 1 for c, (kind, _) in zip(columns, rows[0], strict=True) if not kind]
+        if any(code):
+            return []
+        kinds = [kind for kind, _ in rows[0]]
+        return _tidy([p for column, kind in zip(columns, kinds, strict=True) for p in self.literal(column, kind)])
+
+    def literal(self, texts: list[str], kind: str) -> list[Part]:
+        """One literal of each program; a substitution has two, with a mark between them."""
+        for mark in ("}{", "|", "/", "#", ",") if kind == "perl" and len(set(texts)) > 1 else ():
+            if out := self.at_mark(texts, "literal", mark):
+                return out
+        return self.text(texts, "literal")
 
     def split(self, middles: list[str], role: Role | str) -> list[Part]:
         """Splits the middles of scripts at a delimiter that all of them hold equally often, those of texts at their lines."""
@@ -166,6 +196,8 @@ class _Unifier:
         if role == "format":
             return self.at_mark(middles, role, "%0") or self.at_mark(middles, role, "%")
         if role != "script":
+            return []
+        if self.at.command in _PATTERNS:
             return []
         for mark in ("\\n", *"/|,#@:=", *("." if self.at.command == "jq" else "")):
             if out := self.at_mark(middles, role, mark):
@@ -214,7 +246,7 @@ def _same_tests(rows: list[tuple[Word, ...]]) -> list[tuple[Word, ...]]:
     return [r if any(w.literal == "-name" for w in r) else (*r[:at], *added, *r[at:]) for r in rows]
 
 
-_TOKEN = re.compile(r"%0?|[\w\-]+|\s+|.", re.S)
+_TOKEN = re.compile(r"%0?|\\[QE]|[\w\-]+|\s+|.", re.S)
 _ADDRESS = re.compile(r"\d+(,(\d+|\$))?[dpq]|\d+q;d")
 """sed scripts about line numbers."""
 _FORMAT = re.compile(r"%0?|\d+|[^\W\d]+|.", re.S)
@@ -271,7 +303,7 @@ def _factor(raw: object, values: list[tuple[Value, ...]], places: list[Place]) -
         if k in made or any(not isinstance(v, str) for v in values[k]):
             continue
         others = {j: v for j, v in enumerate(values) if j != k and j not in made and all(isinstance(x, str) for x in v)}
-        parts = _compose(tuple(str(v) for v in values[k]), {j: tuple(str(x) for x in v) for j, v in others.items()})
+        parts = composed(tuple(str(v) for v in values[k]), {j: tuple(str(x) for x in v) for j, v in others.items()})
         if parts is not None:
             made[k] = parts
     kept = [k for k in range(len(values)) if k not in made]
@@ -300,7 +332,7 @@ def _beginning(k: int, values: Sequence[tuple[Value, ...]]) -> tuple[int, str, t
     return None
 
 
-def _compose(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth: int = 0) -> list[Part] | None:
+def composed(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth: int = 0) -> list[Part] | None:
     """``target`` as constants and other holes; None where it is not made of them."""
     if len(set(target)) == 1:
         return ([Lit(target[0])] if target[0] else []) if depth else None
@@ -310,8 +342,8 @@ def _compose(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth:
         if not all(v and v in t for v, t in zip(others[j], target, strict=True)) or others[j] == target:
             continue
         cuts = [t.partition(v) for v, t in zip(others[j], target, strict=True)]
-        left = _compose(tuple(c[0] for c in cuts), others, depth + 1)
-        right = _compose(tuple(c[2] for c in cuts), others, depth + 1)
+        left = composed(tuple(c[0] for c in cuts), others, depth + 1)
+        right = composed(tuple(c[2] for c in cuts), others, depth + 1)
         if left is not None and right is not None:
             return [*left, Hole(j), *right]
     return None

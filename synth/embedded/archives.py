@@ -31,12 +31,12 @@ def pack(name: str) -> Callable[[Scope, Sequence[Word]], None]:
             if isinstance(operand, Items):
                 var = scope.code.fresh("path")
                 with scope.code.block(f"for {var} in {operand.code}:"):
-                    _packed(scope, var, call, suffix, unpack, keep)
+                    _packed(scope, var, call, suffix, unpack, keep, parsed.has("-f"))
             elif not keep and not scope.code.depth > 1:
                 path = scope.code.assign("path", scope.path(operand))
                 _named_packed(scope, path, call, suffix, unpack)
             else:
-                _packed(scope, scope.path(operand), call, suffix, unpack, keep)
+                _packed(scope, scope.path(operand), call, suffix, unpack, keep, parsed.has("-f"))
 
     return run
 
@@ -45,12 +45,16 @@ def _target(path: str, suffix: str, unpack: bool) -> str:
     return f"Path(str({path}).removesuffix({quote(suffix)}))" if unpack else f'Path(f"{{{path}}}{suffix}")'
 
 
-def _packed(scope: Scope, path: str, call: str, suffix: str, unpack: bool, keep: bool) -> None:
+def _packed(scope: Scope, path: str, call: str, suffix: str, unpack: bool, keep: bool, force: bool) -> None:
     """Writes the other form beside a file, then removes the file: killed in between, a second run does both again."""
     if not path.isidentifier():
         path = scope.code.assign("path", path)
     data = call.replace("{data}", f"{path}.read_bytes()")
-    scope.count(f"{scope.code.helper('_set')}({_target(path, suffix, unpack)}, {data}, {path}.stat().st_mode & 0o777)")
+    target = _target(path, suffix, unpack)
+    if not force:
+        data = scope.code.assign("content", data)
+        scope.code.line(f"{scope.code.helper('_vacant')}({target}, {data})")
+    scope.count(f"{scope.code.helper('_set')}({target}, {data}, {path}.stat().st_mode & 0o777)")
     if not keep:
         scope.code.line(f"{path}.unlink()")
 

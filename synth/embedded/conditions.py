@@ -52,5 +52,6 @@ def _grep(scope: Scope, node: Simple) -> str | None:
     argv = ", ".join([quote(node.name), *option_codes(scope, kept), quote("--"), scope.text(pattern)])
     path = receiver(scope.path(file))
     given = content(read(scope, file))
-    source = f'{given} if {path}.exists() else b""' if ".read_bytes()" in given else given
+    may_miss = ".read_bytes()" in given and scope.facts.creates
+    source = f'{given} if {path}.exists() else b""' if may_miss else given
     return f"{scope.code.helper('_run')}([{argv}], {source}, accepted=1)"

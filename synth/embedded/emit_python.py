@@ -19,7 +19,10 @@ from synth.embedded.scope import Facts, Param, Scope
 from synth.embedded.streams import stream, substituted
 from synth.embedded.tree import Seq, ShellError, Simple
 
-_MODULES = ("bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "lzma", "os", "re", "shutil", "subprocess", "tempfile", "zipfile")
+_MODULES = (
+    "bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "json", "lzma", "os", "re", "shutil", "subprocess", "tarfile", "tempfile",
+    "zipfile",
+)  # fmt: skip
 _IMPORTS = {
     "Path": "from pathlib import Path",
     "Callable": "from collections.abc import Callable",
@@ -82,7 +85,7 @@ def skill_source(name: str, summary: str, params: Sequence[Param], code: Code, r
     """The whole file."""
     helpers = closure(code.helpers)
     body = "\n".join(code.lines)
-    if not {"_put", "_set"} & set(helpers):
+    if not {"_put", "_set"} & {h.partition(":")[0] for h in helpers}:
         body = body.replace(f" and {UNFINISHED}", "").replace(f" if {UNFINISHED}", "")
     text = "".join("\n\n" + HELPERS[h].text.strip() + "\n" for h in helpers)
     used = {m for m in _MODULES if re.search(rf"(?<![\w.\"]){m}\.\w", body + text)}

@@ -5,14 +5,16 @@ What the program changed is then put in place path by path, each in one step, ne
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from sandbox.interface import ROOT, Effect
 from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, quote
-from synth.embedded.kinds import walk
-from synth.embedded.meanings import TABLE, roles
+from synth.embedded.helpers import PART_SUFFIX
+from synth.embedded.literals import encoded, is_known
+from synth.embedded.meanings import WORDS_ONLY, roles
 from synth.embedded.params import inner_name
 from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Param
@@ -35,99 +37,153 @@ from synth.embedded.tree import (
 )
 from synth.embedded.unparse import script
 
-_INTERPRETERS = frozenset(
-    {"python", "python3", "perl", "awk", "gawk", "sed", "bash", "sh", "jq", "sqlite3", "ruby", "node", "bc", "make", "eval"}
-)
+_INTERPRETERS = frozenset({"python", "python3", "bash", "sh", "ruby", "node", "bc", "make", "eval"})
+"""Programs whose plain words may be code."""
+_PATTERNS = frozenset({"grep", "egrep", "fgrep", "tr"})
+"""Their scripts cannot do anything."""
 
 
-def read_program(program: Program, params: Sequence[Param]) -> Code:
+def read_program(program: Program, params: Sequence[Param], needed: Sequence[str] = ()) -> Code:
     """A read-only pipeline, run as it was.
 
     Raises:
         ShellError: a parameter would be read as code, or cannot be positional.
     """
-    _safe(program)
     code = Code(taken={p.name for p in params})
     code.helper("_shell")
+    _demand(code, needed)
+    program, given = handed_over(code, program, params)
     text = "set -o pipefail\n" + script(tuple(quiet(step) for step in program))
     code.constants.append(f"PROGRAM = {quote(text)}")
-    code.line(f"answer = _shell([{_arguments(params)}])")
+    code.line(f"answer = _shell([{given}])")
     code.line('return {"output": answer.decode(errors="replace")}')
     return code
 
 
-def staged_program(program: Program, params: Sequence[Param], effects: Collection[Effect]) -> Code:
+def staged_program(
+    program: Program, params: Sequence[Param], effects: Collection[Effect], needed: Sequence[str] = (), done: str = ""
+) -> Code:
     """Commands that change the workspace, run on a copy, the differences put in place.
 
+    Args:
+        needed: parameters that name a path which every recording has, before and after.
+        done: a condition under which all was done already; ``""`` where the commands can be run again.
+
     Raises:
-        ShellError: as ``read_program``; or kinds of change that are not put in place.
+        ShellError: as ``read_program``.
     """
-    _safe(program)
     kinds: set[tuple[str, str]] = {(e.kind, entry.type) for e in effects if e.path != ROOT and (entry := e.after or e.before)}
     code = Code(taken={p.name for p in params} | {"changed", "p"})
     code.need("tempfile", "shutil", "os")
     code.helper("_shell:in")
+    program, given = handed_over(code, program, params)
     text = "set -e -o pipefail\n" + script(tuple(settled(step) for step in program))
+    code.constants.append(f"PROGRAM = {quote(text)}")
+    _demand(code, needed)
     code.line("changed = 0")
+    if done:
+        with code.block(f"if {done}:"):
+            code.line('return {"ok": True, "changed": changed}')
     scratch, stage, name = code.fresh("scratch"), code.fresh("stage"), code.fresh("name")
     with code.block(f"with tempfile.TemporaryDirectory() as {scratch}:"):
         code.line(f'{stage} = Path({scratch}) / "stage"')
-        code.line(f'shutil.copytree(".", {stage}, symlinks=True)')
-        code.constants.append(f"PROGRAM = {quote(text)}")
-        code.line(f"_shell([{_arguments(params)}], {stage})")
+        code.line(f'shutil.copytree(".", {stage}, symlinks=True, ignore=shutil.ignore_patterns("*{PART_SUFFIX}"))')
+        code.line(f"_shell([{given}], {stage})")
         _apply(code, kinds, stage, name)
     code.line('return {"ok": True, "changed": changed}')
     return code
 
 
 def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str) -> None:
-    """Lines that make the workspace like the staged copy, for the kinds of change that the recordings have."""
+    """Lines that make the workspace like the staged copy. What no recording does is refused before anything is put in place."""
     code.need("Path")
     code.helper("_below")
-
-    def each(test: str, listing: str = f"_below({stage})") -> str:
-        return f"for {name} in [p for p in {listing} if {test}]:"
-
+    made = f"os.path.isdir({stage} / p) and not os.path.islink({stage} / p)"
+    gone = f'not os.path.lexists({stage} / p) and not p.endswith("{PART_SUFFIX}")'
+    removed = [kind for change, kind in kinds if change == "removed"]
+    if ("created", "dir") not in kinds:
+        _refused(code, f"{made} and not os.path.isdir(p) for p in _below({stage})", "make a directory")
+    if not removed:
+        _refused(code, f"{gone} for p in _below(Path())", "remove a path")
     if ("created", "dir") in kinds:
-        with code.block(each(f"({stage} / p).is_dir() and not ({stage} / p).is_symlink()")):
-            code.line(f"changed += {code.helper('_mkdir')}(Path({name}))")
-    if kinds & {("created", "file"), ("content", "file"), ("mode", "file")}:
-        with code.block(each(f"({stage} / p).is_file() and not ({stage} / p).is_symlink()")):
-            mode = f"({stage} / {name}).stat().st_mode & 0o7777"
-            code.line(f"changed += {code.helper('_put')}(Path({name}), ({stage} / {name}).read_bytes(), {mode})")
-            if ("mode", "file") in kinds:
-                code.line(f"changed += {code.helper('_chmod')}(Path({name}), {mode})")
-    if ("created", "symlink") in kinds:
-        with code.block(each(f"({stage} / p).is_symlink()")):
-            code.line(f"changed += {code.helper('_link')}(os.readlink({stage} / {name}), Path({name}))")
-    missing = f"not os.path.lexists({stage} / p)"
-    if ("removed", "file") in kinds or ("removed", "symlink") in kinds:
-        with code.block(each(f"{missing} and (os.path.islink(p) or not os.path.isdir(p))", "_below(Path())")):
+        with code.block(f"for {name} in [p for p in _below({stage}) if {made}]:"):
+            code.helper("_mkdir:like")
+            code.line(f"changed += _mkdir(Path({name}), ({stage} / {name}).stat().st_mode & 0o7777)")
+    other = f"(os.path.islink({stage} / p) or not os.path.isdir({stage} / p)) and not _same({stage} / p, Path(p))"
+    if kinds - {("created", "dir"), ("removed", "dir"), ("removed", "file"), ("removed", "symlink"), ("mode", "dir")}:
+        code.helper("_same")
+        # New ones first: killed in between, the next run still finds what they were made from.
+        with code.block(f"for {name} in sorted([p for p in _below({stage}) if {other}], key=os.path.lexists):"):
+            code.line(f"changed += {code.helper('_give')}({stage} / {name}, Path({name}))")
+    if ("mode", "dir") in kinds:
+        with code.block(f"for {name} in [p for p in _below({stage}) if {made}]:"):
+            code.line(f"changed += {code.helper('_chmod')}(Path({name}), ({stage} / {name}).stat().st_mode & 0o7777)")
+    if {"file", "symlink"} & set(removed):
+        with code.block(f"for {name} in [p for p in _below(Path()) if {gone} and (os.path.islink(p) or not os.path.isdir(p))]:"):
             code.line(f"Path({name}).unlink()")
             code.line("changed += 1")
-    if ("removed", "dir") in kinds:
-        with code.block(each(missing, "reversed(_below(Path()))")):
+    if "dir" in removed:
+        with code.block(f"for {name} in [p for p in reversed(_below(Path())) if {gone}]:"):
             code.line(f"Path({name}).rmdir()")
             code.line("changed += 1")
-    if any(k in ("type", "target") for k, _ in kinds):
-        raise ShellError("a path that changes its type cannot be put in place")
 
 
-def _arguments(params: Sequence[Param]) -> str:
-    return ", ".join(p.name if p.kind == "str" else f"str({p.name})" for p in params)
+def _demand(code: Code, needed: Sequence[str]) -> None:
+    """A path that is read must be there: a shell goes on without it in more ways than one."""
+    for name in needed:
+        code.need("os")
+        with code.block(f"if not os.path.lexists({name}):"):
+            code.line(f'raise FileNotFoundError(f"{{{name}}} does not exist")')
 
 
-def _safe(program: Program) -> None:
-    """No parameter where another language than the shell would read it as code."""
-    for node in (n for step in program for n in walk(step)):
-        if not isinstance(node, Simple):
-            continue
+def _refused(code: Code, test: str, what: str) -> None:
+    with code.block(f"if any({test}):"):
+        code.line(f'raise RuntimeError("the commands would {what} here")')
+
+
+def handed_over(code: Code, program: Program, params: Sequence[Param]) -> tuple[Program, str]:
+    """The program with its parameters where they can only be data, and the expressions of their values.
+
+    Raises:
+        ShellError: one stands where another language would read it as code.
+    """
+    names = [p.name if p.kind == "str" else f"str({p.name})" for p in params]
+    whole = frozenset(k for k, p in enumerate(params) if p.kind == "int")
+    given = list(names)
+
+    def change(node: Simple) -> Simple:
+        words = list(node.words)
         harmless = arguments(node)
-        for k, (w, role) in enumerate(zip(node.words[1:], roles(node.name, node.words[1:]), strict=True), 1):
-            holes = any(isinstance(p, Hole) for p in w.parts) and w not in harmless
-            as_code = role == "script" and inner_name(node, k) not in ("grep", "egrep", "fgrep")
-            if holes and (as_code or (node.name in _INTERPRETERS and node.name not in TABLE)):
-                raise ShellError(f"a parameter inside a {node.name} program would run as code")
+        extended = any(w.literal in ("-E", "-r", "-Ei", "-iE", "-ri", "-nE", "-nr") for w in node.words)
+        for k, role in enumerate(roles(node.name, node.words[1:]), 1):
+            language = inner_name(node, k)
+            if not any(isinstance(p, Hole) for p in words[k].parts) or words[k] in harmless:
+                continue
+            if node.name in WORDS_ONLY and role == "operand" and isinstance(words[k].parts[0], Hole):
+                words[k] = Word((Lit("./"), *words[k].parts))  # a name with a dash in front is no option
+            if role == "script" and is_known(language):
+                words[k], used = encoded(language, words[k], extended, given, names, whole)
+                for way in used:
+                    code.need(*way.modules)
+                    code.helpers |= set(way.helpers)
+            elif (role == "script" and language not in _PATTERNS) or language in _INTERPRETERS:
+                raise ShellError(f"a parameter inside a {language} program would run as code")
+        return replace(node, words=tuple(words))
+
+    changed = _everywhere(program, change)
+    assert isinstance(changed, tuple)
+    return changed, ", ".join(given)
+
+
+def _everywhere(node: object, change: Callable[[Simple], Simple]) -> object:
+    """The node with every simple command in it changed, those inside of words too."""
+    if isinstance(node, tuple):
+        return tuple(_everywhere(x, change) for x in node)
+    if not dataclasses.is_dataclass(node) or isinstance(node, type):
+        return node
+    node = change(node) if isinstance(node, Simple) else node
+    fields = {f.name: _everywhere(getattr(node, f.name), change) for f in dataclasses.fields(node)}
+    return dataclasses.replace(node, **fields)
 
 
 # ---------------------------------------------------------------- rewrites at the shell's level
@@ -147,9 +203,12 @@ _REPEATABLE = {"mkdir": "-p", "rm": "-f", "unzip": "-o"}
 
 
 def _repeatable(node: Simple) -> Command:
+    if node.name == "cd" and len(node.words) == 2:
+        return replace(node, words=(node.words[0], literal_word("--"), node.words[1]))
     option = _REPEATABLE.get(node.name)
     texts = [w.literal for w in node.words]
-    if option is not None and option not in texts:
+    given = {c for t in texts[1:] if t and t.startswith("-") and not t.startswith("--") for c in t[1:]}
+    if option is not None and option[1:] not in given:
         return replace(node, words=(node.words[0], literal_word(option), *node.words[1:]))
     if node.name == "ln" and "-s" in texts:
         return replace(node, words=(node.words[0], literal_word("-sfn"), *(w for w in node.words[1:] if w.literal != "-s")))
@@ -182,8 +241,12 @@ def _unless(node: Simple, there: Simple) -> Command:
     return Group(Seq((there, replace(node, redirects=())), ("||",)), False, node.redirects)
 
 
+_ASKING = frozenset({"grep", "egrep", "fgrep", "diff"})
+"""Their exit status 1 is an answer. Where a list goes on by it, it is left as it is."""
+
+
 def _tolerant_grep(node: Simple) -> Command:
-    if node.name not in ("grep", "egrep", "fgrep", "diff"):
+    if node.name not in _ASKING:
         return node
     test = Test((Word((Var("?"),)), literal_word("-eq"), literal_word("1")))
     return Group(Seq((replace(node, redirects=()), test), ("||",)), False, node.redirects)
@@ -193,7 +256,9 @@ def _mapped(node: Command, change: Callable[[Simple], Command]) -> Command:
     if isinstance(node, Simple):
         return change(node)
     if isinstance(node, Seq):
-        return replace(node, items=tuple(_mapped(i, change) for i in node.items))
+        decides = [*(join in ("&&", "||") for join in node.joins), False]
+        kept = [d and isinstance(i, Simple) and i.name in _ASKING for i, d in zip(node.items, decides, strict=True)]
+        return replace(node, items=tuple(i if k else _mapped(i, change) for i, k in zip(node.items, kept, strict=True)))
     if isinstance(node, Pipe):
         return replace(node, stages=tuple(_mapped(i, change) for i in node.stages))
     if isinstance(node, For | Group | While | If):

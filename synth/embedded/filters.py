@@ -10,7 +10,7 @@ from synth.embedded.code import Piece, escaped, joined, merge, quote, quote_byte
 from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args
 from synth.embedded.names import Items, glob_items
 from synth.embedded.pythoncode import arguments
-from synth.embedded.scope import Content, Scope, content
+from synth.embedded.scope import DOT, Content, Scope, content
 from synth.embedded.tree import (
     Feed,
     Lit,
@@ -237,6 +237,8 @@ def run_operands(scope: Scope, spec: Spec, argv: list[str], files: Sequence[Word
     words: list[str] = []
     for f in files:
         if isinstance(f, Items):
+            if scope.cwd is not None and f.shown == DOT:
+                raise ShellError("names below another working directory are not understood here")
             words.append(f"*({f.show('p')} for p in {f.code})" if f.shown != "str({p})" else f"*map(str, {f.code})")
         elif f.literal == "-":
             inputs.append(as_bytes(scope, given))

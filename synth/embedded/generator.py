@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from sandbox.interface import Session, Snapshot, effects
+from sandbox.interface import ROOT, Effect, RunRequest, Session, ShellJob, Snapshot, effects
 from synth.embedded.align import clusters, matcher, read_values, same_form, template_of, transferred
-from synth.embedded.antiunify import Mismatch, Template, Value
-from synth.embedded.code import Code
+from synth.embedded.antiunify import Mismatch, Template, Value, composed
+from synth.embedded.code import Code, joined
 from synth.embedded.emit_python import compile_program, skill_source
 from synth.embedded.emit_shell import read_program, staged_program
+from synth.embedded.helpers import over_existing
 from synth.embedded.idle import Replays, without_idle
 from synth.embedded.naming import skill_name, summary_of
 from synth.embedded.params import make_params
@@ -21,6 +22,7 @@ from synth.embedded.tree import Hole, Lit, ShellError, Word
 from synth.embedded.trial import trial
 from synth.interface import Candidate, TracePattern
 from synth.interface import Template as Form
+from verifiers.expectation.equivalence import differences
 from verifiers.interface import Args, Evidence, Report
 
 RETURNS_CHANGES = "``ok`` and the number of changes made (0 where all was done already)."
@@ -73,12 +75,24 @@ class EmbeddedGenerator:
             again = [w for e in usable if (w := work(e, writes, drop_failed=True)) is not None]
             known += cases(again) if [w.program for w in again] != [w.program for w in works] else []
         made = [c for case in known if (c := self._candidate(pattern, case, works, writes)) is not None]
-        made += [c for case in known if (c := self._candidate(pattern, case, works, writes, fallback=True)) is not None]
+        for cost, plain in enumerate((cases(works, as_written=True), known), 1):
+            made += [c for case in plain if (c := self._candidate(pattern, case, works, writes, cost)) is not None]
         seen: set[str] = set()
         for candidate in sorted(made, key=lambda c: (-len(c.bindings), c.cost, len(c.source))):
             if candidate.source not in seen and not self._hopeless(candidate) and self._tried(candidate, usable, writes):
                 seen.add(candidate.source)
                 yield candidate
+
+    def _repeatable(self, case: Case) -> bool:
+        """The recorded commands, run on their own result, succeed and change nothing."""
+        ends = [(w, w.evidence.post) for w in case.works if w.evidence.post is not None]
+        if self.replays is None:
+            return True
+        jobs = [RunRequest(ShellJob(tuple(w.evidence.commands[k] for k in w.kept)), end) for w, end in ends]
+        with self.replays() as traces:
+            again = traces.map(jobs)
+        failed = any(step.exit_code != 0 for record in again for step in record.steps)
+        return not failed and not any(differences(end, r.post, links=False) for (_, end), r in zip(ends, again, strict=True))
 
     def _hopeless(self, candidate: Candidate) -> bool:
         """Counterexamples prune: where the plain form cannot be repeated or the evidence fails, the pipeline cannot help."""
@@ -92,17 +106,19 @@ class EmbeddedGenerator:
         return not wrong
 
     def _candidate(
-        self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool, fallback: bool = False
+        self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool, cost: int = 0
     ) -> Candidate | None:
         params = case.params
         try:
-            if fallback:
-                code = shell_code(case, writes)
+            if cost:
+                code = shell_code(case, writes, done_where(case) if writes and not self._repeatable(case) else "")
             else:
                 code = compile_program(case.template.program, params, facts_of(case), writes)
         except ShellError as error:
             self._why.append(str(error))
             return None
+        if not creates_file(case.works):
+            code.helpers = over_existing(code.helpers)
         described = [(w.evidence.description, {p.name: str(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
         summary = summary_of(described)
         name = skill_name(pattern.task_category, summary)
@@ -111,7 +127,7 @@ class EmbeddedGenerator:
         bindings = {w.evidence.task_id: args_of(params, k) for k, w in enumerate(case.works)}
         bindings.update(bind_others(case, [w for w in works if w not in case.works]))
         notes = tuple(dict.fromkeys(d for w in case.works for d in w.dropped))
-        return Candidate(name, source, bindings, summary, self.name, notes, float(fallback))
+        return Candidate(name, source, bindings, summary, self.name, notes, float(cost))
 
     def rejected(self, candidate: Candidate, report: Report) -> None:
         self._rejected.append(report.why)
@@ -124,17 +140,17 @@ class EmbeddedGenerator:
         return "no candidate could be made from these traces"
 
 
-def cases(works: Sequence[Work]) -> Iterator[Case]:
+def cases(works: Sequence[Work], as_written: bool = False) -> Iterator[Case]:
     """Templates: from traces of one shape, and from one trace whose description says what varies."""
-    groups = clusters(works)
+    groups = clusters(works, as_written)
     for group in groups:
         try:
-            template = template_of([w.program for w in group])
+            template = template_of([w.program for w in group], as_written)
         except Mismatch:
             continue
         if len(group) > 1 or len(works) == 1:
             yield case_of(template, group)
-    for group in groups if len(groups) > 1 else []:
+    for group in groups if len(groups) > 1 and not as_written else []:
         alike = same_form(works, group[0])
         programs = transferred(group[0], alike) if len(alike) > 1 else None
         if programs is None:
@@ -160,12 +176,62 @@ def _is_folder(w: Work, value: str) -> bool:
     return entry is not None and entry.type == "dir"
 
 
-def shell_code(case: Case, writes: bool) -> Code:
+def shell_code(case: Case, writes: bool, done: str = "") -> Code:
     """The fallback: the pipeline itself."""
     if not writes:
-        return read_program(case.template.program, case.params)
-    changes = [x for w in case.works if w.evidence.base and w.evidence.post for x in effects(w.evidence.base, w.evidence.post)]
-    return staged_program(case.template.program, case.params, changes)
+        return read_program(case.template.program, case.params, needed_paths(case))
+    changes = [x for w in case.works for x in changes_of(w)]
+    return staged_program(case.template.program, case.params, changes, needed_paths(case), done)
+
+
+def needed_paths(case: Case) -> list[str]:
+    """Parameters that name a path which every recording has, before and after."""
+    return [p.name for p in case.params if p.kind == "str" and all(map(_stays, case.works, map(str, p.values)))]
+
+
+def _stays(w: Work, value: str) -> bool:
+    path = value.removeprefix("./").rstrip("/")
+    return all(s is not None and path in s for s in (w.evidence.base, w.evidence.post))
+
+
+def changes_of(w: Work) -> tuple[Effect, ...]:
+    """What a recording changed, the workspace's own directory apart."""
+    if w.evidence.base is None or w.evidence.post is None:
+        return ()
+    return tuple(e for e in effects(w.evidence.base, w.evidence.post) if e.path != ROOT)
+
+
+def creates_file(works: Sequence[Work]) -> bool:
+    return any(e.kind == "created" and e.after is not None and e.after.type == "file" for w in works for e in changes_of(w))
+
+
+def done_where(case: Case) -> str:
+    """A Python condition that holds on every recorded end and on no start: paths that are gone, and what stands in their place.
+
+    ``""`` where the recordings remove nothing whose name follows from the parameters: that a path is there says too little.
+    """
+    gone, there = (named_paths(case, kind) for kind in ("removed", "created"))
+    if not gone or not there:
+        return ""
+    return " and ".join([*(f"not os.path.lexists({p})" for p in gone), *(f"os.path.lexists({p})" for p in there)])
+
+
+def named_paths(case: Case, kind: str) -> list[str]:
+    """Paths that each recording removes or creates, as expressions of the parameters."""
+    rows = [[e.path for e in changes_of(w) if e.kind == kind] for w in case.works]
+    if len({len(r) for r in rows}) != 1:
+        return []
+    names = [(p.name, [str(v) for v in p.values]) for p in case.params if p.kind != "list[str]"]
+    out: list[str] = []
+    for column in zip(*rows, strict=True):
+        parts = composed(tuple(column), dict(enumerate(tuple(v) for _, v in names)))
+        if parts is None:
+            return []
+        pieces = [
+            (True, p.text) if isinstance(p, Lit) else (False, names[p.index][0]) for p in parts if isinstance(p, Lit | Hole)
+        ]
+        out.append(joined(pieces))
+    return out
 
 
 def args_of(params: Sequence[Param], k: int) -> Args:
@@ -232,6 +298,7 @@ def facts_of(case: Case) -> Facts:
         vanishes=lambda word, cwd: any(p in base and p not in post for base, p, post in places(word, cwd)),
         has_links=lambda word, cwd: below(word, cwd, "symlink"),
         has_folders=lambda word, cwd: below(word, cwd, "dir"),
+        creates=creates_file(case.works),
     )
 
 

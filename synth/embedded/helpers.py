@@ -33,6 +33,21 @@ def _put(path: Path, data: bytes, mode: int = 0o666) -> int:
     return int(stale)
 '''
 
+_PUT_OVER = '''
+def _put(path: Path, data: bytes, mode: int = 0o666) -> int:
+    """Give a file that is there this content in one step; return 1, or 0 where it has it already."""
+    path = Path(os.path.realpath(path))
+    stale = path.read_bytes() != data
+    if stale:
+        part = path.with_name(f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.skill-part")
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+            stream.write(data)
+        shutil.copymode(path, part)
+        part.replace(path)
+    return int(stale)
+'''
+
 _SET = '''
 def _set(path: Path, data: bytes, mode: int) -> int:
     """Replace a file or link by a file with this content and mode in one step; return 1."""
@@ -48,13 +63,30 @@ _APPEND = '''
 def _append(path: Path, block: bytes) -> int:
     """Let a file end in this block; return 1, or 0 where it does already."""
     data = path.read_bytes() if path.exists() else b""
-    return _put(path, data if (b"\\n" + data).endswith(b"\\n" + block) else data + block)
+    whole = data + b"\\n" * (not data.endswith(b"\\n") and data != b"")
+    return _put(path, data if (b"\\n" + data).endswith(b"\\n" + block) else whole + block)
 '''
 
 _ADD = '''
 def _add(path: Path, block: bytes) -> int:
     """Let a file have these lines, at its end where they are missing; return 1, or 0 where it has them already."""
     data = path.read_bytes() if path.exists() else b""
+    there = set(data.splitlines()) >= set(block.splitlines())
+    return _put(path, data if there else data + block)
+'''
+
+_APPEND_OVER = '''
+def _append(path: Path, block: bytes) -> int:
+    """Let a file that is there end in this block; return 1, or 0 where it does already."""
+    data = path.read_bytes()
+    whole = data + b"\\n" * (not data.endswith(b"\\n") and data != b"")
+    return _put(path, data if (b"\\n" + data).endswith(b"\\n" + block) else whole + block)
+'''
+
+_ADD_OVER = '''
+def _add(path: Path, block: bytes) -> int:
+    """Let a file that is there have these lines, at its end where they are missing; return 1, or 0 where it has them."""
+    data = path.read_bytes()
     there = set(data.splitlines()) >= set(block.splitlines())
     return _put(path, data if there else data + block)
 '''
@@ -156,6 +188,13 @@ def _shell(values: list[str], folder: Path) -> None:
         raise RuntimeError(f"exit status {done.returncode}: {said}")
 '''
 
+_VACANT = '''
+def _vacant(path: Path, data: bytes) -> None:
+    """Raise where a path is taken by anything but this content."""
+    if os.path.lexists(path) and path.read_bytes() != data:
+        raise FileExistsError(f"{path} exists already")
+'''
+
 _ZIPPED = '''
 def _zipped(paths: list[Path]) -> bytes:
     """Return a zip archive of these files and folders; equal content gives equal bytes."""
@@ -178,6 +217,7 @@ HELPERS: Mapping[str, Helper] = {
     "_run:in": Helper(_RUN_IN, ("os", "subprocess")),
     "_run_with": Helper(_RUN_WITH, ("os", "subprocess")),
     "_put": Helper(_PUT, _PUT_IMPORTS),
+    "_put:over": Helper(_PUT_OVER, _PUT_IMPORTS),
     "_set": Helper(_SET, ("hashlib", "os", "Path")),
     "_replaced": Helper(_REPLACED),
     "_substituted": Helper(_SUBSTITUTED, ("io", "re")),
@@ -189,6 +229,8 @@ HELPERS: Mapping[str, Helper] = {
     "_zipped": Helper(_ZIPPED, ("io", "zipfile", "Path")),
     "_append": Helper(_APPEND, ("Path",), ("_put",)),
     "_add": Helper(_ADD, ("Path",), ("_put",)),
+    "_append:over": Helper(_APPEND_OVER, ("Path",), ("_put",)),
+    "_add:over": Helper(_ADD_OVER, ("Path",), ("_put",)),
     "_prepend": Helper(_PREPEND, ("Path",), ("_put",)),
     "_rename": Helper(paths.RENAME, ("os", "Path")),
     "_move": Helper(paths.MOVE, ("os", "Path")),
@@ -200,12 +242,23 @@ HELPERS: Mapping[str, Helper] = {
     "_relink": Helper(paths.RELINK, ("hashlib", "os", "Path")),
     "_chmod": Helper(paths.CHMOD, ("Path",)),
     "_mkdir": Helper(paths.MKDIR, ("Path",)),
+    "_mkdir:like": Helper(paths.MKDIR_LIKE, ("Path",)),
+    "_vacant": Helper(_VACANT, ("os", "Path")),
+    "_same": Helper(paths.SAME, ("io", "os", "tarfile", "Path")),
+    "_give": Helper(paths.GIVE, ("hashlib", "os", "shutil", "Path")),
+    "_move:new": Helper(paths.MOVE_NEW, ("os", "Path")),
     "_mkdir:plain": Helper(paths.MKDIR_PLAIN, ("Path",)),
     "_touch": Helper(paths.TOUCH, ("Path",)),
     "_unlink": Helper(paths.UNLINK, ("os", "Path")),
     "_rmtree": Helper(paths.RMTREE, ("os", "shutil", "Path")),
     "_rmdir": Helper(paths.RMDIR, ("os", "Path")),
 }
+
+
+def over_existing(names: set[str]) -> set[str]:
+    """These helpers, and for those that write files the form that only writes over one: what no recording makes is not made."""
+    used = closure(names)
+    return names | {f"{n}:over" for n in used if f"{n}:over" in HELPERS}
 
 
 def closure(names: set[str]) -> list[str]:

@@ -183,6 +183,11 @@ TABLE: Mapping[str, Spec] = {
     "zip": Spec("change", {"-x": "pattern", "-i": "pattern"}),
 }
 
+WORDS_ONLY: Mapping[str, Spec] = {
+    "sqlite3": Spec("change", {"-separator": "text", "-cmd": "script", "-nullvalue": "text"}, ("operand", "script")),
+}
+"""Programs of which only the words are known: which of them are a program's text, and which are names."""
+
 PREDICATE_ROLES: Mapping[str, Role] = {
     "-name": "pattern", "-iname": "pattern", "-path": "pattern", "-ipath": "pattern", "-wholename": "pattern",
     "-regex": "script", "-iregex": "script", "-type": "syntax", "-maxdepth": "number", "-mindepth": "number",
@@ -209,7 +214,7 @@ def parse_args(spec: Spec, words: Sequence[Word]) -> Parsed:
             operands.append(word)
         elif text == "--":
             plain = True
-        elif head.startswith("--"):
+        elif head.startswith("--") or (len(head) > 2 and head in spec.values):
             i = _long(spec, word, head, words, i, options)
         else:
             i = _short(spec, word, head, words, i, options)
@@ -269,7 +274,7 @@ def roles(name: str, words: Sequence[Word]) -> list[Role]:
         return _find_roles(words)
     if name == "xargs":
         return _xargs_roles(words)
-    spec = TABLE.get(name)
+    spec = TABLE.get(name) or WORDS_ONLY.get(name)
     plain: list[Role] = ["syntax" if (w.literal or "").startswith("-") else "operand" for w in words]
     if spec is None:
         return plain

@@ -57,7 +57,9 @@ def detached(name: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
     for k, word in enumerate(words[1:], 1):
         if word.literal == "--":
             return (*out, *words[k:])
-        out += _detached(spec, word) if word.literal is not None and word.literal.startswith("-") else [word]
+        valued = words[k - 1].literal in spec.values and k > 1
+        option = word.literal is not None and word.literal.startswith("-") and not valued
+        out += _detached(spec, word) if option else [word]
     return tuple(out)
 
 

@@ -183,3 +183,54 @@ def _below(root: Path) -> list[str]:
     """Return all paths below root, relative to it, parents first."""
     return sorted(str(Path(folder, name).relative_to(root)) for folder, dirs, files in os.walk(root) for name in dirs + files)
 '''
+
+SAME = '''
+def _timeless(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Return what an archive says of a path without its time."""
+    info.mtime = 0
+    return info
+
+
+def _entry(path: Path) -> bytes:
+    """Return what a path is and holds, a link as a link, in a form that can be compared."""
+    memory = io.BytesIO()
+    with tarfile.open(fileobj=memory, mode="w") as archive:
+        archive.add(path, "entry", recursive=False, filter=_timeless)
+    return memory.getvalue()
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Say whether two paths hold the same."""
+    return os.path.lexists(other) and _entry(path) == _entry(other)
+'''
+
+GIVE = '''
+def _give(source: Path, path: Path) -> int:
+    """Let a path hold what source holds, a file with its mode or a link, in one step; return 1."""
+    part = path.with_name(f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.skill-part")
+    part.unlink(missing_ok=True)
+    shutil.copy(source, part, follow_symlinks=False)
+    part.replace(path)
+    return 1
+'''
+
+MKDIR_LIKE = '''
+def _mkdir(path: Path, mode: int) -> int:
+    """Make a directory with this mode; return 1, or 0 where it is there already."""
+    missing = not path.is_dir()
+    if missing:
+        path.mkdir(mode)
+        path.chmod(mode)
+    return int(missing)
+'''
+
+MOVE_NEW = '''
+def _move(source: Path, target: Path) -> int:
+    """Move one path to a name that is free; return 1, or 0 where it is at its target already."""
+    there, taken = os.path.lexists(source), os.path.lexists(target)
+    if there == taken:
+        raise FileExistsError(f"{target} exists already") if there else FileNotFoundError(f"{source} does not exist")
+    if there:
+        source.rename(target)
+    return int(there)
+'''

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from synth.embedded.code import Code, Piece, joined, merge, quote
-from synth.embedded.tree import Arith, Command, Feed, Glob, Hole, Lit, Many, Seq, ShellError, Var, Word
+from synth.embedded.tree import Arith, Command, Feed, Glob, Hole, Lit, Many, Positional, Seq, ShellError, Var, Word
 
 Kind = str
 """``str``, ``int``, ``list[str]`` or ``Path``."""
@@ -73,6 +73,8 @@ class Facts:
     vanishes: Callable[[Word, Word | None], bool]
     """Some trace removes it."""
     has_folders: Callable[[Word, Word | None], bool]
+    creates: bool = True
+    """Some recording makes a file that was not there."""
 
 
 @dataclass
@@ -137,7 +139,7 @@ class Scope:
                 out.append((False, self.arithmetic(part)))
             elif isinstance(part, Feed):
                 raise ShellError("<(…) is not understood here")
-            elif isinstance(part, Many) or self.substitute is None:
+            elif isinstance(part, Many | Positional) or self.substitute is None:
                 raise ShellError("a list where one word is needed")
             else:
                 out.append((False, self.substitute(self, part.body)))

@@ -175,7 +175,9 @@ def _filtered(scope: Scope, parsed: Parsed, given: Items) -> Items:
 def _grep_tree(scope: Scope, parsed: Parsed) -> Stream:
     """grep -r over the files below a folder, in the order of their names."""
     spec = TABLE["grep"]
-    root = parsed.operands[1] if len(parsed.operands) == 2 else Word((Lit("."),))
+    patterns = [] if parsed.has("-e", "-f") else list(parsed.operands[:1])
+    roots = parsed.operands[len(patterns) :]
+    root = roots[0] if roots else Word((Lit("."),))
     reader = FindReader(scope, [root, *(Word((Lit(t),)) for t in ("-type", "f"))])
     for name, value in parsed.options:
         if name in ("--include", "--exclude") and value is not None:
@@ -183,14 +185,14 @@ def _grep_tree(scope: Scope, parsed: Parsed) -> Stream:
             reader.words += [*negated, Word((Lit("-name"),)), value]
     found = reader.read()
     items = found_items(scope, found, found.branches[0], writes=False)
-    if len(parsed.operands) == 1:
+    if not roots:
         items = replace(items, shown="str({p})")
     dropped = ("-r", "-R", "--recursive", "--include", "--exclude", "-H")
     kept = Parsed(tuple((n, v) for n, v in parsed.options if n not in dropped), ())
     listing = parsed.has("-l", "-L", "--files-with-matches")
     extra = [] if listing or parsed.has("-h") else [quote("-H")]
     argv = [quote("grep"), *option_codes(scope, kept), *extra, *([quote("-Z")] if listing else []), quote("--")]
-    argv.append(scope.text(parsed.operands[0]))
+    argv += map(scope.text, patterns)
     files = f"*map(str, {items.code})" if items.shown == "str({p})" else f"*({items.show('p')} for p in {items.code})"
     call = f"{scope.code.helper('_run')}([{', '.join([*argv, files])}], accepted={spec.no_match})"
     if not listing:
@@ -237,7 +239,7 @@ def _jq(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | N
         elif isinstance(part, Lit):
             program += part.text
     program = re.sub(r'(?<=[\w\]\0])\.(?:"\0(\w+)\0"|\0(\w+)\0)', lambda m: f"[${m[1] or m[2]}]", program)
-    program = re.sub(r'\."\0(\w+)\0"|\.\0(\w+)\0|\["\0(\w+)\0"\]', lambda m: f".[${m[1] or m[2] or m[3]}]", program)
+    program = re.sub(r'\."\0(\w+)\0"|\.\0(\w+)\0', lambda m: f".[${m[1] or m[2]}]", program)
     program = re.sub(r'"\0(\w+)\0"', lambda m: f"${m[1]}", program)
     literal = [p.name for p in scope.holes(parsed.operands[0]) if all(_is_json(str(v)) for v in p.values)]
     program = re.sub(r"\0(\w+)\0", lambda m: f"${m[1]}" if m[1] in literal else m[0], program)

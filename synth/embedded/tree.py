@@ -73,7 +73,14 @@ class Many:
     index: int
 
 
-Part = Lit | Glob | Var | Sub | Feed | Arith | Hole | Many
+@dataclass(frozen=True, slots=True)
+class Positional:
+    """A positional parameter of a constant program (from 1): a parameter's value, written as the place needs it."""
+
+    number: int
+
+
+Part = Lit | Glob | Var | Sub | Feed | Arith | Hole | Many | Positional
 
 
 @dataclass(frozen=True, slots=True)

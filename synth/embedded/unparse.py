@@ -18,6 +18,7 @@ from synth.embedded.tree import (
     Many,
     Part,
     Pipe,
+    Positional,
     Redirect,
     Seq,
     ShellError,
@@ -105,8 +106,11 @@ def _part(part: Part, split: bool) -> str:
         return part.text
     if isinstance(part, Hole):
         return f'"${{{part.index + 1}}}"'
+    if isinstance(part, Positional):
+        return f'"${{{part.number}}}"'
     if isinstance(part, Var):
-        return CURSOR if part.name == CURSOR else f'"{_expansion(part)}"'
+        text = _expansion(part)
+        return CURSOR if part.name == CURSOR else text if split and not part.quoted else f'"{text}"'
     if isinstance(part, Sub):
         text = f"$({command(part.body)})"
         return text if split and not part.quoted else f'"{text}"'

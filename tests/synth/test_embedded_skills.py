@@ -171,6 +171,12 @@ WRITES = [
     ["cat <(head -1 {f}) <(echo {w}) > both"],
     ["sort -k1,1 -t' ' {f} > s1; cut -c1-2 {f} > c; head -1 {f} > h"],
     ["for f in $(find {d} -name '*.{e}'); do if ! grep -q {w} $f; then echo {w} >> $f; fi; done"],
+    ["mkdir -p -m 700 {d}/k", "echo {w} > {d}/k/f", "chmod 600 {d}/k/f"],
+    ["cat {f} | head -n -1 > {f}.most"],
+    ["perl -0pi -e 's{{\\Q{w}\\E}}{{new}}g' {f}"],
+    ["touch {d}/l", "grep -qxF {w} {d}/l || echo {w} >> {d}/l"],
+    ["cd {d} && find . -type f ! -name S -print0 | LC_ALL=C sort -z | xargs -0 -r md5sum > S"],
+    ["mv -n {f} {f}.old", "grep -rlF --include='*.txt' -e {w} {d} | xargs -r -d '\n' sed -i 's/{w}/{e}/g'"],
     ["if [ -f {f} ]; then cp {f} keep; elif [ -d {d} ]; then touch other; else touch third; fi"],
 ]
 READS = [
@@ -315,6 +321,16 @@ def test_columns_of_sort_keys_and_attached_options_are_parameters(tmp_path: Path
     ]
     candidate = check(tmp_path, ["sort {k} f | cut -d' ' {c} > out"], cases)
     assert candidate.bindings["t0"] == {"column": 2, "fields": "1"}
+
+
+def test_texts_in_brackets_of_jq_are_values(tmp_path: Path) -> None:
+    """An index and an element."""
+    cases: list[tuple[Mapping[str, str], Tree]] = [
+        ({"k": "a", "v": "x"}, {"f": '{"p": {"a": ["q"], "b": []}}'}),
+        ({"k": "b", "v": "y"}, {"f": '{"p": {"a": ["q"], "b": []}}'}),
+    ]
+    candidate = check(tmp_path, ["jq '.p[\"{k}\"] |= (. + [\"{v}\"] | unique)' f > f.tmp && mv f.tmp f"], cases)
+    assert "--arg" in candidate.source
 
 
 def test_numbers_in_jq_programs_are_values(tmp_path: Path) -> None:
