@@ -329,7 +329,7 @@ def test_texts_in_brackets_of_jq_are_values(tmp_path: Path) -> None:
         ({"k": "a", "v": "x"}, {"f": '{"p": {"a": ["q"], "b": []}}'}),
         ({"k": "b", "v": "y"}, {"f": '{"p": {"a": ["q"], "b": []}}'}),
     ]
-    candidate = check(tmp_path, ["jq '.p[\"{k}\"] |= (. + [\"{v}\"] | unique)' f > f.tmp && mv f.tmp f"], cases)
+    candidate = check(tmp_path, ['jq \'.p["{k}"] |= (. + ["{v}"] | unique)\' f > f.tmp && mv f.tmp f'], cases)
     assert "--arg" in candidate.source
 
 

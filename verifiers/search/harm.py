@@ -68,7 +68,8 @@ def _free(context: Context, start: Start) -> frozenset[str]:
     root = f"{first.probe.get('cwd') or '/ws'}/"
     called = (path for c in first.calls if c.changes_tree for path in (c.path, c.path2))
     own |= {path.removeprefix(root) for path in called if path.startswith(root)}  # its temporary names, and a killed run's rests
-    own |= {v.removeprefix(f"{WORKSPACE}/").strip("/").removeprefix("./") for v in start.args.values() if isinstance(v, str) and v}
+    said = (v.removeprefix(f"{WORKSPACE}/") for v in start.args.values() if isinstance(v, str) and v)
+    own |= {v.strip("/").removeprefix("./") for v in said}
     return frozenset(own | _by_commands(context, start)) - {ROOT, "", "."}
 
 

@@ -100,7 +100,16 @@ class Kinds:
             return not self.harmless.acts(exc)
         name = exc.func.attr if isinstance(exc.func, ast.Attribute) else getattr(exc.func, "id", "")
         parts = [*exc.args, *(k.value for k in exc.keywords), *([node.cause] if node.cause else [])]
-        return name[:1].isupper() and name not in self.harmless.acting and not any(self.harmless.acts(p) for p in _said(parts))
+        plain = name[:1].isupper() and name not in self.harmless.acting
+        return plain and not any(self.harmless.acts(p) for p in self._said(parts))
+
+    def _said(self, parts: list[ast.expr]) -> list[ast.expr]:
+        """What is put into a message; a name in it is only shown, unless the file says how things are shown."""
+        if {"__format__", "__str__", "__repr__"} & self.harmless.names.attributes:
+            return parts
+        inner = [v.value for p in parts if isinstance(p, ast.JoinedStr) for v in p.values if isinstance(v, ast.FormattedValue)]
+        shown = [v for v in inner if not isinstance(v, ast.Name)]
+        return [*(p for p in parts if not isinstance(p, ast.JoinedStr)), *shown]
 
     def _logs(self, value: ast.expr) -> bool:
         func = value.func if isinstance(value, ast.Call) else None
@@ -109,13 +118,6 @@ class Kinds:
         parts = [*value.args, *(k.value for k in value.keywords)]
         known = func.attr in _LOGGING and func.attr not in self.harmless.names.attributes
         return known and not any(self.harmless.acts(p) for p in parts)
-
-
-def _said(parts: list[ast.expr]) -> list[ast.expr]:
-    """What is put into a message; a name in it is only shown."""
-    inner = [v.value for p in parts if isinstance(p, ast.JoinedStr) for v in p.values if isinstance(v, ast.FormattedValue)]
-    shown = [v for v in inner if not isinstance(v, ast.Name | ast.Attribute)]
-    return [*(p for p in parts if not isinstance(p, ast.JoinedStr)), *shown]
 
 
 def kinds(tree: ast.Module) -> Kinds:

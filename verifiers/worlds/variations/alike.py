@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from sandbox.interface import Snapshot
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
-from verifiers.worlds.tokens import all_text
+from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.variation import Choice, Example, Rule, Stage, Step, Variation
 
 BEHIND, BEFORE, CASE, ZERO = WAYS = ("behind", "before", "case", "zero")
@@ -18,9 +19,11 @@ _VALUE = re.compile(r"[\w.-]{2,30}")
 
 
 def models(g: Grammar) -> list[str]:
-    """Values of arguments, and the first words that may be like each other."""
+    """Values of arguments, and two of the words that come most often: what stands in several places may be a key."""
     values = [as_text(v) for _, v in sorted(g.args.items()) if isinstance(v, str) and _VALUE.fullmatch(v)]
-    return list(dict.fromkeys([*values, *words(g)[:2]]))
+    text = Counter(t for e in g.base.values() for t in tokens(e.content.decode("utf-8", "replace")))
+    keys = sorted(words(g), key=lambda w: -text[w])[:2]
+    return list(dict.fromkeys([*values, *keys]))
 
 
 def words(g: Grammar) -> list[str]:
@@ -47,7 +50,7 @@ def all_words(g: Grammar) -> list[tuple[Step, ...]]:
     """All words at once, each way in its turn."""
     text = all_text(Snapshot({p: e for p, e in g.base.items() if e.type == "file"}))
     values = {as_text(v) for v in g.args.values() if as_text(v) in text}
-    plans = [(w, turn) for w in models(g) for turn in range(len(WAYS) if w in values else 1)]
+    plans = [(w, turn) for w in models(g) for turn in range(len(WAYS) if w in values or w in words(g) else 1)]
     found = (_each([w for w in words(g) if w != model], model, turn) for model, turn in plans)
     return [steps for steps in found if steps]
 
