@@ -40,9 +40,20 @@ def from_constants(start: Start, source: str, rng: Random) -> Iterator[Start]:
 def from_arguments(start: Start, words: list[str]) -> Iterator[Start]:
     """The start with one argument changed: numbers at their edges, texts empty, longer or within one another."""
     for name, value in start.args.items():
+        yield from _with_dash(start, name, value)
         for other in _values(name, value, start, words):
             if other != value:
                 yield replace(start, args={**start.args, name: other}, how=f"{start.how}, {name} = {other!r}".removeprefix(", "))
+
+
+def _with_dash(start: Start, name: str, value: JsonValue) -> Iterator[Start]:
+    """What the argument names is called like an option, and so does the argument."""
+    if not isinstance(value, str) or value not in start.base:
+        return
+    inside = {p: e for p, e in start.base.items() if p == value or p.startswith(f"{value}/")}
+    made = start.changed({**dict.fromkeys(inside), **{f"-{p}": e for p, e in inside.items()}}, f"{value} is called -{value}")
+    if made is not None:
+        yield replace(made, args={**start.args, name: f"-{value}"}, placed=start.placed)
 
 
 def _values(name: str, value: JsonValue, start: Start, words: list[str]) -> list[JsonValue]:
@@ -55,7 +66,7 @@ def _values(name: str, value: JsonValue, start: Start, words: list[str]) -> list
     others = [v for k, v in start.args.items() if k != name and isinstance(v, str)]
     within = [made for v in others for made in (v + value, value + v)]
     whole = [f"{WORKSPACE}/{value}"] if value.strip("/") in start.base and not value.startswith("/") else []
-    return [*whole, *within, *others, "", value + "x", f"./{value}", value + "/", *words[:8]]
+    return [*whole, *within, *others, "", value + "x", f"-{value}", f"./{value}", value + "/", *words[:8]]
 
 
 def _with_number(start: Start, number: int, path: str, rng: Random) -> Iterator[Start]:

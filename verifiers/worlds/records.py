@@ -23,12 +23,15 @@ class Records:
 
 
 def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | None:
-    """Records of ``size`` lines; of JSON the items of its longest list, if there are two. ``head``: the first line stays, and so
-    does what is no whole record at the end. None for what is no text of lines."""
+    """Records of ``size`` lines; of JSON the items of its longest list, if there are two; of a text the paragraphs, or the parts
+    that begin alike, if it has such. ``head``: the first one stays, and so does what is no whole record at the end. None for what
+    is no text of lines."""
     if (found := _json_records(content)) is not None:
         return found
     if b"\0" in content:
         return None
+    if size == 1 and (found := _blocks(decoded(content), head)) is not None:
+        return found
     *lines, rest = decoded(content).split("\n")
     lines = [f"{line}\n" for line in lines]
     first = int(head)
@@ -36,6 +39,26 @@ def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | N
     items = ["".join(lines[n : n + size]) for n in range(first, last, size)]
     before, after = "".join(lines[:first]), "".join((*lines[last:], rest))
     return Records(items, lambda new: encoded(before + "".join(new) + after), not after)
+
+
+def _blocks(text: str, head: bool) -> Records | None:
+    """Paragraphs with a blank line between them, or parts that begin with the first line of the text again. A line out of their
+    midst is no record."""
+    body = text.strip("\n")
+    before, _, after = text.partition(body) if body else ("", "", "")
+    first = body.partition("\n")[0]
+    parts, gap = (body.split("\n\n"), "\n\n") if "\n\n" in body else (_beginning(body, first), "\n")
+    if len(parts) < 2 or all("\n" not in part for part in parts) or any(not part.strip("\n") for part in parts):
+        return None
+    kept = [f"{parts[0]}\n"] if head and len(parts) > 2 else []
+    items = [f"{part}\n" for part in parts[len(kept) :]]
+    return Records(items, lambda new: encoded(before + gap.join(x.removesuffix("\n") for x in (*kept, *new)) + after))
+
+
+def _beginning(body: str, first: str) -> list[str]:
+    lines = body.split("\n")
+    starts = [n for n, line in enumerate(lines) if line == first]
+    return ["\n".join(lines[a:b]) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
 
 
 def takes_lines(content: bytes) -> bool:
