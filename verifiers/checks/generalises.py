@@ -30,12 +30,14 @@ class Generalises:
     why = (
         "Hypothesis draws workspaces and arguments from the grammar of the evidence, and each generated case has a zone. "
         "*Harm* is wrong on every case, whatever the commands do: bytes lost that they leave as they are, a line lost where the "
-        "task only adds, a value that runs as code or hangs, success claimed for a named input that is missing. Renaming "
+        "task only adds, a value that runs as code or hangs, one that is taken for a pattern or for a part of a query, success claimed for a named "
+        "input or another file that is missing, a backup of the user's overwritten, a file changed through a link. Renaming "
         "belongs here: hostile characters in names that nothing mentions must rename the result and change nothing else. So do "
         "odd bytes in contents (form feeds, line separators, bytes that are no UTF-8, blanks, marks, long words) and other "
         "modes, judged where the commands keep them and the skill is right with plain ones. "
         "*Within the evidence* the trace's own commands say what is right: recorded bases renamed, with more, fewer or reordered "
-        "items or records, bystanders, near misses, deep trees, words of the skill's own text, values of other characters that "
+        "items or records, bystanders, near misses, words nearly alike, deep trees, archives with other members, words, texts and "
+        "names of the skill's own, values of other characters that "
         "the commands take for text. What holds over all recorded starts is inferred (records, columns, unique keys, order, JSON "
         "of one shape, plain names and values) and such cases keep it. "
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
@@ -45,7 +47,7 @@ class Generalises:
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 9
+    version = 10
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

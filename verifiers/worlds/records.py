@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -42,12 +44,12 @@ def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | N
 
 
 def _blocks(text: str, head: bool) -> Records | None:
-    """Paragraphs with a blank line between them, or parts that begin with the first line of the text again. A line out of their
-    midst is no record."""
+    """Paragraphs with a blank line between them, or parts that begin with the same line: no single line is a record."""
     body = text.strip("\n")
+    if "\n\n" not in body:
+        body = body[_first_mark(body) :]
     before, _, after = text.partition(body) if body else ("", "", "")
-    first = body.partition("\n")[0]
-    parts, gap = (body.split("\n\n"), "\n\n") if "\n\n" in body else (_beginning(body, first), "\n")
+    parts, gap = (body.split("\n\n"), "\n\n") if "\n\n" in body else (_beginning(body), "\n")
     if len(parts) < 2 or all("\n" not in part for part in parts) or any(not part.strip("\n") for part in parts):
         return None
     kept = [f"{parts[0]}\n"] if head and len(parts) > 2 else []
@@ -55,9 +57,17 @@ def _blocks(text: str, head: bool) -> Records | None:
     return Records(items, lambda new: encoded(before + gap.join(x.removesuffix("\n") for x in (*kept, *new)) + after))
 
 
-def _beginning(body: str, first: str) -> list[str]:
+def _first_mark(body: str) -> int:
+    """Where the first line stands that comes again and begins with a sign: ``-----BEGIN``; 0 if there is none."""
     lines = body.split("\n")
-    starts = [n for n, line in enumerate(lines) if line == first]
+    often = Counter(lines)
+    marks = (n for n, line in enumerate(lines) if often[line] > 1 and re.match(r"[^\w\s)\]}]", line))
+    return sum(len(line) + 1 for line in lines[: next(marks, 0)])
+
+
+def _beginning(body: str) -> list[str]:
+    lines = body.split("\n")
+    starts = [n for n, line in enumerate(lines) if line == lines[0]]
     return ["\n".join(lines[a:b]) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
 
 

@@ -6,7 +6,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import below
 from verifiers.worlds.records import encoded, takes_lines
-from verifiers.worlds.tokens import all_text
+from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.variation import Example, Rule, Stage, Step, Turns, Variation, pairs
 from verifiers.worlds.variations.rename import texts
 
@@ -24,9 +24,15 @@ def voiced(g: Grammar) -> list[tuple[Step, ...]]:
     return [tuple(Step("skill-word-in-value", (t, words[(n + k) % len(words)])) for k, t in enumerate(found)) for n in turns]
 
 
+def foreign(g: Grammar) -> list[str]:
+    """Words of the skill that neither the commands nor the start have: two words that become one mean another thing."""
+    known = set(tokens(g.template.literal_text() + all_text(g.base)))
+    return [w for w in g.constants.words if w not in known]
+
+
 def spoken(g: Grammar) -> list[tuple[Step, ...]]:
     """As many words at once as there is room for."""
-    room, words = len(g.free_words), g.constants.words
+    room, words = len(g.free_words), foreign(g)
     starts = range(0, len(words), room)[:MOST_SPOKEN] if room else ()
     return [tuple(Step("skill-word-in-content", pair) for pair in zip(g.free_words, words[n:], strict=False)) for n in starts]
 
@@ -82,7 +88,7 @@ VARIATIONS = (
     ),
     Variation(
         name="skill-word-in-content", why="A content says a word of the skill's own text.",
-        choices=lambda g: pairs(g.free_words, g.constants.words),
+        choices=lambda g: pairs(g.free_words, foreign(g)),
         apply=say, stage=Stage.RENAME, drawn=2, together=spoken, respells=True,
         examples=(Example(("some", "own"), {"a": "some words\n"}, {"a": "own words\n"}, words=("own",)),),
     ),
