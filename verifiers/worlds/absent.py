@@ -61,11 +61,19 @@ def absent(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
 
 
 def _needed(g: Grammar) -> list[str]:
-    """Files that the task may need: not those that it is there to remove."""
+    """Files that are named, by an argument, by the commands or in another file: not one of many that a pattern finds, and not
+    those that the task is there to remove."""
     kept = {e.content for e in g.expectation.tree.values()}
-    files = [p for p, e in g.base.items() if e.type == "file" and e.content in kept and not in_repository(p, g.base)]
-    changed = [p for p, e in g.base.items() if e.type == "file" and p in g.expectation.tree and e.content not in kept]
-    return [*changed, *files][:MOST_ABSENT]
+    files = [p for p, e in g.base.items() if e.type == "file" and not in_repository(p, g.base)]
+    named = [p for p in files if p not in g.files or _listed(p, g)]
+    changed = [p for p in named if p in g.expectation.tree and g.base[p].content not in kept]
+    return [*changed, *(p for p in named if g.base[p].content in kept and p not in changed)][:MOST_ABSENT]
+
+
+def _listed(path: str, g: Grammar) -> bool:
+    """Whether another file has the path on a line of its own."""
+    line = path.encode("utf-8", "surrogateescape")
+    return any(line in e.content.split(b"\n") for p, e in g.base.items() if p != path and e.type == "file")
 
 
 def _working_steps(context: Context, g: Grammar) -> frozenset[int]:
