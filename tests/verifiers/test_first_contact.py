@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ from verifiers.interface import Binding, Report, Verdict
 from verifiers.subject import load_subject
 from verifiers.verify import Options, verify
 
+pytestmark = pytest.mark.timeout(1800)
+"""The first test waits for all reports."""
 ROUNDS = Path(__file__).parents[2] / "fixtures" / "first_contact"
 WRONG = {
     "2/checksum_manifest/s2": "differs from the trace's commands",
@@ -48,14 +50,12 @@ RIGHT = sorted({next(folder for folder, good in labelled(name.rpartition("/")[0]
 
 
 @pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with open_sandbox() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def memory() -> Memory:
-    return {}
+def reports() -> dict[Path, Report]:
+    """Two at a time, as there are cores: judging one after the other takes twice as long."""
+    memory: Memory = {}
+    folders = [*(ROUNDS / name for name in WRONG), *RIGHT]
+    with open_sandbox() as sandbox, ThreadPoolExecutor(2) as pool:
+        return dict(zip(folders, pool.map(lambda folder: judged(folder, sandbox, memory), folders), strict=True))
 
 
 def judged(folder: Path, sandbox: Sandbox, memory: Memory) -> Report:
@@ -68,16 +68,16 @@ def judged(folder: Path, sandbox: Sandbox, memory: Memory) -> Report:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_mistake_is_refused_for_what_it_does(name: str, sandbox: Sandbox, memory: Memory) -> None:
+def test_a_mistake_is_refused_for_what_it_does(name: str, reports: dict[Path, Report]) -> None:
     """As it is said in the finding."""
-    report = judged(ROUNDS / name, sandbox, memory)
+    report = reports[ROUNDS / name]
     assert report.verdict is Verdict.FAIL
     assert WRONG[name] in report.why
 
 
 @pytest.mark.parametrize("folder", RIGHT, ids=lambda folder: "/".join(folder.parts[-3:]))
-def test_a_correct_skill_of_the_same_task_passes(folder: Path, sandbox: Sandbox, memory: Memory) -> None:
+def test_a_correct_skill_of_the_same_task_passes(folder: Path, reports: dict[Path, Report]) -> None:
     """With few questions."""
-    report = judged(folder, sandbox, memory)
+    report = reports[folder]
     assert report.verdict is Verdict.PASS, report.why
     assert len(report.questions) <= 2
