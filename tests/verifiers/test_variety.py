@@ -225,16 +225,31 @@ def test_only_what_the_task_writes_is_masked(path: str, mode: int) -> None:
     assert masked(Expectation(before, after, frozenset(), "", True, (0,), (True,))).tree[path].mode == mode
 
 
-def test_a_method_of_ones_own_is_not_harmless() -> None:
-    """`p.is_dir()` in a raise is a question, unless the file defines what it does: then it depends on what that is."""
-    body = "def f(p):\n    if p:\n        raise ValueError(p.is_dir())\n"
-    computes = "class P:\n    def is_dir(self):\n        return 1\n" + body
-    acts = "class P:\n    def is_dir(self):\n        open('x', 'w')\n" + body
-    library = "import pathlib\n" + computes
-    assert [s.only_raises for s in statements(body) if "raise" in s.text] == [True]
-    assert [s.only_raises for s in statements(computes) if "raise" in s.text] == [True]
+def test_a_method_of_ones_own_depends_on_what_it_does() -> None:
+    """`p.is_dir()` in a raise is a question, unless the file defines what it does: then it must be known whose it is."""
+    body = "def f(p):\n    p = P()\n    if p:\n        raise ValueError(p.is_dir())\n".replace("(p)", "(q)")
+    computes = "class P:\n    def is_dir(self):\n        return 1\n"
+    acts = "class P:\n    def is_dir(self):\n        open('x', 'w')\n"
+    anybody = body.replace("    p = P()\n", "").replace("(q)", "(p)")
+
+    def only_raises(source: str) -> list[bool]:
+        return [s.only_raises for s in statements(source) if "raise" in s.text]
+
+    assert only_raises(anybody) == [True]
+    assert only_raises(computes + body) == [True]
+    assert only_raises(acts + body) == [False]
+    assert only_raises(computes + anybody) == [False]
+    assert only_raises(computes + body + "def g(q):\n    q.is_dir = 2\n") == [False]
+    assert only_raises(computes + body + "def g(q):\n    return dict(is_dir=q)\n") == [False]
+    assert only_raises(computes + body + "def g(q):\n    for p in q:\n        pass\n") == [False]
+
+
+def test_the_width_of_a_message_may_act() -> None:
+    """A format inside a format is evaluated as well as what it formats."""
+    plain = "def f(p, w):\n    if p:\n        raise ValueError(f'{p:{w}}')\n"
+    acts = plain.replace("{w}", "{p.unlink()}")
+    assert [s.only_raises for s in statements(plain) if "raise" in s.text] == [True]
     assert [s.only_raises for s in statements(acts) if "raise" in s.text] == [False]
-    assert [s.only_raises for s in statements(library) if "raise" in s.text] == [False]
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ def harm(context: Context, start: Start, record: ReplayRecord) -> str:
 def doubtful(context: Context, start: Start, record: ReplayRecord) -> bool:
     """Whether the run takes bytes of the user that neither the recording nor the commands on the same start take: such a run
     vouches for nothing, even if the path is one that it may change."""
+    if start.end is not None:
+        return bool(differences(start.end, Snapshot({p: e for p, e in record.post.items() if p != ROOT})))
     gone = {p for p, e in start.base.items() if _lost(e, p, record.post)}
     if not gone:
         return False

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from sandbox.interface import Entry, JsonValue
+from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
 from verifiers.expectation.rooting import WORKSPACE
 from verifiers.search.states import Start
 from verifiers.worlds.constants import constants, texts
@@ -28,6 +28,7 @@ def from_constants(start: Start, source: str, rng: Random) -> Iterator[Start]:
     """The start with sizes, counts, names and values that the text mentions, one at a time."""
     numbers, words = folded(source)
     files = [p for p, e in start.base.items() if e.type == "file"][:6]
+    yield from _with_signs(start, source)
     for word in words:
         yield from _with_word(start, word, files)
     for path in files:
@@ -54,6 +55,31 @@ def _with_dash(start: Start, name: str, value: JsonValue) -> Iterator[Start]:
     made = start.changed({**dict.fromkeys(inside), **{f"-{p}": e for p, e in inside.items()}}, f"{value} is called -{value}")
     if made is not None:
         yield replace(made, args={**start.args, name: f"-{value}"}, placed=start.placed)
+
+
+def _with_signs(start: Start, source: str) -> Iterator[Start]:
+    """An argument, and the same word wherever it stands in the start and the recorded end, ends in signs of the skill's texts:
+    in all of them at once, then in those of one text."""
+    said = ["".join(c for c in t if c.isprintable() and not c.isalnum() and c not in " /") for t in texts(source)]
+    every = "".join(dict.fromkeys("".join(said)))
+    for signs in dict.fromkeys([every, *said]):
+        for name, value in start.args.items():
+            if isinstance(value, str) and value and 0 < len(signs) < LONGEST:
+                base, end = (_said_otherwise(tree, value, value + signs) for tree in (start.base, start.case.expectation.tree))
+                how = f"{value!r} is called {value + signs!r}"
+                args = {**start.args, name: value + signs}
+                yield replace(start, base=base, end=end, args=args, how=how, placed=frozenset(base))
+
+
+def _said_otherwise(tree: Snapshot, old: str, new: str) -> Snapshot:
+    """A tree with one word replaced in every name and file."""
+    return Snapshot(
+        {
+            p.replace(old, new): replace(e, content=e.content.replace(old.encode(), new.encode()))
+            for p, e in tree.items()
+            if p != ROOT
+        }
+    )
 
 
 def _values(name: str, value: JsonValue, start: Start, words: list[str]) -> list[JsonValue]:

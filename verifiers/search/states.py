@@ -30,6 +30,8 @@ class Start:
     """Paths that the search itself made or changed."""
     forbidden: frozenset[str] = frozenset()
     """Paths that must not come to be."""
+    end: Snapshot | None = None
+    """What must come of it, where that is known: the recorded end with other words."""
 
     @property
     def key(self) -> tuple[str, str]:

@@ -146,11 +146,7 @@ class _Marker(ast.NodeTransformer):
         first, *rest = node.values
         other = "" if isinstance(node.op, ast.And) else "not "
         same = same_thing(first, self._judge.harmless.names)
-        if isinstance(node.op, ast.Or) and is_empty(rest[-1]):
-            rest, default = rest[:-1], rest[-1:]  # of nothing becomes nothing: that decides nothing
-        else:
-            default = []
-        node.values = [self.visit(first), *(self._mark(v, f", if {other}`{ast.unparse(first)}`", same) for v in rest), *default]
+        node.values = [self.visit(first), *(self._mark(v, f", if {other}`{ast.unparse(first)}`", same) for v in rest)]
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -161,10 +157,11 @@ class _Marker(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         text = ast.unparse(node.test)
         one, other = (same_thing(v, self._judge.harmless.names) for v in (node.body, node.orelse))
-        full, without = is_filled(node.test, True), is_filled(node.test, False)
-        node.body = node.body if without and is_empty(node.body) else self._mark(node.body, f", if `{text}`", other)
-        node.orelse = node.orelse if full and is_empty(node.orelse) else self._mark(node.orelse, f", if not `{text}`", one)
         node.test = self._quietly(node.test)
+        node.body, node.orelse = (
+            self._mark(node.body, f", if `{text}`", other),
+            self._mark(node.orelse, f", if not `{text}`", one),
+        )
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
@@ -249,22 +246,6 @@ class _Marker(ast.NodeTransformer):
         self.found.append(shown)
         seen = ast.Call(ast.Name(f"_seen_{len(self.found) - 1}", ast.Load()), [ast.Constant(None)], [])
         return ast.copy_location(ast.Subscript(ast.List([seen, inner], ast.Load()), ast.Constant(1), ast.Load()), node)
-
-
-def is_filled(test: ast.expr, yes: bool) -> bool:
-    """Whether a test asks no more than that a thing holds something (``yes``), or nothing."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return is_filled(test.operand, not yes)
-    if isinstance(test, ast.Compare) and is_empty(test.comparators[-1]) and len(test.ops) == 1:
-        return isinstance(test.ops[0], ast.IsNot if yes else ast.Is)
-    return yes and isinstance(test, ast.Name | ast.Attribute | ast.Subscript)
-
-
-def is_empty(node: ast.expr) -> bool:
-    """A constant that holds nothing: ``""``, ``0``, ``[]``, ``None``."""
-    if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return not node.elts
-    return (isinstance(node, ast.Constant) and not node.value) or (isinstance(node, ast.Dict) and not node.keys)
 
 
 def _plain(node: ast.expr) -> ast.expr:

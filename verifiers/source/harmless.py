@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,8 +13,9 @@ _PURE = frozenset({
     "str", "repr", "ascii", "len", "int", "float", "bool", "complex", "sorted", "list", "tuple", "set", "frozenset", "dict",
     "min", "max", "sum", "abs", "round", "range", "enumerate", "zip", "reversed", "isinstance", "issubclass", "type", "ord",
     "chr", "any", "all", "bytes", "bytearray", "format", "divmod", "pow", "hash", "hex", "oct", "bin", "iter", "next", "slice",
+    *(name for name, thing in vars(builtins).items() if isinstance(thing, type) and issubclass(thing, Exception)),
 })  # fmt: skip
-"""Built-in functions that only compute."""
+"""Built-in functions that only compute, and exceptions, which are no more than made."""
 
 _PURE_METHODS = frozenset({
     "join", "format", "decode", "encode", "strip", "rstrip", "lstrip", "splitlines", "split", "rsplit", "partition",
@@ -161,7 +163,7 @@ class Harmless:
         if func.attr == "copy":
             return not call.args
         if func.attr in _COLLECTING:
-            return isinstance(func.value, ast.Name) and func.value.id in self.names.containers
+            return _root(func.value) in self.names.containers
         return func.attr in _PURE_METHODS
 
 
@@ -171,6 +173,13 @@ def evaluated(node: ast.AST) -> Iterator[ast.AST]:
     inner: Iterator[ast.AST] = iter([node.args]) if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node)
     for child in inner:
         yield from evaluated(child)
+
+
+def _root(node: ast.expr) -> str:
+    """The variable in which ``node`` stands: ``found`` of ``found[-1].lines``; "" for none."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _reads(call: ast.Call, place: int) -> bool:

@@ -107,9 +107,10 @@ class Kinds:
         """What is put into a message; a name in it is only shown, unless the file says how things are shown."""
         if {"__format__", "__str__", "__repr__"} & self.harmless.names.attributes:
             return parts
-        inner = [v.value for p in parts if isinstance(p, ast.JoinedStr) for v in p.values if isinstance(v, ast.FormattedValue)]
-        shown = [v for v in inner if not isinstance(v, ast.Name)]
-        return [*(p for p in parts if not isinstance(p, ast.JoinedStr)), *shown]
+        inner = [v for p in parts if isinstance(p, ast.JoinedStr) for v in p.values if isinstance(v, ast.FormattedValue)]
+        shown = [v.value for v in inner if not isinstance(v.value, ast.Name)]
+        formats = [v.format_spec for v in inner if v.format_spec]
+        return [*(p for p in parts if not isinstance(p, ast.JoinedStr)), *shown, *formats]
 
     def _logs(self, value: ast.expr) -> bool:
         func = value.func if isinstance(value, ast.Call) else None

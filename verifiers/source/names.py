@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import ast
-import builtins
-import importlib
-import io
-import sys
+from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 
 _CONTAINERS = frozenset({"list", "dict", "set", "Counter", "defaultdict", "OrderedDict", "deque", "sorted", "bytearray"})
 _QUIET_METHODS = frozenset({"__init__", "__post_init__", "__new__", "__class_getitem__"})
@@ -28,7 +24,7 @@ class Names:
     attributes: frozenset[str]
     """What its classes define and what it assigns to attributes: a method of such a name is not the library's."""
     methods: frozenset[str]
-    """Plain methods of its classes whose names no library object has, as far as its imports go."""
+    """Methods of its plain classes that are only ever called on what is known to be an object of such a class."""
     hooks: frozenset[str]
     """Attributes that may run code when they are read: properties, and what a class body makes by a call."""
     containers: frozenset[str]
@@ -59,8 +55,8 @@ def names_of(tree: ast.AST) -> Names:
         if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and not n.decorator_list and n.name not in methods
     ]
     own = own_names(tree)
-    quiet = _own_methods(classes)
     stored = _stored(tree)
+    known = _known_methods(tree, classes)
     special = {m for m in methods | stored if m.startswith("__") and m.endswith("__")} - _QUIET_METHODS
     return Names(
         imported=imported,
@@ -72,26 +68,79 @@ def names_of(tree: ast.AST) -> Names:
             | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
             | {n for c in classes for s in c.body for n in _stored(s)}
         ),
-        methods=quiet - stored - library_attributes(frozenset(imported.values())),
-        hooks=frozenset(methods) - (quiet - stored) | _made_by_calls(classes),
+        methods=known,
+        hooks=frozenset(methods) - known | _made_by_calls(classes),
         containers=_containers(tree),
         overloads=bool(special),
         aliases=_aliases(tree, imported) or "*" in imported,
     )
 
 
-def _own_methods(classes: list[ast.ClassDef]) -> frozenset[str]:
-    found = [s for c in classes for s in c.body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return frozenset(s.name for s in found) - {s.name for s in found if s.decorator_list}
+def _known_methods(tree: ast.AST, classes: list[ast.ClassDef]) -> frozenset[str]:
+    """Methods defined once, whose names stand nowhere but behind objects of plain classes of this file."""
+    plain = [c for c in classes if _is_plain(c)]
+    found = [s for c in plain for s in c.body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef) and s.args.args]
+    objects = _objects(tree, {c.name for c in plain}, found)
+    bound = Counter(_bound(tree))
+    known = objects | {n for n in _imported(tree) if bound[n] == 1}
+    elsewhere = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and getattr(n.value, "id", None) not in known}
+    texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    said = {n.arg for n in ast.walk(tree) if isinstance(n, ast.keyword)}
+    once = {s.name for s in found if not s.decorator_list and bound[s.name] == 1}
+    return frozenset(once - elsewhere - texts - said - _special(tree))
 
 
-@cache
-def library_attributes(imported: frozenset[str]) -> frozenset[str]:
-    """Every method of the classes of the library's modules that are imported, and of the built-in ones."""
-    tops = {name.partition(".")[0] for name in imported} & sys.stdlib_module_names - {"antigravity", "this"}
-    modules = [builtins, io, *(importlib.import_module(name) for name in sorted(tops))]
-    classes = [v for m in modules for v in vars(m).values() if isinstance(v, type)]
-    return frozenset(name for c in classes for name in dir(c) if callable(getattr(c, name, None)))
+def _is_plain(node: ast.ClassDef) -> bool:
+    """Whether all that an object of the class has stands in its body."""
+    decorated = any("dataclass" not in ast.dump(d) for d in node.decorator_list)
+    return not decorated and not node.keywords and not node.bases
+
+
+def _objects(tree: ast.AST, plain: set[str], methods: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:
+    """Names bound once, to a new object of a class; and the first argument of methods, where it means nothing else."""
+    bound = Counter(_bound(tree))
+    if any(bound[c] > 1 for c in plain):
+        return set()
+    made = set()
+    for node in ast.walk(tree):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        call = getattr(node, "value", None)
+        if isinstance(target, ast.Name) and isinstance(call, ast.Call) and getattr(call.func, "id", None) in plain:
+            made.add(target.id)
+    firsts = Counter(m.args.args[0].arg for m in methods if not m.decorator_list)
+    return {n for n in made if bound[n] == 1} | {n for n, times in firsts.items() if bound[n] == times}
+
+
+def _special(tree: ast.AST) -> set[str]:
+    """Special methods' names: Python itself calls those."""
+    return {name for name in _bound(tree) if name.startswith("__") and name.endswith("__")}
+
+
+def _bound(tree: ast.AST) -> list[str]:
+    """Every name that the file binds, in whatever scope and way, as often as it does."""
+    out = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(ctx=ast.Store() | ast.Del()):
+                out.append(node.id)
+            case ast.arg():
+                out.append(node.arg)
+            case ast.alias():
+                out.append(node.asname or node.name.partition(".")[0])
+            case ast.Global() | ast.Nonlocal():
+                out += node.names * 2
+            case ast.MatchMapping():
+                out.append(str(node.rest))
+            case (
+                ast.FunctionDef()
+                | ast.AsyncFunctionDef()
+                | ast.ClassDef()
+                | ast.ExceptHandler()
+                | ast.MatchAs()
+                | ast.MatchStar()
+            ):
+                out.append(str(node.name))
+    return out
 
 
 def own_names(tree: ast.AST) -> frozenset[str]:
