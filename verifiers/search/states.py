@@ -117,14 +117,14 @@ def _other_forms(content: bytes) -> Iterator[tuple[bytes, str]]:
         return
     rows = content.splitlines(keepends=True)
     yield content.removesuffix(b"\n"), "has no end of its last line"
+    for n in range(1, min(len(rows), MOST_LAST)):
+        yield b"".join(rows[:n]).removesuffix(b"\n"), f"ends in its line {n}, which has no end"
     yield content.replace(b"\n", b"\r\n"), "has Windows line ends"
     yield b"\n" + content + b"\n", "begins and ends with a blank line"
     yield b"".join(b"  " + row for row in rows), "has blanks before its lines"
     yield b"".join(b"# " + row for row in rows), "has a mark before its lines"
     yield b"".join(row * 2 for row in rows), "has every line twice"
     yield b"".join(rows[::-1]), "has its lines the other way round"
-    for n in range(1, min(len(rows), MOST_LAST)):
-        yield b"".join(rows[n:] + rows[:n]).removesuffix(b"\n"), f"ends in its line {n}, which has no end"
     words = list(re.finditer(rb"[^\s,;:|=\"'{}\[\]]+", content))
     for n in range(0, len(words), max(1, len(words) // MOST_EMPTIED))[:MOST_EMPTIED]:
         word = words[n]

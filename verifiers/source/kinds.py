@@ -32,6 +32,8 @@ class Kinds:
     feeding: Feeding
     claiming: frozenset[str]
     """Functions whose value the command returns."""
+    asked: frozenset[str] = frozenset()
+    """Functions that are called for what they do, or to be asked yes or no: nothing is made of their values."""
 
     def of(self, node: ast.stmt, function: FunctionNode, suite: list[ast.stmt]) -> Kind:
         """The kind of one statement. ``suite``: the body that it is part of."""
@@ -82,7 +84,9 @@ class Kinds:
             return "raises"
         if function.name in self.claiming or _says_success(node.value):
             return "claims"
-        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value in (None, True, False)):
+        if node.value is None:
+            return "skips"
+        if isinstance(node.value, ast.Constant) and node.value.value in (None, True, False) and function.name in self.asked:
             return "skips"
         return "computes" if same_thing(node.value, self.harmless.names) else "decides"
 
@@ -133,7 +137,7 @@ def kinds(tree: ast.Module) -> Kinds:
         harmless = Harmless(names, acting)
     claiming = _claiming(tree)
     judge = Kinds(harmless, Feeding(), claiming)
-    return Kinds(harmless, Feeding.of(tree, harmless, judge.acts, claiming), claiming)
+    return Kinds(harmless, Feeding.of(tree, harmless, judge.acts, claiming), claiming, _asked(tree))
 
 
 def heads(node: ast.stmt) -> list[ast.AST]:
@@ -183,6 +187,24 @@ def _plain_class(node: ast.ClassDef, judge: Kinds) -> bool:
     makers = [s for s in node.body if isinstance(s, ast.FunctionDef) and s.name in ("__init__", "__post_init__", "__new__")]
     decorated = any("dataclass" not in ast.dump(d) for d in node.decorator_list)
     return bases and not decorated and not makers
+
+
+def _asked(tree: ast.Module) -> frozenset[str]:
+    """Functions and methods all of whose mentions are calls that stand alone or in a test."""
+    quiet: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr | ast.Await):
+            quiet |= {id(node.value)}
+        tests = [*node.ifs] if isinstance(node, ast.comprehension) else [getattr(node, "test", None)]
+        while tests:
+            test = tests.pop()
+            tests += test.values if isinstance(test, ast.BoolOp) else [test.operand] if isinstance(test, ast.UnaryOp) else []
+            quiet.add(id(test))
+    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call) and id(n) in quiet}
+    loaded = [n for n in ast.walk(tree) if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Load)]
+    used = {getattr(n, "attr", getattr(n, "id", "")) for n in loaded if id(n) not in called}
+    functions = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return frozenset(functions - used)
 
 
 def _claiming(tree: ast.Module) -> frozenset[str]:

@@ -4,73 +4,131 @@ from __future__ import annotations
 
 import gzip
 import io
+import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 Edit: TypeAlias = Callable[[str, bytes], list[tuple[str, bytes]]]
-"""Name and content of a member -> the members in its place."""
+"""Name and content of a file in an archive -> the files in its place."""
 MAX_BYTES = 1 << 20
 """Larger archives, and such with more in them, are left alone."""
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error)
+_MODES = {"file": 0o100644, "dir": 0o040755, "link": 0o120777}
+_TYPES = {"file": tarfile.REGTYPE, "dir": tarfile.DIRTYPE, "link": tarfile.SYMTYPE}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an archive; of a compressed file that is no archive the only one, without a name."""
+
+    name: str
+    content: bytes
+    """Of a link its target."""
+    kind: Literal["file", "dir", "link", "other"] = "file"
+    like: zipfile.ZipInfo | tarfile.TarInfo | None = None
+    """Its mode, owner and times; None for a new one."""
 
 
 def contents(data: bytes) -> list[bytes]:
-    """What is in an archive; nothing for what is none."""
+    """What the files in an archive hold; nothing for what is none."""
     found: list[bytes] = []
 
-    def note(name: str, content: bytes) -> list[tuple[str, bytes]]:
-        found.append(content)
-        return [(name, content)]
+    def note(members: list[Member]) -> list[Member]:
+        found.extend(m.content for m in members if m.kind == "file")
+        return members
 
-    edited(data, note)
+    remade(data, note)
     return found
 
 
 def edited(data: bytes, edit: Edit) -> bytes:
-    """The archive with other members; of a compressed file that is no archive the one that it is, without a name."""
+    """The archive with each of its files edited."""
+
+    def change(members: list[Member]) -> list[Member]:
+        return [m for old in members for m in (_files(old, edit) if old.kind == "file" else [old])]
+
+    return remade(data, change)
+
+
+def remade(data: bytes, change: Callable[[list[Member]], list[Member]]) -> bytes:
+    """The archive with other members; ``data`` itself where it is none, is too large or cannot be read."""
     try:
         if len(data) > MAX_BYTES:
             return data
-        if data[:4] == b"PK\x03\x04":
-            return _zip(data, edit)
+        if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+            with zipfile.ZipFile(io.BytesIO(data)) as z:
+                return _zipped(change(list(_in_zip(z))))
         if data[:2] == b"\x1f\x8b":
             with gzip.open(io.BytesIO(data)) as stream:
-                inner = stream.read(MAX_BYTES)
-            if inner[257:262] == b"ustar":
-                return gzip.compress(_tar(inner, edit), mtime=0)
-            return b"".join(gzip.compress(content, mtime=0) for _, content in edit("", inner))
-        return _tar(data, edit) if data[257:262] == b"ustar" else data
-    except _BROKEN:
-        return data
-
-
-def _zip(data: bytes, edit: Edit) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
-        for info in old.infolist():
-            if sum(i.file_size for i in old.infolist()) > MAX_BYTES:
+                inner = stream.read(MAX_BYTES + 1)
+            if len(inner) > MAX_BYTES:
                 return data
-            kept = [(info.filename, b"")] if info.is_dir() else edit(info.filename, old.read(info))
-            for name, content in kept:
-                made = zipfile.ZipInfo(name, info.date_time)
-                made.external_attr, made.compress_type = info.external_attr, info.compress_type
-                new.writestr(made, content)
+            if _is_tar(inner):
+                return gzip.compress(remade(inner, change), mtime=0)
+            return b"".join(gzip.compress(m.content, mtime=0) for m in change([Member("", inner)]) if not m.name)
+        if _is_tar(data):
+            with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as t:
+                return _tarred(change(list(_in_tar(t))))
+    except _BROKEN:
+        pass
+    return data
+
+
+def _files(member: Member, edit: Edit) -> list[Member]:
+    return [replace(member, name=name, content=content) for name, content in edit(member.name, member.content)]
+
+
+def _is_tar(data: bytes) -> bool:
+    return data[257:262] == b"ustar"
+
+
+def _in_zip(z: zipfile.ZipFile) -> Iterator[Member]:
+    if sum(i.file_size for i in z.infolist()) > MAX_BYTES:
+        raise ValueError("too large")
+    for info in z.infolist():
+        link = stat.S_ISLNK(info.external_attr >> 16)
+        yield Member(info.filename, z.read(info), "dir" if info.is_dir() else "link" if link else "file", info)
+
+
+def _in_tar(t: tarfile.TarFile) -> Iterator[Member]:
+    if any(i.issparse() for i in t) or sum(i.size for i in t) > MAX_BYTES:
+        raise ValueError("too large")
+    for info in t:
+        stream = t.extractfile(info) if info.isfile() else None
+        kind: Literal["file", "dir", "link", "other"] = (
+            "file" if stream else "dir" if info.isdir() else "link" if info.issym() else "other"
+        )
+        yield Member(info.name, stream.read() if stream else info.linkname.encode("utf-8", "surrogateescape"), kind, info)
+
+
+def _zipped(members: list[Member]) -> bytes:
+    out = io.BytesIO()
+    seen = set()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        for m in members:
+            info = zipfile.ZipInfo(m.name, m.like.date_time if isinstance(m.like, zipfile.ZipInfo) else (2020, 1, 1, 0, 0, 0))
+            info.external_attr = m.like.external_attr if isinstance(m.like, zipfile.ZipInfo) else _MODES[m.kind] << 16
+            info.compress_type = m.like.compress_type if isinstance(m.like, zipfile.ZipInfo) else zipfile.ZIP_STORED
+            if m.name not in seen:  # a name that comes twice is an error to most readers
+                z.writestr(info, m.content)
+            seen.add(m.name)
     return out.getvalue()
 
 
-def _tar(data: bytes, edit: Edit) -> bytes:
+def _tarred(members: list[Member]) -> bytes:
     out = io.BytesIO()
-    with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as old, tarfile.TarFile.open(fileobj=out, mode="w") as new:
-        for info in old:
-            stream = old.extractfile(info) if info.isfile() else None
-            if stream is None:
-                new.addfile(info)
-                continue
-            for name, content in edit(info.name, stream.read(MAX_BYTES)):
-                made = info.replace(name=name, deep=True)
-                made.size = len(content)
-                new.addfile(made, io.BytesIO(content))
+    with tarfile.TarFile.open(fileobj=out, mode="w") as t:
+        for m in members:
+            if isinstance(m.like, tarfile.TarInfo):
+                info = m.like.replace(name=m.name, deep=True)
+            else:
+                info = tarfile.TarInfo(m.name.rstrip("/"))
+                info.type, info.mode = _TYPES[m.kind], _MODES[m.kind] & 0o777
+                info.linkname = m.content.decode() if m.kind == "link" else ""
+            info.size = len(m.content) if m.kind == "file" else 0
+            t.addfile(info, io.BytesIO(m.content) if m.kind == "file" else None)
     return out.getvalue()

@@ -25,9 +25,9 @@ class Records:
 
 
 def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | None:
-    """Records of ``size`` lines; of JSON the items of its longest list, if there are two; of a text the paragraphs, or the parts
-    that begin alike, if it has such. ``head``: the first one stays, and so does what is no whole record at the end. None for what
-    is no text of lines."""
+    """Records of ``size`` lines; of JSON the items of its longest list, if there are two; of a text the paragraphs or parts that
+    begin alike, if it has such. ``head``: the first one stays, and so does what is no whole record at the end. None for what is
+    no text of lines."""
     if (found := _json_records(content)) is not None:
         return found
     if b"\0" in content:
@@ -44,12 +44,14 @@ def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | N
 
 
 def _blocks(text: str, head: bool) -> Records | None:
-    """Paragraphs with a blank line between them, or parts that begin with the same line: no single line is a record."""
+    """Paragraphs that begin with the same sign (``@book``, ``## 1.2``), with a blank line between them, or parts that begin with
+    the same line: no single line is a record."""
     body = text.strip("\n")
-    if "\n\n" not in body:
+    parts, gap = body.split("\n\n"), "\n\n"
+    if len(parts) < 2 or not all(re.match(r"##|[^\w\s#;\[]", part) and part[0] == body[0] for part in parts):
         body = body[_first_mark(body) :]
+        parts, gap = _beginning(body), "\n"
     before, _, after = text.partition(body) if body else ("", "", "")
-    parts, gap = (body.split("\n\n"), "\n\n") if "\n\n" in body else (_beginning(body), "\n")
     if len(parts) < 2 or all("\n" not in part for part in parts) or any(not part.strip("\n") for part in parts):
         return None
     kept = [f"{parts[0]}\n"] if head and len(parts) > 2 else []
