@@ -29,7 +29,7 @@ from synth.embedded.tree import (
     Word,
     literal_word,
 )
-from synth.embedded.words import read_words
+from synth.embedded.words import lex_words
 from verifiers.binding.words import heredoc_lines
 
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
@@ -295,6 +295,15 @@ def attach(body: Command, redirects: tuple[Redirect, ...]) -> Command:
     if isinstance(body, Seq) and body.items:
         return Seq((*body.items[:-1], attach(body.items[-1], redirects)), body.joins)
     return Group(Seq((body,)), False, redirects)
+
+
+def read_words(text: str) -> list[Word]:
+    """The words of one argument (braces may make several).
+
+    Raises:
+        ShellError: an expansion that is not understood.
+    """
+    return lex_words(text, parse)
 
 
 def split_words(text: str) -> list[Word]:

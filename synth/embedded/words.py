@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
+from typing import TypeAlias
 
-from synth.embedded.tree import Arith, Glob, Lit, Part, ShellError, Sub, Var, Word
+from synth.embedded.tree import Arith, Glob, Lit, Part, Seq, ShellError, Sub, Var, Word
+
+Parse: TypeAlias = Callable[[str], Seq]
+"""Reads the commands of a substitution: words and commands contain each other."""
 
 
-def read_words(text: str) -> list[Word]:
+def lex_words(text: str, parse: Parse) -> list[Word]:
     """The words of one argument (braces may make several).
 
     Raises:
         ShellError: an expansion that is not understood.
     """
-    return [_Lexer(t).word() for t in expand_braces(text)]
+    return [_Lexer(t, parse).word() for t in expand_braces(text)]
 
 
 def expand_braces(text: str) -> list[str]:
@@ -135,8 +140,9 @@ _OPS = ("%%", "%", "##", "#", "//", "/", ",,", "^^", ":-", ":")
 
 
 class _Lexer:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, parse: Parse) -> None:
         self.text = text
+        self.parse = parse
         self.i = 0
         self.parts: list[Part] = []
 
@@ -180,7 +186,7 @@ class _Lexer:
             self.backslash(quoted)
         elif c == "`":
             end = _until(text, self.i + 1, "`")
-            self.parts.append(_substitution(re.sub(r"\\([`$\\])", r"\1", text[self.i + 1 : end]), quoted))
+            self.parts.append(Sub(self.parse(re.sub(r"\\([`$\\])", r"\1", text[self.i + 1 : end])), quoted))
             self.i = end + 1
         elif c == "$":
             self.dollar(quoted)
@@ -214,7 +220,7 @@ class _Lexer:
             raise ShellError("this arithmetic is not understood")
         if text.startswith("$(", self.i):
             end = _until(text, self.i + 2, ")")
-            self.parts.append(_substitution(text[self.i + 2 : end], quoted))
+            self.parts.append(Sub(self.parse(text[self.i + 2 : end]), quoted))
             self.i = end + 1
         elif text.startswith("${", self.i):
             end = _until(text, self.i + 2, "}")
@@ -237,21 +243,13 @@ class _Lexer:
         op = next((o for o in _OPS if rest.startswith(o)), None)
         if op is None or op == ":":
             raise ShellError(f"${{{inner}}} is not understood")
-        return Var(m[1], op, _arguments(op, rest[len(op) :]), quoted)
+        return Var(m[1], op, self.arguments(op, rest[len(op) :]), quoted)
 
-
-def _arguments(op: str, text: str) -> tuple[Word, ...]:
-    """Pattern (and replacement) words of an expansion."""
-    if op in ("/", "//"):
-        cut = 0
-        while cut < len(text) and text[cut] != "/":
-            cut = _skip(text, cut)
-        return (_Lexer(text[:cut]).word(), _Lexer(text[cut + 1 :]).word())
-    return (_Lexer(text).word(),) if text else ()
-
-
-def _substitution(script: str, quoted: bool) -> Sub:
-    # Words and commands contain each other, so one of the two modules must import late.
-    from synth.embedded.shell import parse
-
-    return Sub(parse(script), quoted)
+    def arguments(self, op: str, text: str) -> tuple[Word, ...]:
+        """Pattern (and replacement) words of an expansion."""
+        if op in ("/", "//"):
+            cut = 0
+            while cut < len(text) and text[cut] != "/":
+                cut = _skip(text, cut)
+            return (_Lexer(text[:cut], self.parse).word(), _Lexer(text[cut + 1 :], self.parse).word())
+        return (_Lexer(text, self.parse).word(),) if text else ()

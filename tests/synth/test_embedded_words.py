@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.embedded.normal import normal
-from synth.embedded.shell import parse
+from synth.embedded.shell import parse, read_words
 from synth.embedded.tree import For, Glob, Group, If, Lit, Pipe, Seq, ShellError, Simple, Sub, Var, While, Word, literal_word
 from synth.embedded.unparse import command, word
-from synth.embedded.words import ansi_c, expand_braces, read_words
+from synth.embedded.words import ansi_c, expand_braces
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\n\r"), max_size=30)
 
