@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from verifiers.search.states import Start
 from verifiers.worlds.packed import Member, remade
@@ -26,7 +27,7 @@ def archives(start: Start) -> Iterator[Start]:
     """The start with each of its archives given an unusual member, or none at all."""
     for path, entry in start.base.items():
         for what, members in _KINDS:
-            content = remade(entry.content, lambda old, new=members: [*old, *_beside(old, new)])  # type: ignore[misc]
+            content = remade(entry.content, partial(_beside, members))
             made = start.changed({path: replace(entry, content=content)}, f"{path} has {what}")
             if made is not None:
                 # The archive itself is still the user's, though its content is made here.
@@ -36,9 +37,9 @@ def archives(start: Start) -> Iterator[Start]:
             yield empty
 
 
-def _beside(old: list[Member], members: tuple[Member, ...]) -> list[Member]:
-    """The members at the top and in the directories of those that are there: a skill may take only some of them."""
+def _beside(members: tuple[Member, ...], old: list[Member]) -> list[Member]:
+    """What is there, then the members at the top and in its directories: a skill may take only some of them."""
     folders = list(dict.fromkeys(["", *(f"{m.name.rpartition('/')[0]}/" for m in old if "/" in m.name)]))[:MOST_FOLDERS]
     free = [m for m in members if not m.name.startswith(("../", "/"))]
     bound = [m for m in members if m not in free]
-    return [*bound, *(replace(m, name=folder + m.name) for folder in folders for m in free)]
+    return [*old, *bound, *(replace(m, name=folder + m.name) for folder in folders for m in free)]
