@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -179,3 +180,21 @@ def _is_json(content: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("@book{a,\n}\n\n@misc{b,\n}\n", 2),
+        ("# Log\n\n## 2\n- x\n\n## 1\n- y\n", 7),
+        ("BEGIN:A\nx\nBEGIN:A\ny\n", 2),
+        ("port = 1\n\nuser = me\nhost = here\n", 4),
+        ("[one]\na = 1\n\n[two]\nb = 2\n", 5),
+    ],
+)
+def test_only_what_begins_alike_is_a_record_of_several_lines(text: str, count: int) -> None:
+    """Paragraphs that begin with the same sign, or parts with the same first line: in other texts each line is one."""
+    found = records(text.encode())
+    assert found is not None
+    assert len(found.items) == count
+    assert found.joined(found.items) == text.encode()

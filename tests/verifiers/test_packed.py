@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.worlds.packed import contents, edited
+from verifiers.worlds.packed import MAX_BYTES, Member, contents, edited, remade
 from verifiers.worlds.variations.in_archives import BYTES, NEAR, ODD, PARTS, refilled
 
 
@@ -65,3 +65,23 @@ def test_what_cannot_be_read_stays(data: bytes, head: bytes) -> None:
     """No error, whatever the bytes."""
     assert isinstance(edited(head + data, lambda name, content: [(name, content)]), bytes)
     assert isinstance(contents(head + data), list)
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_members_of_every_kind_are_put_beside(kind: str) -> None:
+    """A directory and a link keep their kinds; what is there keeps its mode."""
+    more = [Member("new/", b"", "dir"), Member("link", b"there", "link"), Member("c", b"3\n")]
+    data = remade(MADE[kind]({"a": b"1\n"}), lambda old: [*old, *more])
+    seen: list[Member] = []
+    remade(data, lambda old: seen.extend(old) or old)  # type: ignore[func-returns-value]
+    assert [(m.name.rstrip("/"), m.kind) for m in seen] == [("a", "file"), ("new", "dir"), ("link", "link"), ("c", "file")]
+    assert contents(data) == [b"1\n", b"3\n"]
+    assert remade(data, lambda _: []) != data
+
+
+def test_what_is_too_large_inside_stays() -> None:
+    """A small file with much in it is not cut short."""
+    bomb = gzip.compress(bytes(MAX_BYTES + 1))
+    assert edited(bomb, lambda name, content: []) is bomb
+    much = zipped({"a": bytes(MAX_BYTES // 2 + 1), "b": bytes(MAX_BYTES // 2)})
+    assert len(much) > MAX_BYTES or edited(much, lambda name, content: []) is much
