@@ -195,14 +195,16 @@ def quiet(node: Command) -> Command:
 
 
 def settled(node: Command) -> Command:
-    """Commands that fail on their own result, in the form that does not."""
-    return _mapped(node, _repeatable)
+    """Commands that fail on their own result, or glue text to a last line without its end, in the form that does not."""
+    return _mapped(_mapped(node, _repeatable), _apart)
 
 
 _REPEATABLE = {"mkdir": "-p", "rm": "-f", "unzip": "-o"}
 
 
-def _repeatable(node: Simple) -> Command:
+def _repeatable(node: Command) -> Command:
+    if not isinstance(node, Simple):
+        return node
     if node.name == "cd" and len(node.words) == 2:
         return replace(node, words=(node.words[0], literal_word("--"), node.words[1]))
     option = _REPEATABLE.get(node.name)
@@ -245,16 +247,25 @@ _ASKING = frozenset({"grep", "egrep", "fgrep", "diff"})
 """Their exit status 1 is an answer. Where a list goes on by it, it is left as it is."""
 
 
-def _tolerant_grep(node: Simple) -> Command:
-    if node.name not in _ASKING:
+def _tolerant_grep(node: Command) -> Command:
+    if not isinstance(node, Simple) or node.name not in _ASKING:
         return node
     test = Test((Word((Var("?"),)), literal_word("-eq"), literal_word("1")))
     return Group(Seq((replace(node, redirects=()), test), ("||",)), False, node.redirects)
 
 
-def _mapped(node: Command, change: Callable[[Simple], Command]) -> Command:
-    if isinstance(node, Simple):
-        return change(node)
+def _apart(node: Command) -> Command:
+    """Appended text begins a line of its own, also behind a last line without its end."""
+    redirects = node.redirects if isinstance(node, Simple | Group | While) else ()
+    files = [r.target for r in redirects if r.op == ">>" and r.fd == 1 and r.target.literal != "/dev/null"]
+    if not files:
+        return node
+    empty = Test((literal_word("!"), literal_word("-s"), files[-1]))
+    end = Simple((*map(literal_word, ["sed", "-i", "--follow-symlinks", "-e", "$a\\", "--"]), files[-1]))
+    return Group(Seq((empty, end, node), ("||", ";")), False)
+
+
+def _mapped(node: Command, change: Callable[[Command], Command]) -> Command:
     if isinstance(node, Seq):
         decides = [*(join in ("&&", "||") for join in node.joins), False]
         kept = [d and isinstance(i, Simple) and i.name in _ASKING for i, d in zip(node.items, decides, strict=True)]
@@ -262,7 +273,13 @@ def _mapped(node: Command, change: Callable[[Simple], Command]) -> Command:
     if isinstance(node, Pipe):
         return replace(node, stages=tuple(_mapped(i, change) for i in node.stages))
     if isinstance(node, For | Group | While | If):
-        body = _mapped(node.body, change)
-        assert isinstance(body, Seq)
-        return replace(node, body=body)
-    return node
+        node = replace(node, body=_sequence(node.body, change))
+    if isinstance(node, If) and node.orelse is not None:
+        node = replace(node, orelse=_sequence(node.orelse, change))
+    return change(node)
+
+
+def _sequence(node: Seq, change: Callable[[Command], Command]) -> Seq:
+    mapped = _mapped(node, change)
+    assert isinstance(mapped, Seq)
+    return mapped

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from sandbox.interface import ReplayRecord
 from verifiers.context import OUTSIDE_ARGUMENT, Context
 from verifiers.worlds.absent import absent, missing
-from verifiers.worlds.backups import backups
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.hostile import CANARY, Hostile, injections, outside_arguments
+from verifiers.worlds.in_the_way import in_the_way
 from verifiers.worlds.judged import Judged, hostile_finding
 from verifiers.worlds.matchers import matched
 from verifiers.worlds.template import as_text
@@ -20,7 +20,7 @@ def implicit(context: Context, gs: Sequence[Grammar]) -> Judged:
     out = Judged()
     injected(context, gs, out)
     missing(context, gs, out)
-    for oracle in (absent, matched, backups):
+    for oracle in (absent, matched, in_the_way):
         if not out.findings:
             oracle(context, gs, out)
     _outside(context, gs, out)
