@@ -91,6 +91,11 @@ def half_done(start: Start) -> Iterator[Start]:
     for path in changed:
         if (made := whole.changed(_subtree(begin, path), f"but {path} as in the start")) is not None:
             yield made
+        if (
+            path in end
+            and (made := whole.changed({path: _with_other_mode(end[path])}, f"but {path} has another mode")) is not None
+        ):
+            yield made
 
 
 def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | None], str]]:
@@ -98,6 +103,7 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
     if entry is not None:
         yield {path: None}, "is missing"
         yield {**_subtree(base, path), path: replace(entry, mode=0)} if entry.type != "symlink" else {}, "cannot be read"
+        yield {path: _with_other_mode(entry)}, "has another mode"
         for text, how in _other_forms(entry.content if entry.type == "file" else b""):
             yield {path: replace(entry, content=text)}, how
     yield {path: Entry("file")}, "is an empty file"
@@ -109,6 +115,10 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
     content = entry if entry is not None and entry.type == "file" else Entry("file", content=OTHER)
     yield {path: Entry("symlink", 0o777, target=target), moved: content}, "is a link to a file"
     yield {path: Entry("symlink", 0o777, target="nowhere")}, "is a link to nothing"
+
+
+def _with_other_mode(entry: Entry) -> Entry:
+    return entry if entry.type == "symlink" else replace(entry, mode=entry.mode ^ 0o044)
 
 
 def _other_forms(content: bytes) -> Iterator[tuple[bytes, str]]:

@@ -23,7 +23,7 @@ _ACTING_METHODS = frozenset({
     "hardlink_to", "write", "writelines", "extractall", "extract", "truncate", "open",
 })  # fmt: skip
 _SEEN = """def _seen_{n}(f):
-    if f.__class__.__name__ in ('function', 'builtin_function_or_method', 'method', 'partial', 'method_descriptor'):
+    if f.__class__.__name__ in ('function', 'builtin_function_or_method', 'method', 'partial', 'method_descriptor', 'type'):
         def call(*args, **words):
             _seen_{n}(None)
             return f(*args, **words)
@@ -133,7 +133,8 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        node.type = self._mark(node.type, "", acts=True) if node.type else None
+        if node.type and not _is_class(node.type):
+            node.type = self._mark(node.type, "", acts=True)
         node.body = [self.visit(s) for s in node.body]
         return node
 
@@ -146,8 +147,19 @@ class _Marker(ast.NodeTransformer):
         first, *rest = node.values
         other = "" if isinstance(node.op, ast.And) else "not "
         same = same_thing(first, self._judge.harmless.names)
-        node.values = [self.visit(first), *(self._mark(v, f", if {other}`{ast.unparse(first)}`", same) for v in rest)]
+        marked = [self._mark(v, f", if {other}`{ast.unparse(first)}`", same) for v in rest]
+        node.values = [self._taken(first) if isinstance(node.op, ast.Or) else self.visit(first), *marked]
         return node
+
+    def _taken(self, first: ast.expr) -> ast.expr:
+        """What stands before ``or`` where it is the value: a line of its own runs if it holds something."""
+        shown = _Hidden(_plain(first), "decides", ", if it holds something")
+        inner: ast.expr = self.visit(first)
+        if not self._matters or not self._depth or not isinstance(first, ast.Call):
+            return inner
+        self.found.append(shown)
+        seen = ast.parse(f"lambda held: held and [_seen_{len(self.found) - 1}(None), held][1]", mode="eval").body
+        return ast.copy_location(ast.Call(seen, [inner], []), first)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         first, *rest = node.comparators
@@ -193,8 +205,15 @@ class _Marker(ast.NodeTransformer):
         node.key, node.value = self._mark(node.key, "", acts=True), self._mark(node.value, "", acts=True)
         return node
 
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.value = self.visit(node.value) if node.value else None
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in ("isinstance", "issubclass", "cast") and isinstance(node.func, ast.Name):
+            node.args = [a if _is_class(a) else self.visit(a) for a in node.args]
+            return node
         if not isinstance(node.func, ast.Attribute | ast.Name):
             node.func = self.visit(node.func)
         elif isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name):
@@ -209,11 +228,12 @@ class _Marker(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         names = self._judge.harmless.names
         own = isinstance(node.ctx, ast.Load) and node.id in names.functions & self._judge.harmless.acting
-        taken = isinstance(node.ctx, ast.Load) and "." in names.dotted(node) and node.id.islower()
+        taken = isinstance(node.ctx, ast.Load) and "." in names.dotted(node) and _may_act(node.id)
         return self._hand(node) if own or taken else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        acting = node.attr in _ACTING_METHODS or (node.attr.islower() and self._judge.harmless.names.dotted(node))
+        named = self._judge.harmless.names.dotted(node) and _may_act(node.attr)
+        acting = node.attr in _ACTING_METHODS or named
         if isinstance(node.ctx, ast.Load) and acting and self._depth:
             return self._hand(node)
         node.value = node.value if isinstance(node.value, ast.Name) else self.visit(node.value)
@@ -246,6 +266,18 @@ class _Marker(ast.NodeTransformer):
         self.found.append(shown)
         seen = ast.Call(ast.Name(f"_seen_{len(self.found) - 1}", ast.Load()), [ast.Constant(None)], [])
         return ast.copy_location(ast.Subscript(ast.List([seen, inner], ast.Load()), ast.Constant(1), ast.Load()), node)
+
+
+def _may_act(name: str) -> bool:
+    """Whether what is imported by this name may act when it is called: not an exception, nor a constant."""
+    return not name.isupper() and not name.endswith(("Error", "Exception"))
+
+
+def _is_class(node: ast.expr) -> bool:
+    """Whether an expression can only name classes: a name, or several."""
+    if isinstance(node, ast.Tuple):
+        return all(_is_class(e) for e in node.elts)
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_class(node.value))
 
 
 def _plain(node: ast.expr) -> ast.expr:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from verifiers.source.harmless import Harmless
 from verifiers.source.names import Names
 
-_SAME_METHODS = frozenset({"resolve", "absolute", "expanduser", "copy", "encode", "decode", "as_posix", "casefold"})
-_SAME_FUNCTIONS = frozenset({"str", "bytes", "list", "tuple", "sorted", "set", "dict", "iter", "reversed"})
+_SAME_METHODS = frozenset({"resolve", "absolute", "expanduser", "copy", "encode", "decode", "as_posix"})
+_SAME_FUNCTIONS = frozenset({"str", "bytes", "list", "tuple", "dict", "iter"})
+_WHOLE = ("utf-8", "utf8", "strict", "surrogateescape")
+"""Encodings and error handlers that lose nothing."""
 _SAME_IMPORTED = frozenset({
     "pathlib.Path", "pathlib.PurePath", "os.path.realpath", "os.path.abspath", "os.path.normpath", "os.fspath", "os.fsencode",
     "os.fsdecode", "os.path.expanduser",
@@ -74,7 +76,9 @@ def same_thing(value: ast.expr, names: Names) -> str:
         return ""
     func = value.func
     if isinstance(func, ast.Attribute) and func.attr in _SAME_METHODS - names.attributes and not names.dotted(func):
-        return same_thing(func.value, names)
+        given = [*value.args, *(k.value for k in value.keywords)] if func.attr in ("encode", "decode") else []
+        whole = all(isinstance(a, ast.Constant) and str(a.value).lower() in _WHOLE for a in given)
+        return same_thing(func.value, names) if whole else ""
     plain = isinstance(func, ast.Name) and func.id in _SAME_FUNCTIONS - names.own
     if (plain or names.dotted(func) in _SAME_IMPORTED) and len(value.args) == 1 and not value.keywords:
         return same_thing(value.args[0], names)

@@ -63,7 +63,7 @@ _PURE_FUNCTIONS = frozenset({
     "glob.iglob", "glob.escape", "shlex.quote", "shlex.split", "shlex.join", "zipfile.is_zipfile", "tarfile.is_tarfile",
     "filecmp.cmp", "io.StringIO", "io.BytesIO", "shutil.which", "urllib.parse.quote", "urllib.parse.unquote",
     "contextlib.nullcontext", "contextlib.suppress", "ast.literal_eval", "sys.getsizeof", "configparser.ConfigParser",
-    "asyncio.sleep",
+    "asyncio.sleep", "dataclasses.field",
 })  # fmt: skip
 
 _HIGHER = frozenset({
@@ -128,7 +128,7 @@ class Harmless:
         if any(k.arg is None or not self._harmless_keyword(k) for k in call.keywords) and not self._own(func):
             return True
         if isinstance(func, ast.Name) and func.id == "print" and "print" not in self.names.own:
-            return any(k.arg == "file" for k in call.keywords)
+            return self.names.own_stdout or any(k.arg == "file" for k in call.keywords)
         if isinstance(func, ast.Name) and func.id == "open" and "open" not in self.names.own:
             return not _reads(call, 1)
         dotted = self.names.dotted(func)

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import Literal
 
-from verifiers.source.feeding import Feeding, assigned, same_thing
+from verifiers.source.feeding import Feeding, assigned, loaded, same_thing
 from verifiers.source.harmless import Harmless
 from verifiers.source.names import Names, names_of
 from verifiers.subject import FunctionNode, skill_function
@@ -18,6 +18,7 @@ TELLING: tuple[Kind, ...] = ("acts", "claims", "decides")
 """Kinds that nobody can vouch for who has not seen them run."""
 
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
+_SHOWING = frozenset({"len", "str", "repr", "int", "type"})
 _SUCCESS = ("ok", "success", "status", "changed")
 _PLAIN_BASES = frozenset(
     {"Exception", "ValueError", "RuntimeError", "OSError", "NamedTuple", "Enum", "StrEnum", "IntEnum", "Protocol"}
@@ -32,13 +33,14 @@ class Kinds:
     feeding: Feeding
     claiming: frozenset[str]
     """Functions whose value the command returns."""
-    asked: frozenset[str] = frozenset()
-    """Functions that are called for what they do, or to be asked yes or no: nothing is made of their values."""
+    carried: bool = False
+    """Some handler makes something of the exception that it gets: then to raise is to hand on a value."""
 
     def of(self, node: ast.stmt, function: FunctionNode, suite: list[ast.stmt]) -> Kind:
         """The kind of one statement. ``suite``: the body that it is part of."""
         if isinstance(node, ast.Raise):
-            return "raises" if self._raises(node) and self._reports(suite) else "acts"
+            only = self._raises(node) and self._reports(suite)
+            return "acts" if not only else "decides" if self.carried else "raises"
         if self.acts(node):
             return "acts"
         if isinstance(node, ast.Return):
@@ -86,8 +88,6 @@ class Kinds:
             return "claims"
         if node.value is None:
             return "skips"
-        if isinstance(node.value, ast.Constant) and node.value.value in (None, True, False) and function.name in self.asked:
-            return "skips"
         return "computes" if same_thing(node.value, self.harmless.names) else "decides"
 
     def _reports(self, suite: list[ast.stmt]) -> bool:
@@ -105,7 +105,14 @@ class Kinds:
         name = exc.func.attr if isinstance(exc.func, ast.Attribute) else getattr(exc.func, "id", "")
         parts = [*exc.args, *(k.value for k in exc.keywords), *([node.cause] if node.cause else [])]
         plain = name[:1].isupper() and name not in self.harmless.acting
-        return plain and not any(self.harmless.acts(p) for p in self._said(parts))
+        return plain and not any(self.harmless.acts(p) for p in self._said(parts)) and not any(map(self._goes_through, parts))
+
+    def _goes_through(self, part: ast.expr) -> bool:
+        """Whether it reads one by one what some acting call gave: that may act with each."""
+        calls = [c for c in ast.walk(part) if isinstance(c, ast.Call) and getattr(c.func, "id", "") not in _SHOWING]
+        loops = [c for c in ast.walk(part) if isinstance(c, ast.comprehension | ast.Starred)]
+        given = [*(a for c in calls for a in c.args), *(c.iter if isinstance(c, ast.comprehension) else c for c in loops)]
+        return any(loaded(g) & self.feeding.foreign for g in given)
 
     def _said(self, parts: list[ast.expr]) -> list[ast.expr]:
         """What is put into a message; a name in it is only shown, unless the file says how things are shown."""
@@ -121,7 +128,8 @@ class Kinds:
         if not (isinstance(value, ast.Call) and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name)):
             return False
         parts = [*value.args, *(k.value for k in value.keywords)]
-        known = func.attr in _LOGGING and func.attr not in self.harmless.names.attributes
+        names = self.harmless.names
+        known = func.attr in _LOGGING and func.attr not in names.attributes and not names.own_handlers
         return known and not any(self.harmless.acts(p) for p in parts)
 
 
@@ -137,7 +145,7 @@ def kinds(tree: ast.Module) -> Kinds:
         harmless = Harmless(names, acting)
     claiming = _claiming(tree)
     judge = Kinds(harmless, Feeding(), claiming)
-    return Kinds(harmless, Feeding.of(tree, harmless, judge.acts, claiming), claiming, _asked(tree))
+    return Kinds(harmless, Feeding.of(tree, harmless, judge.acts, claiming), claiming, _carried(tree))
 
 
 def heads(node: ast.stmt) -> list[ast.AST]:
@@ -186,25 +194,23 @@ def _plain_class(node: ast.ClassDef, judge: Kinds) -> bool:
     bases = all(isinstance(b, ast.Name) and b.id in _PLAIN_BASES for b in node.bases) and not node.keywords
     makers = [s for s in node.body if isinstance(s, ast.FunctionDef) and s.name in ("__init__", "__post_init__", "__new__")]
     decorated = any("dataclass" not in ast.dump(d) for d in node.decorator_list)
-    return bases and not decorated and not makers
+    quiet = not any(judge.acts(s) for s in node.body if isinstance(s, ast.Assign | ast.AnnAssign | ast.Expr))
+    return bases and not decorated and not makers and quiet
 
 
-def _asked(tree: ast.Module) -> frozenset[str]:
-    """Functions and methods all of whose mentions are calls that stand alone or in a test."""
-    quiet: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr | ast.Await):
-            quiet |= {id(node.value)}
-        tests = [*node.ifs] if isinstance(node, ast.comprehension) else [getattr(node, "test", None)]
-        while tests:
-            test = tests.pop()
-            tests += test.values if isinstance(test, ast.BoolOp) else [test.operand] if isinstance(test, ast.UnaryOp) else []
-            quiet.add(id(test))
-    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call) and id(n) in quiet}
-    loaded = [n for n in ast.walk(tree) if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Load)]
-    used = {getattr(n, "attr", getattr(n, "id", "")) for n in loaded if id(n) not in called}
-    functions = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
-    return frozenset(functions - used)
+def _carried(tree: ast.Module) -> bool:
+    """Whether a handler uses the exception that it gets for more than to raise or log it."""
+    for handler in (n for n in ast.walk(tree) if isinstance(n, ast.ExceptHandler) and n.name):
+        told = [n for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Raise) or _is_log(n)]
+        within = {id(n) for t in told for n in ast.walk(t)}
+        uses = [n for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == handler.name]
+        if any(id(n) not in within for n in uses):
+            return True
+    return False
+
+
+def _is_log(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOGGING
 
 
 def _claiming(tree: ast.Module) -> frozenset[str]:

@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 _CONTAINERS = frozenset({"list", "dict", "set", "Counter", "defaultdict", "OrderedDict", "deque", "sorted", "bytearray"})
+_LOG_SETTINGS = frozenset({"basicConfig", "dictConfig", "fileConfig", "lastResort", "handlers"})
+_STREAMS = frozenset({"redirect_stdout", "redirect_stderr", "stdout", "stderr"})
 _QUIET_METHODS = frozenset({"__init__", "__post_init__", "__new__", "__class_getitem__"})
 
 
@@ -31,6 +33,10 @@ class Names:
     """Variables that only ever hold containers made here."""
     overloads: bool
     """Some class has operators of its own."""
+    own_handlers: bool
+    """It says itself where a logger writes."""
+    own_stdout: bool
+    """It says itself where ``print`` writes."""
     aliases: bool
     """A module goes by another name, so that no method's name tells what it does."""
 
@@ -56,6 +62,7 @@ def names_of(tree: ast.AST) -> Names:
     ]
     own = own_names(tree)
     stored = _stored(tree)
+    said = set(imported) | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
     known = _known_methods(tree, classes)
     special = {m for m in methods | stored if m.startswith("__") and m.endswith("__")} - _QUIET_METHODS
     return Names(
@@ -72,6 +79,8 @@ def names_of(tree: ast.AST) -> Names:
         hooks=frozenset(methods) - known | _made_by_calls(classes),
         containers=_containers(tree),
         overloads=bool(special),
+        own_handlers=any(n.endswith("Handler") or n in _LOG_SETTINGS for n in said),
+        own_stdout=bool(said & _STREAMS),
         aliases=_aliases(tree, imported) or "*" in imported,
     )
 
