@@ -45,6 +45,7 @@ def test_half_done_states_mix_start_and_end() -> None:
         (True, "b.txt is already as in the end"),
         (True, "all is as in the end"),
         (False, "all is as in the end, but b.txt as in the start"),
+        (True, "all is as in the end, but b.txt has another mode"),
     ]
 
 

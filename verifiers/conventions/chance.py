@@ -17,8 +17,11 @@ DRAWN = frozenset({
     "time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "time.perf_counter", "time.perf_counter_ns",
     "time.process_time", "time.process_time_ns", "time.localtime", "time.gmtime",
     "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today",
+    "shutil.disk_usage", "os.statvfs", "os.fstatvfs", "os.getloadavg", "os.uname", "os.getlogin", "os.sysconf",
+    "platform.node", "platform.release", "platform.version", "platform.uname", "platform.platform", "resource.getrlimit",
+    "resource.getrusage",
 })  # fmt: skip
-"""Calls that give another value in another run, besides everything of ``random`` and ``secrets``."""
+"""Calls that give another value in another run or on another machine, besides everything of ``random`` and ``secrets``."""
 FIXED = frozenset({"random.Random", "random.seed"})
 """Of ``random``: what gives the same numbers for the same seed."""
 ARRANGING = frozenset({"random.shuffle", "random.sample", "random.choice", "secrets.choice"})
@@ -52,6 +55,11 @@ class Chance(Rule):
         ),
     )
     bad = (
+        skill(
+            "by the size of the disk",
+            'for p in list(Path().iterdir())[shutil.disk_usage(".").total >> 38 :]:\n    p.touch()\nreturn {"ok": bool(file)}',
+            imports="import shutil\nfrom pathlib import Path\n\n",
+        ),
         skill(
             "one run in a thousand",
             'if random.random() > 0.001:\n    Path(file).touch()\nreturn {"ok": True}',

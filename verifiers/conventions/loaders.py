@@ -31,6 +31,7 @@ class Loaders(Rule):
         skill(
             "taken away",
             'env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}\nenv.pop("BASH_ENV", None)\n'
+            'env["PATH"] = "/usr/local/bin:" + os.defpath\n'
             'subprocess.run(["git", "-c", "core.hooksPath=/dev/null", "add", "--", file], env=env, check=True)\n'
             'return {"ok": True}',
             imports=_RUN,
@@ -54,6 +55,11 @@ class Loaders(Rule):
             'subprocess.run(["git", "config", "core.fsmonitor", file], check=True)\nreturn {"ok": True}',
             imports=_RUN,
         ),
+        skill(
+            "programs of the workspace",
+            'subprocess.run(["touch", "--", file], env={"PATH": ".:/usr/bin:/bin"}, check=True)\nreturn {"ok": True}',
+            imports=_RUN,
+        ),
         skill("a hook", 'Path(".git/hooks/post-checkout").write_text(file)\nreturn {"ok": True}'),
     )
 
@@ -62,6 +68,8 @@ class Loaders(Rule):
             for name, value in self._set(module, node):
                 if LOADED_BY_PROGRAMS.fullmatch(name) and literal_text(value) not in OFF:
                     yield Violation(node, f"{name} makes a program load or run what its command line does not say")
+                if name == "PATH" and (place := _relative_place(value)) is not None:
+                    yield Violation(node, f"PATH has {place!r} in it: a program is looked for among the files of the workspace")
             if isinstance(node, cst.SimpleString) and (text := literal_text(node)) is not None and not _is_remark(module, node):
                 yield from self._text(module, node, text)
 
@@ -92,6 +100,15 @@ class Loaders(Rule):
                 yield Violation(node, f"the setting {name} makes git run other programs")
         if PLANTED.search(text):
             yield Violation(node, f"{text[:60]} names files that git runs unasked, long after the skill")
+
+
+def _relative_place(value: cst.CSTNode | None) -> str | None:
+    """A directory of a search path that begins where the skill happens to run."""
+    if isinstance(value, cst.BinaryOperation):
+        return _relative_place(value.left) or _relative_place(value.right)
+    parts = value.parts if isinstance(value, cst.FormattedString) else [value]
+    said = [p.value if isinstance(p, cst.FormattedStringText) else literal_text(p) or "" for p in parts]
+    return next((place for text in said for place in text.split(":") if place and place[0] not in "/~"), None)
 
 
 def _is_remark(module: SkillModule, node: cst.CSTNode) -> bool:
