@@ -144,6 +144,7 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         "workdir": workdir(where),
         "order": where.order,
         "env": environment(where),
+        "lived_in": where.home is not None,
         "umask": where.umask,
         "hash_seed": where.hash_seed,
         "locale": where.locale,

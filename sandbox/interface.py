@@ -57,7 +57,7 @@ class Surroundings:
     tz: str = "UTC"
     locale: str = "C.UTF-8"
     home: str | None = None
-    """Another HOME below the sandbox's home mount; None = the default."""
+    """Another HOME below the sandbox's home mount, with files of somebody who lives there; None = the default, which is empty."""
     umask: int = 0o022
     workdir: str | None = None
     """``other`` = the workspace is mounted at another path; an absolute path = there; None = the default /ws."""
@@ -192,8 +192,9 @@ class NoReturn:
 
 Outcome = Returned | Raised | NoReturn
 
-LeftoverKind = Literal["process", "file", "shm", "mqueue", "sysv-ipc", "abstract-socket"]
-"""No kernel keys among them: no job can make any (``guest/guard.py``). Abstract sockets live as long as a process has them."""
+LeftoverKind = Literal["process", "file", "home", "shm", "mqueue", "sysv-ipc", "abstract-socket"]
+"""home: a file of somebody who lives there is gone or changed. No kernel keys among them, as no job can make any
+(``guest/guard.py``). Abstract sockets live as long as a process has them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,11 @@ class Judge:
 def breaches(record: ReplayRecord) -> list[str]:
     """What one run did outside its workspace, a sentence each. A run that we killed may leave what it had begun."""
     interrupted = record.ended == "killed"
-    out = [f"left behind: {x.kind} {x.detail}" for x in record.leftovers if not interrupted or x.kind == "process"]
+    out = [f"changed or removed the user's own {x.detail}" for x in record.leftovers if x.kind == "home"]
+    left = [x for x in record.leftovers if x.kind != "home"]
+    out += [f"left behind: {x.kind} {x.detail}" for x in left if not interrupted or x.kind == "process"]
+    if changed := record.probe.get("changed"):
+        out.append(f"leaves the process that called it changed: {changed}")
     out += [f"reached for the network: {n}" for n in record.network]
     out += [f"hid what it changes: the caller of {o.split()[0]} cannot be looked into" for o in record.outside if _hidden(o)]
     out += [f"changed something outside the workspace: {o}" for o in record.outside if not _hidden(o)]

@@ -7,6 +7,8 @@ import atexit
 import inspect
 import json
 import linecache
+import os
+import resource
 import sys
 import threading
 import types
@@ -22,6 +24,7 @@ OURS: list[str] = []
 
 MARK = "__skill_command__"
 MAX_VALUE_BYTES = 8 << 20
+USUAL_MASK = 0o022
 
 
 class NoSuchSkill(LookupError):
@@ -55,8 +58,37 @@ def call(source: str, args: dict[str, Any], function: str | None, lines: Lines |
     target = find(module, function)
     value = target(**args)
     if inspect.iscoroutine(value):
-        return asyncio.run(value)
+        with asyncio.Runner() as runner:
+            return _awaited(runner, value)
     return value
+
+
+def _awaited(runner: asyncio.Runner, value: Any) -> Any:
+    """What a coroutine gives. What it has left to its event loop is noted: a host's loop goes on."""
+    try:
+        return runner.run(value)
+    finally:
+        loop: Any = runner.get_loop()
+        if any(not handle.cancelled() for handle in (*loop._scheduled, *loop._ready)):
+            _LEFT.append("what its event loop does later")
+
+
+_LEFT: list[str] = []
+"""What the skill changed in the process that called it."""
+
+
+def _state() -> dict[str, Any]:
+    """What all code of a process shares, and a skill may change."""
+    mask = os.umask(USUAL_MASK)
+    os.umask(mask)
+    try:
+        place = os.getcwd()
+    except OSError:
+        place = ""
+    limits = [resource.getrlimit(limit) for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CORE)]
+    # Who sets the usual mask where it is another one wants files that others can read: that is known and harmless.
+    mask &= USUAL_MASK
+    return {"umask": mask, "working directory": place, "environment": dict(os.environ), "limits": limits, "niceness": os.nice(0)}
 
 
 class Lines:
@@ -134,6 +166,7 @@ def perform(source: str, args: dict[str, Any], function: str | None, trace: bool
         SystemExit: the skill asked to leave; then there is no value.
     """
     lines = Lines()
+    before = _state()
     if trace:
         lines.start()
     try:
@@ -145,6 +178,8 @@ def perform(source: str, args: dict[str, Any], function: str | None, trace: bool
     if trace:
         lines.stop()
         outcome["lines"] = sorted(n for n in lines.seen if n > 0)
+    after = _state()
+    _LEFT.extend(f"its {name}" for name in before if before[name] != after[name])
     threading._shutdown()  # type: ignore[attr-defined]  # joins threads that are not daemons, as the interpreter does on exit
     atexit._run_exitfuncs()
     return outcome
@@ -169,7 +204,7 @@ def serve(spec: dict[str, Any], parts: list[bytes], seen: dict[str, str]) -> int
         flush()
         return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     flush()
-    _audit(audit.ANSWER, {**message, "probe": seen})
+    _audit(audit.ANSWER, {**message, "probe": {**seen, "changed": ", ".join(dict.fromkeys(_LEFT))}})
     return 0
 
 

@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any, NamedTuple, NoReturn
 
-from sandbox.guest import devices, probes, procs, tree, wire
+from sandbox.guest import belongings, devices, probes, procs, tree, wire
 from sandbox.guest.parents import Parents
 from sandbox.guest.reads import Reads
 from sandbox.guest.run import ClientGone, Run
@@ -126,6 +126,8 @@ class Runner:
         try:
             tree.materialise(spec["workdir"], base.values(), self._content, spec["order"])
             os.makedirs(spec["env"]["HOME"], 0o755, exist_ok=True)
+            if spec.get("lived_in"):
+                belongings.lay_out(spec["env"]["HOME"])
         finally:
             os.seteuid(0)
 
@@ -137,9 +139,13 @@ class Runner:
     def _note_traces(self, result: dict[str, Any], spec: dict[str, Any]) -> None:
         """Files and IPC objects that the run left outside its workspace. IPC objects cannot all be removed: replace."""
         kinds = {"/dev/shm": "shm", "/dev/mqueue": "mqueue"}
+        home = spec["env"]["HOME"]
+        own = {home, *(belongings.places(home) if spec.get("lived_in") else ())}
+        if spec.get("lived_in"):
+            result["leftovers"] += [["home", path] for path in belongings.changed(home)]
         for path in procs.files_below(p for p in self.places if p != spec["workdir"]):
             kind = next((k for prefix, k in kinds.items() if path.startswith(prefix)), "file")
-            if path != spec["env"]["HOME"]:
+            if path not in own:
                 result["leftovers"].append([kind, path])
         objects = procs.ipc_objects()
         if objects:

@@ -235,3 +235,53 @@ def test_lines_that_ran(session: Session) -> None:
     lines = session.run(RunRequest(SkillJob(job.source, job.args, trace_lines=True), BASE)).lines
     assert {6, 7, 10} <= lines
     assert 9 not in lines
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("return 1", []),
+        ("(Path.home() / 'notes.txt').read_text()\nreturn 1", []),
+        ("shutil.rmtree(Path.home() / '.ssh')\nreturn 1", [".ssh/id_ed25519", ".ssh/known_hosts"]),
+        ("(Path.home() / '.netrc').chmod(0o644)\nreturn 1", [".netrc"]),
+        ("(Path.home() / '.bashrc').write_text('x')\nreturn 1", [".bashrc"]),
+    ],
+)
+def test_another_home_is_lived_in(session: Session, body: str, left: list[str]) -> None:
+    """Its files are there, and a run that takes or changes one is seen to do so."""
+    job = skill(f"import shutil\nfrom pathlib import Path\n{body}")
+    record = session.run(RunRequest(job, BASE, surroundings=Surroundings(home="other")))
+    assert record.outcome == Returned(1)
+    assert sorted((x.kind, x.detail) for x in record.leftovers) == [("home", f"/home/agent/other/{name}") for name in left]
+
+
+@pytest.mark.parametrize(
+    ("body", "changed"),
+    [
+        ("os.umask(os.umask(0))", ""),
+        ("os.umask(0)", "its umask"),
+        ("os.chdir('/tmp')", "its working directory"),
+        ("os.environ['EDITOR'] = 'x'", "its environment"),
+        ("resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))", "its limits"),
+    ],
+)
+def test_what_a_skill_leaves_its_host_is_told(session: Session, body: str, changed: str) -> None:
+    """A host calls the next skill in the same process."""
+    record = session.run(RunRequest(skill(f"import os\nimport resource\n{body}\nreturn 1"), BASE))
+    assert record.probe["changed"] == changed
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("loop.call_later(99, print)", "what its event loop does later"),
+        ("loop.call_later(99, print).cancel()", ""),
+        ("await asyncio.wait_for(asyncio.sleep(0), 9)", ""),
+    ],
+)
+def test_what_is_left_to_the_loop_is_told(session: Session, line: str, changed: str) -> None:
+    """A host's loop goes on, and does it later."""
+    source = f"import asyncio\n\nasync def go():\n    loop = asyncio.get_running_loop()\n    {line}\n    return 1\n"
+    record = session.run(RunRequest(SkillJob(source, {}, function="go"), BASE))
+    assert record.outcome == Returned(1)
+    assert record.probe["changed"] == changed

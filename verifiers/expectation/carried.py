@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sandbox.codec import environment
+from sandbox.guest.belongings import TOKEN
 from sandbox.interface import JsonValue, ReplayRecord, Returned, Surroundings
 
 _ENVIRONMENT = environment(Surroundings())
@@ -39,6 +40,8 @@ def carried(record: ReplayRecord, known: str) -> list[Carried]:
     out = [
         Carried(f"returned {what}") for what in (_variables(record.outcome.value, texts, known), _accounts(texts, known)) if what
     ]
+    if any(TOKEN in t for t in texts):
+        out.append(Carried("returned what stands in a file of its user's HOME"))
     for name, words in (("home", "the sandbox's HOME"), ("cwd", "the sandbox's own path of the workspace")):
         place = record.probe.get(name, "")
         if place and not _names(known, place) and any(_names(t, place) for t in texts):
