@@ -12,6 +12,7 @@ from verifiers.worlds.hostile import CANARY, Hostile, injections, outside_argume
 from verifiers.worlds.in_the_way import in_the_way
 from verifiers.worlds.judged import Judged, hostile_finding
 from verifiers.worlds.matchers import matched
+from verifiers.worlds.meeting import meeting
 from verifiers.worlds.template import as_text
 
 
@@ -20,7 +21,7 @@ def implicit(context: Context, gs: Sequence[Grammar]) -> Judged:
     out = Judged()
     injected(context, gs, out)
     missing(context, gs, out)
-    for oracle in (absent, matched, in_the_way):
+    for oracle in (absent, matched, in_the_way, meeting):
         if not out.findings:
             oracle(context, gs, out)
     _outside(context, gs, out)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sandbox.interface import Entry, ReplayRecord, Snapshot
+from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Context, Generated
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
@@ -44,7 +44,7 @@ FORMS = {
     "a backslash": "{}\\nqz",
     "a glob": "{}*qz",
     "an ampersand": "{}&qz",
-    "a dollar": "{}$1qz",
+    "a dollar": "{}$1${{HOME}}qz",
     "a percent sign": "{}%sqz",
     "braces": "{}{{0}}qz",
     "a comma": "{},qz",
@@ -201,8 +201,14 @@ def _renamed(e: Entry, words: dict[str, str]) -> Entry:
 
 
 def _with_modes(g: Grammar) -> Iterator[Opaque]:
-    """Files that the task changes, moves or copies with other modes: what is edited keeps its own."""
+    """Files that the task changes, moves or copies with other modes, and directories: what is edited keeps its own."""
     x = g.expectation
+    folders = [
+        p for p, e in x.base.items() if e.type == "dir" and p != ROOT and _keeps_mode(x, p) and not in_repository(p, x.base)
+    ]
+    if folders:
+        base, tree = ({p: replace(e, mode=0o700) if p in folders else e for p, e in t.items()} for t in (x.base, x.tree))
+        yield Opaque(g, "a directory that nobody else may enter", replace(x, base=Snapshot(base), tree=Snapshot(tree)))
     files = [p for p, e in x.base.items() if e.type == "file" and _keeps_mode(x, p) and not in_repository(p, x.base)]
     for what, mode in MODES.items() if files else ():
         base = {p: replace(e, mode=mode) if p in files else e for p, e in x.base.items()}

@@ -9,6 +9,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
 from verifiers.worlds.variation import Choice, Example, Rule, Stage, Variation, contents, of_content
+from verifiers.worlds.variations.near import transposed
 
 MOST_GONE = 4
 SUFFIXED, PREFIXED, ABOVE = "suffixed", "prefixed", "above"
@@ -16,10 +17,11 @@ SUFFIXED, PREFIXED, ABOVE = "suffixed", "prefixed", "above"
 
 def holding(content: bytes, lines: Sequence[str], way: str) -> bytes:
     """Text with more lines, made of the given ones: with a letter behind, at the end (SUFFIXED) or at the start (ABOVE), or in
-    the other case and with a letter before (PREFIXED)."""
+    the other case, with a letter before, and with two letters swapped (PREFIXED)."""
     if b"\0" in content or not (content.endswith(b"\n") or not content):
         return content
-    more = encoded("".join(f"{x.swapcase()}\nx{x}\n" if way == PREFIXED else f"{x}x\n" for x in lines))
+    like = [t for x in lines for t in ((x.swapcase(), f"x{x}", transposed(x)) if way == PREFIXED else (f"{x}x",))]
+    more = encoded("".join(f"{t}\n" for t in like if t not in lines))
     return more + content if way == ABOVE else content + more
 
 

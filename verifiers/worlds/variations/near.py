@@ -16,8 +16,8 @@ LETTERS, CASE, BEHIND = "letters", "case", "behind"
 
 
 def near(text: str, said: Sequence[str], *, cased: bool = False) -> list[str]:
-    """Texts that are nearly what arguments say: a word of theirs with a letter more, or without the mark before it; if ``cased``,
-    only in the other case, which some commands take for the same."""
+    """Texts that are nearly what arguments say: a word of theirs with a letter more, with two in the other order, or without the
+    mark before it; if ``cased``, only in the other case, which some commands take for the same."""
     out: list[str] = []
     for word in said:
         edge = r"\w" if any(c.isdigit() for c in word) else r"[^\W\d_]"
@@ -27,9 +27,18 @@ def near(text: str, said: Sequence[str], *, cased: bool = False) -> list[str]:
                 out.append(f"{head}{word.swapcase()}{tail}")
                 continue
             before, behind = _like(word[0]), _like(word[-1])
-            out += [f"{head}{word}{behind}{tail}", f"{head}{before}{word}{tail}"]
+            out += [f"{head}{word}{behind}{tail}", f"{head}{before}{word}{tail}", f"{head}{transposed(word)}{tail}"]
             out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ " else []
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
+
+
+def transposed(word: str) -> str:
+    """The word with its last two different neighbours of one kind in the other order; the word itself where there are none."""
+    for i in range(len(word) - 1, 1, -1):
+        a, b = word[i - 1], word[i]
+        if a != b and a.isdigit() == b.isdigit() and a.isalpha() == b.isalpha():
+            return word[: i - 1] + b + a + word[i + 1 :]
+    return word
 
 
 def _like(letter: str) -> str:
@@ -80,9 +89,9 @@ VARIATIONS = (
         choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND)), apply=of_content(_edited),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, drawn=2, together=names_come_along, refusable=True,
         examples=(
-            Example(("a", LETTERS), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nbobx,1\nxbob,1\n"}, {"w": "bob"}, "ls bob"),
+            Example(("a", LETTERS), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nbobx,1\nxbob,1\nbbo,1\n"}, {"w": "bob"}, "ls bob"),
             Example(("a", CASE), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nBOB,1\n"}, {"w": "bob"}, "ls bob"),
-            Example(("a", BEHIND), {"a": "bob\nk\n"}, {"a": "bob\nk\nbobx\nxbob\n"}, {"w": "bob"}, "ls bob"),
+            Example(("a", BEHIND), {"a": "bob\nk\n"}, {"a": "bob\nk\nbobx\nxbob\nbbo\n"}, {"w": "bob"}, "ls bob"),
         ),
     ),
     Variation(
