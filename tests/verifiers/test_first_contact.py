@@ -24,6 +24,7 @@ WRONG = {
     "2/checksum_manifest/s8": "differs from the trace's commands",
     "2/csv_left_join/s1": "differs from the trace's commands",
     "2/csv_group_sum/s5": "differs from the trace's commands",
+    "2/gunzip_tree/s8": "refuse to overwrite it",
     "2/jsonl_drop_records/s4": "differs from the trace's commands",
     "2/sqlite_open_loans/s1": "for more than text",
     "2/sqlite_open_loans/s9": "for more than text",

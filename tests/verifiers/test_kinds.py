@@ -25,6 +25,10 @@ TAIL = """
 """
 
 
+ASKED = "def _is(name: str) -> bool:\n    if name == 'x':\n        return False\n    return True\n"
+FIELD = "from dataclasses import dataclass, field\n@dataclass\nclass Odd(Exception):\n    at: None = field(default_factory=functools.partial(os.unlink, 'x'))\n"
+
+
 def telling(body: str, more: str = "") -> str:
     """What of the skill has to have run, a line each."""
     source = textwrap.dedent(more) + HEAD + textwrap.indent(textwrap.dedent(body).strip(), "    ") + TAIL
@@ -77,6 +81,23 @@ HIDDEN = {
     "a module by another name": ("m = os\nif name == 'x':\n    m.path.exists(name)\n    m.remove(name)", "acts: m.remove"),
     "a call of an unknown": ("if name == 'x':\n    files[0](name)", "acts: files[0](name)"),
     "an attribute set": ("if name == 'x':\n    path.mode = 3", "acts: path.mode = 3"),
+    "a class from a table": ("(Path, subprocess.Popen)[name == 'x'](name)", "acts: subprocess.Popen"),
+    "a class handed on": ("name.later(subprocess.Popen, name)", "acts: subprocess.Popen"),
+    "letters that get lost": ("if name == 'x':\n    data = data.decode('ascii', 'ignore').encode()", "data = data.decode"),
+    "a value before or": ("go = shutil.which('x') or 'true'\nsubprocess.run([go])", "shutil.which('x') (a branch"),
+    "a print into a file": ("with contextlib.redirect_stdout(path):\n    if name == 'x':\n        print(1)", "print(1)"),
+    "a log that is a file": (
+        "log.addHandler(logging.FileHandler(name))\nif name == 'x':\n    log.error(1)\n    raise OSError",
+        "log.error(1)",
+    ),
+    "a value that an exception carries": (
+        "try:\n    if name == 'x':\n        raise KeyError('')\nexcept KeyError as e:\n    data = e.args[0]",
+        "raise KeyError('')",
+    ),
+    "a reader emptied in a message": (
+        "rows = fileinput.FileInput(name, inplace=True)\nif name == 'x':\n    raise ValueError(len(list(rows)))",
+        "raise ValueError",
+    ),
 }
 CLASSES = {
     "a property": (
@@ -145,3 +166,15 @@ def test_the_condition_is_told() -> None:
     copy = watched(HEAD + textwrap.indent(body, "    ") + TAIL)
     found = [s for s in copy.statements if s.text == "p.unlink()"]
     assert [c.text for c in found[0].conditions] == ["for p in files", "if p.is_dir()", "except OSError"]
+
+
+def test_a_helper_that_says_no_decides() -> None:
+    """What its caller does hangs on it."""
+    assert "decides: return False" in telling("if _is(name):\n    path.unlink()", ASKED)
+
+
+def test_an_error_may_act_when_it_is_made() -> None:
+    """By a default of one of its fields; one whose fields only hold something does not."""
+    body = "if name == 'x':\n    raise Odd"
+    assert "raise Odd()" in telling(body + "()", FIELD)
+    assert "raise Odd()" not in telling(body + "()", FIELD.replace("functools.partial(os.unlink, 'x')", "list"))

@@ -11,6 +11,7 @@ from verifiers.conventions.model import SkillModule, literal_text
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Profile
 
+# The last three errors of the system say "not now": whoever goes on has not done what was asked.
 BROAD = frozenset(
     {
         "Exception",
@@ -18,6 +19,9 @@ BROAD = frozenset(
         "OSError",
         "IOError",
         "EnvironmentError",
+        "BlockingIOError",
+        "InterruptedError",
+        "TimeoutError",
         "subprocess.CalledProcessError",
         "subprocess.SubprocessError",
     }
@@ -32,7 +36,7 @@ class SwallowedErrors(Rule):
     why = (
         'A skill reports failure by raising, or by returning `ok: false`, `success: false`, `status: "error"` or a '
         "non-empty `error`. Letting an exception through is error handling; catching everything and going on is not. "
-        "Flagged: a bare or broad `except` (Exception, OSError, CalledProcessError and their like, also as "
+        "Flagged: a bare or broad `except` (Exception, OSError, CalledProcessError, BlockingIOError and their like, also as "
         "`contextlib.suppress`) that neither raises nor reports, `return`, `break` or `continue` in `finally`, "
         "`shutil.rmtree(ignore_errors=True)`, and `subprocess.run` whose exit status nobody looks at. Catching what is "
         "expected by its own name (`except FileNotFoundError`) is fine."
