@@ -26,7 +26,10 @@ TAIL = """
 
 
 ASKED = "def _is(name: str) -> bool:\n    if name == 'x':\n        return False\n    return True\n"
-FIELD = "from dataclasses import dataclass, field\n@dataclass\nclass Odd(Exception):\n    at: None = field(default_factory=functools.partial(os.unlink, 'x'))\n"
+FIELD = (
+    "from dataclasses import dataclass, field\n@dataclass\nclass Odd(Exception):\n"
+    "    at: None = field(default_factory=functools.partial(os.unlink, 'x'))\n"
+)
 
 
 def telling(body: str, more: str = "") -> str:
