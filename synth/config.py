@@ -58,7 +58,7 @@ class Sandbox(_Section):
 
 
 class Verify(_Section):
-    profile: Profile = Field(default="seed", description="What a skill looks like: seed or omni")
+    profile: Profile | None = Field(default=None, description="What a skill looks like: seed or omni; without one, as it imports")
     budget: Budget = Field(default="standard", description="How many cases: fast, standard or thorough")
     min_usable: int = Field(default=3, ge=1, description="Usable traces that a PASS needs")
     seed_salt: str = Field(default="", description="A CI secret that makes sampled points unpredictable")

@@ -47,7 +47,8 @@ def write_owned(
         _recover(target)
         if content_digest(target, mark, kept) == digest:
             return target
-        other = _owner(target, mark, owner)
+        other = owner_of(target, mark)
+        other = "" if owner in ("", other) else other
         if not other and (not os.path.lexists(target) or is_ours(target, mark, kept) or replaces(target)):
             _put(target, files, mark, owner, kept)
             return target
@@ -92,10 +93,9 @@ def _note(directory: Path, mark: str) -> Mapping[str, Any]:
     return note if isinstance(note, dict) else {}
 
 
-def _owner(directory: Path, mark: str, owner: str) -> str:
-    """Who else a directory belongs to; "" for nobody else."""
-    found = str(_note(directory, mark).get("owner", ""))
-    return "" if owner in ("", found) else found
+def owner_of(directory: Path, mark: str) -> str:
+    """What ``write_owned`` wrote last into a directory, by name; "" where it does not say."""
+    return str(_note(directory, mark).get("owner", ""))
 
 
 def _conflict(target: Path, mark: str, kept: str, other: str) -> Conflict:

@@ -40,8 +40,11 @@ class ParseProblem:
     """1-based; 0 where unknown."""
 
 
-def load_subject(path: str | Path, profile: Profile = "seed") -> Subject:
+def load_subject(path: str | Path, profile: Profile | None = "seed") -> Subject:
     """The Subject of the file at ``path``; shown relative to the working directory where it lies below it.
+
+    Args:
+        profile: What it should look like; None = as its imports say.
 
     Raises:
         SkillFileError: missing, unreadable, a directory, not text, or larger than ``MAX_BYTES``.
@@ -81,10 +84,11 @@ def read_regular(where: Path) -> bytes:
     raise SkillFileError("is not a regular file", "A skill is one short Python file.", where)
 
 
-def parse_subject(source: str, path: str | Path, profile: Profile = "seed", name: str | None = None) -> Subject:
-    """The Subject of a text. ``name`` overrides the public function's name."""
+def parse_subject(source: str, path: str | Path, profile: Profile | None = "seed", name: str | None = None) -> Subject:
+    """The Subject of a text. ``name`` overrides the public function's name; without a profile its imports tell it."""
     stem = Path(path).stem
     tree = parse_module(source)
+    profile = profile or ("omni" if not isinstance(tree, ParseProblem) and _imports_omni(tree) else "seed")
     if isinstance(tree, ParseProblem):
         return Subject(name or stem, str(path), source, profile=profile)
     function = skill_function(tree)
@@ -184,6 +188,12 @@ def documentation(function: FunctionNode) -> Docstring:
 def _shown(path: Path) -> str:
     shown = os.path.relpath(path)
     return path.as_posix() if shown.startswith("..") else Path(shown).as_posix()
+
+
+def _imports_omni(tree: ast.Module) -> bool:
+    """Whether the decorator comes from the host's own package, and not from ours."""
+    origins = [n.module or "" for n in tree.body if isinstance(n, ast.ImportFrom) and any(a.name == "skill_command" for a in n.names)]
+    return any(origin.partition(".")[0] == "omni" for origin in origins)
 
 
 def _aliases(tree: ast.Module, name: str) -> set[str]:

@@ -17,7 +17,7 @@ from synth.cli import console
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
-from synth.cli.targets import registered
+from synth.cli.targets import registered, tell_edits
 from synth.cli.verify import titles_for
 from synth.cli.verifying import Verifier
 
@@ -83,6 +83,7 @@ def gate(
     if scheduler is not None:
         salted = replace(salted, database=None)  # its workers have none
     targets, facts = _targets(paths, since, salted)
+    tell_edits(targets)
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
         verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted")))
@@ -149,7 +150,7 @@ def _with_signatures(facts: Facts, reports: Sequence[Report], targets: Sequence[
         return facts
     from synth.attest import signed_reports
 
-    signed = signed_reports(reports, {t.path: t.skill.parent for t in targets}, public_key)
+    signed = signed_reports(reports, {t.path: t.home for t in targets}, public_key)
     return replace(facts, attested=True, signed=lambda report: (report.path, report.sha256) in signed)
 
 

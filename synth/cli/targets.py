@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,6 +62,17 @@ def target_of(
     if static:
         return target
     return with_evidence(target, lambda name: registered(name, registry))
+
+
+def tell_edits(targets: Iterable[Target]) -> None:
+    """Says which exported skills are not as they were exported: what the verdict is about is what is there now."""
+    from synth.cli import console
+    from synth.exported import edits
+
+    for target in targets:
+        changed = edits(target.home)
+        if changed:
+            console.say(f"{target.path}: edited since it was exported: {', '.join(changed)}")
 
 
 def _must_exist(given: Path | None, option: str) -> None:

@@ -18,7 +18,7 @@ from synth.cli.exits import exit_code
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
-from synth.cli.targets import target_of
+from synth.cli.targets import target_of, tell_edits
 from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def command(skill: Path, watch: bool, **rest: Any) -> int:
     judging = replace(judging, reproduce_with=again(judging, files))
     target = target_of(skill, **files, static=judging.static)
     _check_exclusions(target, judging)
+    tell_edits([target])
     return _watch(target, judging, outputs) if watch else _once(target, judging, outputs)
 
 

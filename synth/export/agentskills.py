@@ -11,7 +11,7 @@ from synth.export.source import MARK, Skill
 from synth.owned import write_owned
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
-COMPATIBILITY = "Needs Python 3.11 or newer. Works on files of the current directory; needs no network."
+COMPATIBILITY = "Needs Python 3.11 or newer. Works on files of the directory that it is given; needs no network."
 
 
 def kebab(name: str) -> str:
@@ -24,10 +24,11 @@ def export_agentskills(skill: Skill, directory: Path) -> Path:
 
     Raises:
         ExportError: its text cannot be made safe.
-        Conflict: the directory was edited by a person.
+        Conflict: the directory was edited by a person, or holds another skill.
         OSError: it cannot be written; what was there is still there.
     """
-    return write_owned(directory, kebab(skill.entry.name), files_of(skill), MARK, on_conflict="error")
+    name = kebab(skill.entry.name)
+    return write_owned(directory, name, files_of(skill), MARK, on_conflict="error", owner=skill.entry.name)
 
 
 def files_of(skill: Skill) -> dict[str, bytes]:
@@ -49,6 +50,7 @@ def files_of(skill: Skill) -> dict[str, bytes]:
     return {
         "SKILL.md": skill_md(skill, fields, usage(skill)).encode(),
         **scripts(skill),
+        **skill.carried,
     }
 
 

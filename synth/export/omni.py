@@ -46,7 +46,7 @@ def export_omni(skill: Skill, skills: Path, prefix: str = "learned_") -> OmniExp
         OSError: it cannot be written; what was there is still there.
     """
     identifier = skill_id(skill, prefix)
-    directory = write_owned(skills, identifier, files_of(skill, identifier), MARK, on_conflict="error")
+    directory = write_owned(skills, identifier, files_of(skill, identifier), MARK, on_conflict="error", owner=skill.entry.name)
     return OmniExport(directory, REINDEX, tuple(disagreements(skill)))
 
 
@@ -87,6 +87,7 @@ def files_of(skill: Skill, identifier: str) -> dict[str, bytes]:
         "README.md": _readme(skill, identifier).encode(),
         "scripts/__init__.py": b"",
         "scripts/commands.py": commands,
+        **skill.carried,
     }
 
 

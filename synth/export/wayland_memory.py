@@ -76,6 +76,18 @@ def schema_version(path: Path) -> int | None:
         return None
 
 
+def drafted_bodies(path: Path, skill_name: str) -> list[str]:
+    """The bodies that Wayland's own drafter noted for a skill; none where there is no database to ask."""
+    try:
+        with _opened(path) as (db, _):
+            found = db.execute(
+                "SELECT prompt_body FROM evolved_prompts WHERE skill_name = ? AND scorer = ? AND generation = 0", (skill_name, SCORER)
+            )
+            return [str(body) for (body,) in found]
+    except ExportError:
+        return []
+
+
 def write_row(path: Path, row: MeasuredRow) -> bool:
     """Writes our measured row, clears better ones of earlier verifications, and returns whether anything changed.
 

@@ -43,6 +43,11 @@ def test_the_real_validator_accepts_it(tmp_path: Path) -> None:
     assert sorted(files_below(path)) == [
         ".assay-export.json",
         "SKILL.md",
+        "evidence/SKILL.md.txt",
+        "evidence/bindings.json",
+        "evidence/evidence.jsonl",
+        "evidence/report.json",
+        "evidence/skill.py.txt",
         "scripts/run.py",
         "scripts/skill.py",
         "scripts/skill_api.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from synth.export.wayland_files import (
     rfc3339,
     truncate,
 )
+from synth.interface import Draft
 from synth.owned import Conflict
 from synth.registry import Registry
 from synth.route import seed_successes
@@ -93,7 +95,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def where(home: Path) -> Any:
-    return places({"WAYLAND_HOME": str(home)}, Path("/nowhere"))
+    return places({"WAYLAND_HOME": str(home)}, Path("/nowhere"), home / "project")
 
 
 # ------------------------------------------------------------ bytes
@@ -161,17 +163,17 @@ def test_places_follow_waylands_precedence() -> None:
 def test_a_verified_skill_is_a_quarantined_draft(registry: Registry, skill: Skill, home: Path) -> None:
     """Manifest and body are those of a draft by both of Wayland's tests, and the body says how to call the skill."""
     done = export_wayland(skill, registry, places=where(home))
-    assert done.directory == home / "skills" / "auto-extension-file-rename"
-    manifest = json.loads((done.directory / "manifest.json").read_bytes())
+    assert done.placed[0].directory == home / "skills" / "auto-extension-file-rename"
+    manifest = json.loads((done.placed[0].directory / "manifest.json").read_bytes())
     assert (manifest["auto_drafted"], manifest["needs_review"], manifest["score"]) == (True, True, None)
-    body = (done.directory / "SKILL.md").read_text()
+    body = (done.placed[0].directory / "SKILL.md").read_text()
     assert body.startswith("# Auto-drafted skill: auto-extension-file-rename\n\n> NOTE: This skill was auto-drafted from")
     assert "\n\nSignature: `extension-file-rename`\n" in body
     assert "Derive from the successful trajectories" not in body
-    assert '/scripts/run.py \'{"old_ext": "..."}\'' in body
-    assert {p.name for p in (done.directory / "scripts").iterdir()} == {"run.py", "skill.py", "skill_api.py"}
-    assert directory_digest(done.directory) == done.content_digest
-    assert not done.row_written
+    assert '/scripts/run.py --directory DIR \'{"old_ext": "..."}\'' in body
+    assert {p.name for p in (done.placed[0].directory / "scripts").iterdir()} == {"run.py", "skill.py", "skill_api.py"}
+    assert directory_digest(done.placed[0].directory) == done.placed[0].content_digest
+    assert not done.placed[0].row_written
     assert "no memory database yet" in done.notes[0]
     assert not (home / "memory").exists()
 
@@ -179,29 +181,26 @@ def test_a_verified_skill_is_a_quarantined_draft(registry: Registry, skill: Skil
 def test_the_exported_files_are_those_of_the_golden_export(registry: Registry, skill: Skill, home: Path) -> None:
     """A change of a byte is a change of a digest that somebody's promotion is bound to: it must be meant."""
     done = export_wayland(skill, registry, places=where(home))
-    assert done.directory is not None
     golden = GOLDEN / "auto-extension-file-rename"
     for name in ("manifest.json", "SKILL.md"):
-        assert (done.directory / name).read_text("utf-8") == (golden / name).read_text("utf-8")
+        assert (done.placed[0].directory / name).read_text("utf-8") == (golden / name).read_text("utf-8")
 
 
 def test_exporting_again_changes_no_byte(registry: Registry, skill: Skill, home: Path) -> None:
     """A promotion grant is bound to the bytes; it must survive."""
     first = export_wayland(skill, registry, places=where(home))
     again = export_wayland(skill, registry, places=where(home))
-    assert again.content_digest == first.content_digest
-    assert first.directory is not None
-    assert directory_digest(first.directory) == first.content_digest
+    assert again.placed[0].content_digest == first.placed[0].content_digest
+    assert directory_digest(first.placed[0].directory) == first.placed[0].content_digest
 
 
 def test_a_persons_edits_are_kept(registry: Registry, skill: Skill, home: Path) -> None:
     """Unlike Wayland's own drafter."""
     done = export_wayland(skill, registry, places=where(home))
-    assert done.directory is not None
-    (done.directory / "SKILL.md").write_text("mine")
+    (done.placed[0].directory / "SKILL.md").write_text("mine")
     with pytest.raises(Conflict):
         export_wayland(skill, registry, places=where(home))
-    assert (done.directory / "SKILL.md").read_text() == "mine"
+    assert (done.placed[0].directory / "SKILL.md").read_text() == "mine"
 
 
 def test_hostile_requests_cannot_run_commands(tmp_path: Path, home: Path) -> None:
@@ -218,22 +217,20 @@ def test_hostile_requests_cannot_run_commands(tmp_path: Path, home: Path) -> Non
         with Registry(tmp_path / f"r{number}") as registry:
             registry.register(made, report(made), metadata={"signature": f"sig-{number}"})
             done = export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
-        assert done.directory is not None
-        body = (done.directory / "SKILL.md").read_text()
+            body = (done.placed[0].directory / "SKILL.md").read_text()
         assert not any(e.search(body) for e in expansions)
 
 
 def test_only_a_person_lifts_the_quarantine(registry: Registry, skill: Skill, home: Path) -> None:
     """Released: no mark of a draft is left, and the history says who, what bytes, where."""
     done = export_wayland(skill, registry, places=where(home), release=True, actor="ada")
-    assert done.directory is not None
-    manifest = json.loads((done.directory / "manifest.json").read_bytes())
+    manifest = json.loads((done.placed[0].directory / "manifest.json").read_bytes())
     assert (manifest["auto_drafted"], manifest["needs_review"]) == (False, False)
-    assert not (done.directory / "SKILL.md").read_text().startswith("# Auto-drafted")
-    event = registry.history("batch_rename")[-1]
-    assert (event.kind, event.actor, event.detail["content_digest"]) == ("released", "ada", done.content_digest)
+    assert not (done.placed[0].directory / "SKILL.md").read_text().startswith("# Auto-drafted")
+    event = next(e for e in registry.history("batch_rename") if e.kind == "released")
+    assert (event.kind, event.actor, event.detail["content_digest"]) == ("released", "ada", done.placed[0].content_digest)
     export_wayland(skill, registry, places=where(home))
-    assert json.loads((done.directory / "manifest.json").read_bytes())["auto_drafted"] is True
+    assert json.loads((done.placed[0].directory / "manifest.json").read_bytes())["auto_drafted"] is True
 
 
 @pytest.mark.parametrize("tombstone", [{"skill_name": "auto-extension-file-rename"}, {"signature": "extension-file-rename"}])
@@ -259,11 +256,11 @@ def test_with_the_life_cycle_off_nothing_is_touched(registry: Registry, skill: S
     (home / "config.toml").write_text(text)
     make_database(home / "memory" / "memory.db", 7)
     done = export_wayland(skill, registry, places=where(home))
-    assert (done.directory, done.row_written) == (None, False)
+    assert done.placed == ()
     assert "life cycle is off" in done.notes[0]
     assert rows(home / "memory" / "memory.db") == []
     assert sorted(p.name for p in home.iterdir()) == ["config.toml", "memory"]
-    assert lifecycle_on(home / "elsewhere")
+    assert lifecycle_on(home / "elsewhere", home)
 
 
 # ------------------------------------------------------------ the row
@@ -283,20 +280,19 @@ def test_the_measured_row_seeds_the_router(registry: Registry, skill: Skill, hom
     db.commit()
     db.close()
     done = export_wayland(skill, registry, places=where(home))
-    assert done.row_written
-    own = rows(path)[-1]
+    assert done.placed[0].row_written
+    own = next(r for r in rows(path) if r["skill_name"] == "auto-extension-file-rename" and r["generation"] == 1)
     assert (own["parent_id"], own["generation"], own["scorer"], own["score"]) == ("d", 1, "auto_drafter", skill.entry.score)
     assert own.get("score_measured", 1) == 1
     assert own["created_at"] == int(NOW.timestamp())
-    assert done.directory is not None
-    assert own["prompt_body"] == (done.directory / "SKILL.md").read_text()
+    assert own["prompt_body"] == (done.placed[0].directory / "SKILL.md").read_text()
     metadata = json.loads(own["metadata"])
     assert own["metadata"] == json.dumps(metadata, sort_keys=True, separators=(",", ":"))
-    assert metadata["content_digest"] == done.content_digest
+    assert metadata["content_digest"] == done.placed[0].content_digest
     assert router_seeds(path, "auto-extension-file-rename") == 3
     again = export_wayland(skill, registry, places=where(home))
-    assert not again.row_written
-    assert len(rows(path)) == 2
+    assert not again.placed[0].row_written
+    assert len(rows(path)) == 1 + len(done.placed)
 
 
 @pytest.mark.parametrize("version", [6, 7])
@@ -346,14 +342,15 @@ def test_a_second_copy_that_cannot_be_written_only_warns(registry: Registry, ski
     (home / "skills").mkdir()
     (home / "skills" / "auto").write_text("in the way")
     done = export_wayland(skill, registry, places=where(home))
-    assert done.row_written
+    assert done.placed[0].row_written
     assert "second copy was not written" in done.notes[0]
 
 
 def test_a_signature_that_names_no_directory_is_refused(tmp_path: Path, home: Path) -> None:
     """Too long for a file name or for the readers of the name."""
     with Registry(tmp_path / "r") as registry:
-        registry.register(draft(), report(draft()), metadata={"signature": "x" * 80})
+        made = replace(draft(), evidence=(trace(0, "x" * 80), trace(1, "x" * 80), trace(2, "x" * 80)))
+        registry.register(made, report(made))
         with pytest.raises(ExportError, match="too long"):
             export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
 
@@ -370,3 +367,134 @@ def test_what_drifts_here_loses_its_score_there(tmp_path: Path, home: Path) -> N
         assert router_seeds(path, name) == 3
         registry.demote("batch_rename", entry.version, "left a process")
     assert router_seeds(path, name) == 0
+
+
+# ------------------------------------------------------------ beside Wayland's own drafter
+
+
+def their_draft(home: Path, signature: str, *requests: str) -> Path:
+    """What Wayland's drafter leaves: its two files, and an unmeasured row of generation 0."""
+    name, path = f"auto-{signature}", home / "memory" / "memory.db"
+    (home / "skills" / name).mkdir(parents=True, exist_ok=True)
+    body = draft_body(signature, [(text, "2 turn(s)") for text in requests])
+    (home / "skills" / name / "manifest.json").write_bytes(manifest_bytes(name, signature, len(requests), NOW))
+    (home / "skills" / name / "SKILL.md").write_text(body)
+    if not path.is_file():
+        make_database(path, 7)
+    db = sqlite3.connect(path)
+    columns = "id, skill_name, prompt_body, score, score_measured, scorer, generation, created_at"
+    row = (f"{name}{len(rows(path))}", name, body, 0.0, 0, "auto_drafter", 0, 1)
+    db.execute(f"INSERT INTO evolved_prompts ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    db.commit()
+    db.close()
+    return home / "skills" / name
+
+
+def test_waylands_own_draft_is_improved(registry: Registry, skill: Skill, home: Path) -> None:
+    """The main case: it drafted the signature before us. And when it drafts again over ours, the next export puts ours back."""
+    theirs = their_draft(home, "extension-file-rename", "rename the file extension", "again", "and again")
+    done = export_wayland(skill, registry, places=where(home))
+    assert done.placed[0].directory == theirs
+    assert "Derive from the successful" not in (theirs / "SKILL.md").read_text()
+    assert router_seeds(home / "memory" / "memory.db", theirs.name) == 3
+    their_draft(home, "extension-file-rename", "other", "requests", "this time")
+    assert "Derive from the successful" in (theirs / "SKILL.md").read_text()
+    again = export_wayland(skill, registry, places=where(home))
+    assert again.placed[0].content_digest == done.placed[0].content_digest == directory_digest(theirs)
+
+
+@pytest.mark.parametrize("file", ["SKILL.md", "manifest.json", "scripts/skill.py", "notes.txt"])
+def test_a_draft_that_a_person_edited_is_left_alone(registry: Registry, skill: Skill, home: Path, file: str) -> None:
+    """Theirs as ours: nothing is overwritten, and the row, which is about other text, seeds the router no more."""
+    theirs = their_draft(home, "extension-file-rename", "rename", "the", "files")
+    if file == "scripts/skill.py":
+        export_wayland(skill, registry, places=where(home))
+        their_draft(home, "extension-file-rename", "rename", "the", "files")
+    path = theirs / file
+    path.write_text((path.read_text() if path.is_file() else "") + "\nmine")
+    with pytest.raises(Conflict):
+        export_wayland(skill, registry, places=where(home))
+    assert path.read_text().endswith("mine")
+    assert router_seeds(home / "memory" / "memory.db", theirs.name) == 0
+
+
+def test_without_a_database_the_shape_tells_a_draft(registry: Registry, skill: Skill, home: Path) -> None:
+    """An unedited one is replaced; text of somebody else's is not."""
+    theirs = their_draft(home, "extension-file-rename", "a", "b", "c")
+    (home / "memory" / "memory.db").unlink()
+    assert export_wayland(skill, registry, places=where(home)).placed[0].directory == theirs
+    other = their_draft(home, "all-files-rename", "a", "b", "c") / "SKILL.md"
+    (home / "memory" / "memory.db").unlink()
+    other.write_text(other.read_text().replace("Derive from", "First think, then derive from"))
+    with pytest.raises(Conflict):
+        export_wayland(skill, registry, places=where(home))
+
+
+def said(*requests: tuple[str, dict[str, str]]) -> Draft:
+    """A draft whose traces were asked for with these words, with these arguments."""
+    evidence = tuple(trace(n, text) for n, (text, _) in enumerate(requests))
+    bindings = {t.task_id: dict(args) for t, (_, args) in zip(evidence, requests, strict=True)}
+    return replace(draft(), evidence=evidence, bindings=bindings)
+
+
+def test_every_signature_of_the_task_is_exported(tmp_path: Path, home: Path) -> None:
+    """Wayland finds the skill by whichever words are used; the values of one call are in none of the names."""
+    made = said(
+        ("Rename the symbolic links in releases", {"old_ext": "releases"}),
+        ("Rename symbolic links in archives", {"old_ext": "archives"}),
+        ("Change links of attachments", {"old_ext": "attachments"}),
+    )
+    with Registry(tmp_path / "r", clock=lambda: NOW) as registry:
+        registry.register(made, report(made), metadata={"signature": "releases-rename-symbolic"})
+        make_database(home / "memory" / "memory.db", 7)
+        done = export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+    names = [p.directory.name for p in done.placed]
+    assert names == ["auto-links-rename-symbolic", "auto-change-links"]
+    assert [router_seeds(home / "memory" / "memory.db", name) for name in names] == [3, 3]
+    for placed in done.placed:
+        body = (placed.directory / "SKILL.md").read_text()
+        assert f"Signature: `{placed.directory.name.removeprefix('auto-')}`" in body
+
+
+def test_two_skills_of_one_signature_do_not_replace_each_other(registry: Registry, skill: Skill, home: Path) -> None:
+    """The second is refused, and told which skill is there; the first keeps its directory and its score."""
+    make_database(home / "memory" / "memory.db", 7)
+    done = export_wayland(skill, registry, places=where(home))
+    other = replace(draft("other"), source=draft().source.replace("batch_rename", "other"))
+    registry.register(other, report(other), metadata={"signature": "extension-file-rename"})
+    with pytest.raises(Conflict, match="holds the skill batch_rename"):
+        export_wayland(skill_of(registry, "other"), registry, places=where(home))
+    assert directory_digest(done.placed[0].directory) == done.placed[0].content_digest
+    assert router_seeds(home / "memory" / "memory.db", "auto-extension-file-rename") == 3
+
+
+def test_running_it_changes_no_digest(registry: Registry, skill: Skill, home: Path, tmp_path: Path) -> None:
+    """A promotion is bound to the bytes: one ordinary run must not put the skill back into quarantine."""
+    done = export_wayland(skill, registry, places=where(home))
+    program = done.placed[0].directory / "scripts" / "run.py"
+    ran = subprocess.run([program, "-d", tmp_path, '{"old_ext": "zz"}'], capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout)["ok"] is True
+    assert directory_digest(done.placed[0].directory) == done.placed[0].content_digest
+
+
+def test_compiled_code_of_a_host_is_no_edit(registry: Registry, skill: Skill, home: Path) -> None:
+    """A loader that imports our code may leave it; the next export says nothing of an edit."""
+    done = export_wayland(skill, registry, places=where(home))
+    cache = done.placed[0].directory / "scripts" / "__pycache__"
+    cache.mkdir()
+    (cache / "skill.cpython-313.pyc").write_bytes(b"x")
+    assert export_wayland(skill, registry, places=where(home)).placed[0].directory == done.placed[0].directory
+
+
+@pytest.mark.parametrize(("user", "project"), [(True, True), (True, False), (False, True), (False, False), (None, False)])
+@pytest.mark.parametrize("file", [".wayland-core.toml", ".wayland-core/config.toml"])
+def test_user_and_project_must_both_leave_the_life_cycle_on(
+    registry: Registry, skill: Skill, home: Path, user: bool | None, project: bool, file: str
+) -> None:
+    """As upstream ANDs the two files; in either form of the project's."""
+    (home / "project" / file).parent.mkdir(parents=True)
+    if user is not None:
+        (home / "config.toml").write_text(f"[observability]\nskills_lifecycle = {str(user).lower()}\n")
+    (home / "project" / file).write_text(f"[observability]\nskills_lifecycle = {str(project).lower()}\n")
+    done = export_wayland(skill, registry, places=where(home))
+    assert bool(done.placed) == (user is not False and project)

@@ -14,6 +14,8 @@ from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, Skil
 from verifiers.subject import MAX_BYTES, read_regular
 
 SKILL, EVIDENCE, BINDINGS = "skill.py", "evidence.jsonl", "bindings.json"
+ATTACHED, SCRIPTS = "evidence", "scripts"
+"""In an exported skill's directory: what it was judged on, and its code."""
 REGISTRY, ACTIVE = "registry.db", "skills"
 """A registry's database, and its directory of links to the active versions."""
 _NOT_SKILLS = frozenset({"skill_api.py"})
@@ -43,8 +45,19 @@ class Target:
         return self.given or places.found(self.skill, self.evidence)
 
     @property
+    def home(self) -> Path:
+        """The directory that is the skill: of an exported one, that above its scripts."""
+        return exported_root(self.skill) or self.skill.parent
+
+    @property
     def files(self) -> tuple[Path, ...]:
         return tuple(f for f in (self.skill, self.evidence, self.bindings, self.decisions) if f is not None)
+
+
+def exported_root(skill: Path) -> Path | None:
+    """The directory of an exported skill, by a file of its ``scripts``; None for any other file."""
+    root = skill.absolute().parent.parent
+    return root if skill.parent.absolute().name == SCRIPTS and (root / ATTACHED / EVIDENCE).is_file() else None
 
 
 def find(paths: Iterable[str | Path], *, root: Path | None = None) -> list[Target]:
@@ -124,9 +137,9 @@ def only_changed(targets: Sequence[Target], changed: frozenset[Path]) -> list[Ta
 
 def evidence_changed(target: Target, changed: frozenset[Path]) -> bool:
     """Whether evidence, bindings or decisions are among the changed files: those it has, and those it had or could have had."""
-    home = target.skill.resolve().parent
     has = {f.resolve() for f in target.files if f != target.skill}
-    return bool((has | {home / n for n in _beside(target.skill)}) & changed)
+    homes = {f.resolve().parent for f in (target.skill, target.evidence) if f is not None}
+    return bool((has | {home / n for home in homes for n in _beside(target.skill)}) & changed)
 
 
 def _skills(path: Path) -> Iterator[Path]:
@@ -188,13 +201,14 @@ def _is_skill(file: Path) -> bool:
 
 
 def _target(skill: Path, base: Path) -> Target:
-    home = skill.parent
+    root = exported_root(skill)
+    home = root / ATTACHED if root is not None else skill.parent
     own_evidence, own_bindings = (home / n for n in _beside(skill)[:2])
     # Plain names beside a file that is not alone could be another skill's: NAME.evidence.jsonl comes first.
     evidence = _existing(own_evidence) or _existing(home / EVIDENCE)
     bindings = _existing(own_bindings) or _existing(home / BINDINGS)
-    folder = home if home.is_symlink() else skill.resolve().parent
-    name = folder.name if skill.name == SKILL else skill.stem
+    folder = root or (home if home.is_symlink() else skill.resolve().parent)
+    name = folder.name if skill.name == SKILL or root is not None else skill.stem
     return Target(name, shown(skill, base), skill, evidence, bindings)
 
 
