@@ -192,7 +192,9 @@ def _shown(path: Path) -> str:
 
 def _imports_omni(tree: ast.Module) -> bool:
     """Whether the decorator comes from the host's own package, and not from ours."""
-    origins = [n.module or "" for n in tree.body if isinstance(n, ast.ImportFrom) and any(a.name == "skill_command" for a in n.names)]
+    origins = [
+        n.module or "" for n in tree.body if isinstance(n, ast.ImportFrom) and any(a.name == "skill_command" for a in n.names)
+    ]
     return any(origin.partition(".")[0] == "omni" for origin in origins)
 
 

@@ -21,7 +21,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 BUDGETS = click.Choice(["fast", "standard", "thorough"])
 JUDGING = (
-    click.option("--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: by its imports."),
+    click.option(
+        "--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: by its imports."
+    ),
     click.option("--static", is_flag=True, help="Judge the text alone, without the sandbox (the report is partial)."),
     click.option("--checks", metavar="ID,ID", help="Only these checks (the report is partial)."),
     click.option("--all", "every", is_flag=True, help="Do not stop at the first FAIL."),

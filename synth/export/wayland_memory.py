@@ -81,7 +81,8 @@ def drafted_bodies(path: Path, skill_name: str) -> list[str]:
     try:
         with _opened(path) as (db, _):
             found = db.execute(
-                "SELECT prompt_body FROM evolved_prompts WHERE skill_name = ? AND scorer = ? AND generation = 0", (skill_name, SCORER)
+                "SELECT prompt_body FROM evolved_prompts WHERE skill_name = ? AND scorer = ? AND generation = 0",
+                (skill_name, SCORER),
             )
             return [str(body) for (body,) in found]
     except ExportError:
