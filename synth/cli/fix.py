@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 @click.command("fix", short_help="Apply the safe fixes of the static checks.")
 @click.argument("skills", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SKILL...")
-@click.option(
-    "--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: by its imports."
-)
+@click.option("--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: as it imports.")
 @click.option("--diff", "only_show", is_flag=True, help="Show what would change; write nothing.")
 def command(skills: tuple[Path, ...], profile: Profile | None, only_show: bool) -> int:
     """Applies the fixes that leave behaviour unchanged. Exit code 1: errors remain that it cannot fix."""

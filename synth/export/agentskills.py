@@ -7,7 +7,8 @@ from pathlib import Path
 
 from synth.export.document import bare, skill_md
 from synth.export.runnable import scripts, usage
-from synth.export.source import MARK, Skill
+from synth.export.source import Skill
+from synth.exported import MARK
 from synth.owned import write_owned
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024

@@ -10,7 +10,8 @@ from pathlib import Path
 from synth.export.document import code, skill_md
 from synth.export.omni_code import omni_source
 from synth.export.omni_immune import refused
-from synth.export.source import MARK, Skill
+from synth.export.source import Skill
+from synth.exported import MARK
 from synth.owned import write_owned
 from synth.registry.indexing import words
 
@@ -88,7 +89,10 @@ def files_of(skill: Skill, identifier: str) -> dict[str, bytes]:
             },
         },
     }
-    usage = f"Omni command `{identifier}.{skill.subject.name}`. It works on the directory that Omni was started in. After adding or removing this directory by hand: `{REINDEX}`."
+    usage = (
+        f"Omni command `{identifier}.{skill.subject.name}`. It works on the directory that Omni was started in. "
+        f"After adding or removing this directory by hand: `{REINDEX}`."
+    )
     return {
         "SKILL.md": skill_md(skill, fields, usage).encode(),
         "README.md": _readme(skill, identifier).encode(),

@@ -1,7 +1,7 @@
 """Omni's first immune layer: what it refuses in a skill's text, and the same done with ``pathlib``, which it lets through.
 
-Source: ``crates/omni-ast/src/security.rs`` (facts restated). It looks for shapes of text, so an aliased import gets past it; nothing
-here makes use of that.
+Source: ``crates/omni-ast/src/security.rs`` (facts restated). It looks for shapes of text, so an aliased import gets past it;
+nothing here makes use of that.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 
 from synth.attest import attestation_path
 from synth.draft import draft_files
-from synth.exported import ATTESTATION, MARK, REPORT
+from synth.exported import ATTESTATION, REPORT
 from synth.interface import Draft, RegistryEntry
 from synth.registry import Registry
 from synth.registry.annotations import Annotations, measured

@@ -16,7 +16,7 @@ from synth.detect.signature import signature as signature_of
 from synth.detect.signature import tokens
 from synth.export.document import checked, facts, front_matter, prose
 from synth.export.runnable import scripts, usage
-from synth.export.source import MARK, ExportError, Skill
+from synth.export.source import ExportError, Skill
 from synth.export.wayland_files import (
     Places,
     content_digest,
@@ -29,6 +29,7 @@ from synth.export.wayland_files import (
     truncate,
 )
 from synth.export.wayland_memory import MeasuredRow, clear_rows, drafted_bodies, schema_version, write_row
+from synth.exported import MARK
 from synth.interface import RegistryEntry
 from synth.owned import Conflict, owner_of, write_owned
 from synth.registry import Registry
