@@ -59,7 +59,7 @@ def write_owned(
 
 def is_ours(directory: Path, mark: str, kept: str = "") -> bool:
     """Whether a directory holds exactly what ``write_owned`` wrote last."""
-    return _note(directory, mark).get("digest", "") == content_digest(directory, mark, kept)
+    return bool(_note(directory, mark).get("digest", "") == content_digest(directory, mark, kept))
 
 
 def content_digest(directory: Path, mark: str, kept: str = "") -> str | None:

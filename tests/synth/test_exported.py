@@ -1,0 +1,109 @@
+"""Exported skills carry their evidence: they are judged where they are, in any of the three formats, without the registry."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from factories import draft, report
+
+from synth.attest import AttestationError, attestation_path, read_attestations, sign, statement, verify, write_attestation
+from synth.cli.program import run
+from synth.cli.targets import target_of
+from synth.draft import read_draft
+from synth.export import skill_of
+from synth.export.agentskills import export_agentskills
+from synth.export.omni import export_omni
+from synth.export.wayland import export_wayland
+from synth.export.wayland_files import places
+from synth.interface import Draft
+from synth.registry import Registry
+from verifiers.gating.discover import find
+from verifiers.subject import load_subject
+
+RENAME = Path(__file__).parents[2] / "fixtures" / "skills" / "rename_ext"
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+FORMATS = ("agentskills", "wayland", "omni")
+
+
+def exports(tmp_path: Path, made: Draft, signed: bool = False, with_evidence: bool = True) -> Mapping[str, Path]:
+    """Format -> the exported directory. The registry is gone afterwards."""
+    judged = report(made)
+    with Registry(tmp_path / "registry") as registry:
+        entry = registry.register(made, judged)
+        if signed:
+            write_attestation(Path(entry.path), sign(statement(judged, Path(entry.path)), KEY))
+        skill = skill_of(registry, entry.name, with_evidence=with_evidence)
+        there = places({"WAYLAND_HOME": str(tmp_path / "wayland")}, tmp_path, tmp_path)
+        found = {
+            "agentskills": export_agentskills(skill, tmp_path / "agentskills"),
+            "wayland": export_wayland(skill, registry, places=there).placed[0].directory,
+            "omni": export_omni(skill, tmp_path / "omni").directory,
+        }
+    (tmp_path / "registry").rename(tmp_path / "elsewhere")
+    return found
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_is_a_target(tmp_path: Path, format: str) -> None:
+    """Named after its directory, with evidence and bindings, and of the profile that its imports tell."""
+    path = exports(tmp_path, draft())[format]
+    target = target_of(path)
+    assert (target.name, target.home) == (path.name, path)
+    assert (target.evidence, target.bindings) == (path / "evidence" / "evidence.jsonl", path / "evidence" / "bindings.json")
+    assert load_subject(target.skill, None).profile == ("omni" if format == "omni" else "seed")
+    assert [t.skill for t in find([path.parent])].count(target.skill) == 1
+    assert json.loads((path / "evidence" / "report.json").read_text())["schema"] == "assay-report/1"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_passes_the_static_checks_where_it_is(tmp_path: Path, format: str) -> None:
+    """With no registry, no profile said and no file named."""
+    path = exports(tmp_path, read_draft(RENAME))[format]
+    assert run(["verify", str(path), "--static", "--no-cache"]) == 0
+    assert run(["gate", str(path.parent), "--static", "--no-cache"]) == 0
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_is_replayed_where_it_is(tmp_path: Path, format: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the sandbox, on the evidence that it carries; a defect put into its code is found, and the edit is told."""
+    path = exports(tmp_path, read_draft(RENAME))[format]
+    command = ["verify", str(path), "--checks", "effect-equivalent", "--no-cache"]
+    assert run(command) == 0
+    assert "edited" not in capsys.readouterr().err
+    code = target_of(path).skill
+    code.write_text(code.read_text().replace("{new_ext}", "{new_ext}x"))
+    assert run(command) == 1
+    assert f"edited since it was exported: scripts/{code.name}" in capsys.readouterr().err
+
+
+def test_recordings_may_be_left_out(tmp_path: Path) -> None:
+    """They hold what their files held."""
+    for path in exports(tmp_path, draft(), with_evidence=False).values():
+        assert not (path / "evidence").exists()
+        assert target_of(path, static=True).evidence is None
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_its_attestation_goes_with_it(tmp_path: Path, format: str) -> None:
+    """It is about the version that was exported; after an edit, of the code or of the evidence, it is about nothing."""
+    path = exports(tmp_path, draft(), signed=True)[format]
+    (envelope,) = read_attestations(attestation_path(path))
+    assert verify(envelope, KEY.public_key(), path).result == "PASSED"
+    for name in ("scripts/commands.py" if format == "omni" else "scripts/skill.py", "evidence/evidence.jsonl"):
+        before = (path / name).read_bytes()
+        (path / name).write_bytes(before + b"\n")
+        with pytest.raises(AttestationError, match="edited since it was exported|about other files"):
+            verify(envelope, KEY.public_key(), path)
+        (path / name).write_bytes(before)
+
+
+def test_answers_given_to_questions_go_with_it(tmp_path: Path) -> None:
+    """They are evidence too."""
+    path = exports(tmp_path, draft())["agentskills"]
+    (path / "evidence" / "decisions.jsonl").write_text("")
+    assert target_of(path).decisions == path / "evidence" / "decisions.jsonl"
