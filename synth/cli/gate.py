@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,10 +66,12 @@ def gate(
     registry: Path | None = None,
     public_key: Path | None = None,
     scheduler: str | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> GateResult:
     """The gate's verdict on every skill below ``paths``. Unchanged skills come from the cache.
 
     Args:
+        progress: Called with the id of each check as it starts.
         scheduler: Address of a Dask scheduler whose workers verify; None = verify here.
     """
     from dataclasses import replace
@@ -86,7 +88,7 @@ def gate(
     tell_edits(targets)
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
-        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted")))
+        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted"), progress))
         fleet = stack.enter_context(_fleet(scheduler)) if scheduler is not None else None
         if fleet is not None:
             there = fleet.facts(salted.image, salted.packages, engine=not salted.static)

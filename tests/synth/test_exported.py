@@ -97,7 +97,7 @@ def test_its_attestation_goes_with_it(tmp_path: Path, format: str) -> None:
     for name in ("scripts/commands.py" if format == "omni" else "scripts/skill.py", "evidence/evidence.jsonl"):
         before = (path / name).read_bytes()
         (path / name).write_bytes(before + b"\n")
-        with pytest.raises(AttestationError, match="edited since it was exported|about other files"):
+        with pytest.raises(AttestationError, match=r"edited since it was exported|about other files"):
             verify(envelope, KEY.public_key(), path)
         (path / name).write_bytes(before)
 
