@@ -50,7 +50,7 @@ def read_job(target: Target, options: Options, profile: Profile | None, **where:
     Raises:
         AssayError: a file cannot be read as what it should be.
     """
-    subject = replace(load_subject(target.skill, profile), path=target.path)
+    subject = replace(load_subject(target.skill, profile, target.function), path=target.file)
     options = replace(options, profile=subject.profile)
     if options.static_only:
         return Job(subject, (), None, options, **where)

@@ -234,7 +234,12 @@ class Context:
         return self.rng(purpose).getrandbits(31)
 
     def request(self, base: Snapshot, args: Args, surroundings: Surroundings = Surroundings(), **more: object) -> RunRequest:
-        request = RunRequest(SkillJob(self.subject.source, dict(args)), base, self._rooted(surroundings), limits=SKILL_LIMITS)
+        request = RunRequest(
+            SkillJob(self.subject.source, dict(args), function=self.subject.function or None),
+            base,
+            self._rooted(surroundings),
+            limits=SKILL_LIMITS,
+        )
         return replace(request, **more)  # type: ignore[arg-type]  # field names and types are RunRequest's own
 
     def _rooted(self, surroundings: Surroundings) -> Surroundings:

@@ -169,6 +169,8 @@ class Subject:
     """The function's docstring summary."""
     line: int = 1
     """Where the function is defined."""
+    function: str = ""
+    """Which function is judged, where its file has several; "" = its only one."""
 
     @property
     def sha256(self) -> str:

@@ -126,7 +126,7 @@ def _targets(paths: Sequence[Path], since: str | None, judging: Judging) -> tupl
         return found, Facts(allow_partial=partial)
     changed = changed_since(since, paths[0] if paths[0].is_dir() else paths[0].parent)
     chosen = only_changed(found, changed)
-    touched = frozenset(t.path for t in chosen if evidence_changed(t, changed))
+    touched = frozenset(t.file for t in chosen if evidence_changed(t, changed))
     console.say(f"{len(chosen)} of {len(found)} skills changed since {since}")
     left_out = len(found) - len(chosen)
     return chosen, Facts(changed=touched, revision_known=True, allow_partial=partial, unchanged=left_out)
@@ -152,7 +152,7 @@ def _with_signatures(facts: Facts, reports: Sequence[Report], targets: Sequence[
         return facts
     from synth.attest import signed_reports
 
-    signed = signed_reports(reports, {t.path: t.home for t in targets}, public_key)
+    signed = signed_reports(reports, {t.file: t.home for t in targets}, public_key)
     return replace(facts, attested=True, signed=lambda report: (report.path, report.sha256) in signed)
 
 
