@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from factories import draft, report, trace
 
+from synth.config import Config
 from synth.export import ExportError, Skill, skill_of
 from synth.export.wayland import export_wayland, retract_wayland, retracting_hook
 from synth.export.wayland_files import (
@@ -309,6 +310,20 @@ def test_a_regression_takes_the_better_row_out(registry: Registry, home: Path, v
     assert router_seeds(path, name) == 0
 
 
+def test_a_copy_from_before_the_change_is_kept(registry: Registry, skill: Skill, home: Path) -> None:
+    """Of the last change; what changes nothing makes none, and while somebody else writes nothing is written."""
+    path = home / "memory" / "memory.db"
+    make_database(path, 7)
+    done = export_wayland(skill, registry, places=where(home))
+    assert len(rows(path)) == len(done.placed)
+    kept = path.with_name("memory.db.before-assay")
+    assert len(rows(kept)) == len(done.placed) - 1
+    stamp = kept.stat().st_mtime_ns
+    export_wayland(skill, registry, places=where(home))
+    assert kept.stat().st_mtime_ns == stamp
+    assert sorted(p.name for p in path.parent.iterdir() if "part" in p.name) == []
+
+
 def test_a_database_that_is_not_known_is_left_alone(registry: Registry, skill: Skill, home: Path) -> None:
     """Newer, foreign, damaged: the draft is written, the row is not, and a note says why."""
     path = home / "memory" / "memory.db"
@@ -353,6 +368,20 @@ def test_a_signature_that_names_no_directory_is_refused(tmp_path: Path, home: Pa
         registry.register(made, report(made))
         with pytest.raises(ExportError, match="too long"):
             export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+
+
+def test_a_score_is_retracted_by_default(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has to configure it; who does not want it switches it off."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    make_database(path, 7)
+    monkeypatch.setenv("WAYLAND_HOME", str(home))
+    for number, (hooks, seeds) in enumerate(((Config.default().reindex_hooks(), 0), ((), 3))):
+        with Registry(tmp_path / f"r{number}", hooks=hooks) as registry:
+            registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
+            export_wayland(skill_of(registry, "batch_rename"), registry)
+            assert router_seeds(path, name) == 3
+            registry.archive("batch_rename")
+            assert router_seeds(path, name) == seeds
 
 
 def test_what_drifts_here_loses_its_score_there(tmp_path: Path, home: Path) -> None:
