@@ -100,7 +100,7 @@ def test_no_text_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, tex
 
 
 def test_hooks_are_made_from_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands and a URL only where they are asked for, the Wayland one unless it is switched off; what reaches outside only if it is trusted."""
+    """Commands and a URL where they are asked for and trusted, the Wayland one unless it is switched off."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     path = tmp_path / "assay.yaml"
     path.write_text("hooks:\n  command: ['true', 'cat']\n  url: http://127.0.0.1:1/\n  wayland: true\n", "utf-8")
