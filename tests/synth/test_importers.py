@@ -438,4 +438,5 @@ def test_each_fixture_is_recognised() -> None:
         "session.txt": "shell", "swe_agent.traj": "swe-agent", "swe_agent_1.traj": "swe-agent",
         "swe_agent_edit.traj": "swe-agent", "tracer.json": "omni",
         "wayland_turns.jsonl": "wayland",
+        "wayland_session.json": "wayland",
     }  # fmt: skip
