@@ -6,6 +6,7 @@ from pathlib import Path
 
 from synth.files import FileFact, manifest
 from synth.owned import edited
+from verifiers.decisions.places import DECISIONS
 from verifiers.gating.discover import ATTACHED
 
 MARK = ".assay-export.json"
@@ -19,8 +20,11 @@ def is_exported(directory: Path) -> bool:
 
 
 def edits(directory: Path) -> list[str]:
-    """Files of an exported directory that were edited, added or removed since; none for any other directory."""
-    return (edited(directory, MARK) or []) if is_exported(directory) else []
+    """Files of an exported directory that were edited, added or removed since; none for any other directory.
+
+    An answer to a question is no edit: it is evidence that was added.
+    """
+    return (edited(directory, MARK, f"{ATTACHED}/{DECISIONS}") or []) if is_exported(directory) else []
 
 
 def verified_files(directory: Path) -> dict[str, FileFact]:

@@ -74,7 +74,7 @@ def edited(directory: Path, mark: str, kept: str = "") -> list[str] | None:
     if not isinstance(files, dict) or found is None:
         return None
     now = {path: fact.sha256 for path, fact in found.items()}
-    return sorted(path for path in {*files, *now} if files.get(path) != now.get(path))
+    return sorted(path for path in {*files, *now} - {kept} if files.get(path) != now.get(path))
 
 
 def _manifest(directory: Path, mark: str, kept: str) -> Manifest | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from factories import draft, report
+from test_decided import NEVER, YES
 
 from synth.attest import AttestationError, attestation_path, read_attestations, sign, statement, verify, write_attestation
 from synth.cli.program import run
@@ -19,8 +20,10 @@ from synth.export.agentskills import export_agentskills
 from synth.export.omni import export_omni
 from synth.export.wayland import export_wayland
 from synth.export.wayland_files import places
+from synth.exported import edits
 from synth.interface import Draft
 from synth.registry import Registry
+from verifiers.decisions import add, decided, home, load_decisions
 from verifiers.gating.discover import find
 from verifiers.subject import load_subject
 
@@ -31,7 +34,7 @@ FORMATS = ("agentskills", "wayland", "omni")
 
 def exports(tmp_path: Path, made: Draft, signed: bool = False, with_evidence: bool = True) -> Mapping[str, Path]:
     """Format -> the exported directory. The registry is gone afterwards."""
-    judged = report(made)
+    judged = report(made, decisions=tuple(decided(d) for d in made.decisions))
     with Registry(tmp_path / "registry") as registry:
         entry = registry.register(made, judged)
         if signed:
@@ -102,8 +105,17 @@ def test_its_attestation_goes_with_it(tmp_path: Path, format: str) -> None:
         (path / name).write_bytes(before)
 
 
-def test_answers_given_to_questions_go_with_it(tmp_path: Path) -> None:
-    """They are evidence too."""
-    path = exports(tmp_path, draft())["agentskills"]
-    (path / "evidence" / "decisions.jsonl").write_text("")
-    assert target_of(path).decisions == path / "evidence" / "decisions.jsonl"
+@pytest.mark.parametrize("format", FORMATS)
+def test_answers_given_to_questions_go_with_it(tmp_path: Path, format: str) -> None:
+    """They are evidence too; one that is given where the export is joins them, and is no edit."""
+    path = exports(tmp_path, draft(decisions=(YES,)))[format]
+    target = target_of(path)
+    assert target.decisions == path / "evidence" / "decisions.jsonl"
+    assert load_decisions(target.decisions) == (YES,)
+    assert target.evidence is not None
+    add(home(target.skill, target.evidence), [NEVER])
+    assert load_decisions(target.decisions) == (YES, NEVER)
+    assert edits(path) == []
+    target.skill.chmod(0o600)
+    (path / "SKILL.md").write_text("mine")
+    assert edits(path) == ["SKILL.md"]
