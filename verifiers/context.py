@@ -305,7 +305,7 @@ class Context:
         return "" if self.info.probes.get("supervise") else self.info.why_not.get("supervise", "the engine does not allow it")
 
     def reproduce(self, check: str, task_id: str = "", extra: str = "") -> str:
-        words = ["assay", "replay", self.subject.path]
+        words = ["assay", "replay", self.subject.place]
         words += ["--trace", task_id] if task_id else []
         words += ["--check", check]
         words += ["--budget", self.budget] if self.budget != "standard" else []

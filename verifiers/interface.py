@@ -173,6 +173,11 @@ class Subject:
     """Which function is judged, where its file has several; "" = its only one."""
 
     @property
+    def place(self) -> str:
+        """The path as commands take it, with the function where the file has several."""
+        return f"{self.path}::{self.function}" if self.function else self.path
+
+    @property
     def sha256(self) -> str:
         return hashlib.sha256(self.source.encode("utf-8", "surrogateescape")).hexdigest()
 

@@ -121,7 +121,7 @@ class Offered:
 
         say(f"running {entry.name} on a copy of {workspace}")
         source = (Path(entry.path) / SKILL).read_text(encoding="utf-8")
-        document, changes = run_skill(source, args, workspace, self.judging, apply_=False)
+        document, changes = run_skill(source, "", args, workspace, self.judging, apply_=False)
         made = apply and bool(document["claims_success"])
         if made:
             say(f"making {len(changes)} changes")

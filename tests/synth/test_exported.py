@@ -119,3 +119,26 @@ def test_answers_given_to_questions_go_with_it(tmp_path: Path, format: str) -> N
     target.skill.chmod(0o600)
     (path / "SKILL.md").write_text("mine")
     assert edits(path) == ["SKILL.md"]
+
+
+@pytest.mark.engine
+def test_one_function_of_several_is_replayed_and_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The one that is named, on its own evidence: beside a function that would do something else."""
+    path = exports(tmp_path, read_draft(RENAME))["omni"]
+    code = (path / "scripts" / "commands.py").read_text()
+    first = '@skill_command(name="other", category="read", description="Show nothing.")\ndef other() -> str:\n    return ""\n'
+    at = code.index("@skill_command(")
+    file = tmp_path / "both.py"
+    file.write_text(f"{code[:at]}{first}\n\n{code[at:]}")
+    name = load_subject(path / "scripts" / "commands.py", None).name
+    for kind in ("evidence.jsonl", "bindings.json"):
+        (tmp_path / f"{name}.{kind}").write_bytes((path / "evidence" / kind).read_bytes())
+    assert run(["verify", f"{file}::{name}", "--checks", "effect-equivalent", "--no-cache"]) == 0
+    assert "4 of 4 traces usable" in capsys.readouterr().out
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "a.txt").write_text("x")
+    args = ["--args", '{"old_ext": "txt", "new_ext": "md"}', "--workspace", str(tmp_path / "w")]
+    assert run(["run", f"{file}::{name}", *args]) == 0
+    assert "created  a.md" in capsys.readouterr().out
+    assert run(["run", str(file), *args]) == 4
+    assert f"{file.name}::" in capsys.readouterr().err
