@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
-import threading
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx2
 import pytest
-import uvicorn
 import yaml
 from factories import draft, report
 from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from sandbox.interface import Cause, Effect, Entry, SandboxError
@@ -32,7 +24,6 @@ from synth.interface import RegistryEntry
 from synth.mcp_server import Cancelled, Say, Services, build
 from synth.registry import Registry
 from synth.serving.changes import changes_of
-from synth.serving.transport import guarded
 from verifiers.interface import SkillFileError
 
 ROOT = Path(__file__).parents[2]
@@ -278,45 +269,6 @@ def test_what_is_cancelled_stops(services: Services, fake: Fake) -> None:
 
     assert not ask(services, questions).is_error
     assert ("ended", "cancelled") in fake.asked
-
-
-TOKEN = "0123456789abcdef"
-
-
-@contextmanager
-def listening(services: Services) -> Iterator[int]:
-    """The port of a server in a thread of this process."""
-    with socket.create_server(("127.0.0.1", 0)) as place:
-        config = uvicorn.Config(guarded(build(services), TOKEN), log_level="error", lifespan="on")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
-        thread.start()
-        try:
-            yield place.getsockname()[1]
-        finally:
-            server.should_exit = True
-            thread.join(10)
-
-
-def test_over_http_the_token_is_asked_for(services: Services) -> None:
-    """The SDK's own client with it; nothing at all without it, or with another."""
-    with listening(services) as port:
-        url = f"http://127.0.0.1:{port}/mcp"
-
-        async def session(token: str) -> Any:
-            async with (
-                httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
-                Client(streamable_http_client(url, http_client=http)) as client,
-            ):
-                return await client.call_tool("assay_route", {"task": "rename files"})
-
-        assert anyio.run(session, TOKEN).structured_content["matches"][0]["skill"] == "batch_rename"
-        for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": TOKEN}):
-            request = urllib.request.Request(url, b"{}", headers, method="POST")
-            with pytest.raises(urllib.error.HTTPError) as told:
-                urllib.request.urlopen(request, timeout=5)
-            with told.value as answer:
-                assert (answer.code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
 
 
 @pytest.mark.parametrize("content", [None, b"no database"])
