@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -81,7 +82,7 @@ def export_wayland(
 
     Raises:
         ExportError: revoked there, or its text or signatures cannot be used. Nothing was written.
-        Conflict: a directory holds another skill, or was edited: then its row, which is about other text, has lost its score.
+        Conflict: each directory holds another skill, or one was edited: then its row, about other text, has lost its score.
         OSError: a directory cannot be written; what was there is still there.
     """
     where = places or places_here()
@@ -93,7 +94,8 @@ def export_wayland(
         if revoked is not None:
             raise ExportError(f"Wayland revoked auto-{signature}", "A revoked skill is not written again", revoked)
     placed, notes = [], dict[str, None]()
-    for signature in signatures:
+    free, taken = _free(where, skill, signatures)
+    for signature in free:
         one, said = _place(where, skill, signature, release, now or registry.clock())
         placed.append(one)
         notes |= dict.fromkeys(said)
@@ -101,7 +103,22 @@ def export_wayland(
         for one in placed:
             detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
             registry.record(skill.entry, "released", actor, detail)
-    return WaylandExport(tuple(placed), tuple(notes))
+    return WaylandExport(tuple(placed), (*taken, *notes))
+
+
+def _free(where: Places, skill: Skill, signatures: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The signatures under which no other skill is exported, and those under which one is, in words.
+
+    Raises:
+        Conflict: there is another under each of them.
+    """
+    holders = {s: owner_of(where.skills / f"auto-{s}", MARK) for s in signatures}
+    others = {s: name for s, name in holders.items() if name not in ("", skill.entry.name)}
+    if len(others) == len(signatures):
+        first = signatures[0]
+        what, advice = f"holds the skill {others[first]}", f"Retire {others[first]}, or release one of the two to another place"
+        raise Conflict(what, advice, where.skills / f"auto-{first}")
+    return [s for s in signatures if s not in others], [f"auto-{s} holds the skill {name}" for s, name in others.items()]
 
 
 def _place(where: Places, skill: Skill, signature: str, release: bool, now: datetime) -> tuple[Placed, tuple[str, ...]]:
@@ -120,7 +137,7 @@ def _place(where: Places, skill: Skill, signature: str, release: bool, now: date
             replaces=lambda found: is_their_draft(found, signature, drafted, MARK),
         )  # fmt: skip
     except Conflict:
-        if where.database.is_file() and owner_of(where.skills / name, MARK) in ("", skill.entry.name):
+        if where.database.is_file():
             clear_rows(where.database, name)
         raise
     digest = content_digest({**files, MARK: (directory / MARK).read_bytes()})

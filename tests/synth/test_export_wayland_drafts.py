@@ -134,6 +134,20 @@ def test_two_skills_of_one_signature_do_not_replace_each_other(registry: Registr
     assert router_seeds(home / "memory" / "memory.db", "auto-extension-file-rename") == 3
 
 
+def test_a_skill_that_shares_one_of_its_signatures_is_exported_under_the_others(
+    registry: Registry, skill: Skill, home: Path
+) -> None:
+    """And the note says by name which skill has the shared one."""
+    export_wayland(skill, registry, places=where(home))
+    made = said(("Rename all large files", {}), ("Rename all small files", {}), ("Compress the archive", {}))
+    made = replace(made, name="other", source=made.source.replace("batch_rename", "other"))
+    registry.register(made, report(made), metadata={"signature": "extension-file-rename"})
+    done = export_wayland(skill_of(registry, "other"), registry, places=where(home))
+    names = [p.directory.name for p in done.placed]
+    assert names == ["auto-files-large-rename", "auto-files-rename-small", "auto-archive-compress"]
+    assert done.notes[0] == "auto-extension-file-rename holds the skill batch_rename"
+
+
 def test_running_it_changes_no_digest(registry: Registry, skill: Skill, home: Path, tmp_path: Path) -> None:
     """A promotion is bound to the bytes: one ordinary run must not put the skill back into quarantine."""
     done = export_wayland(skill, registry, places=where(home))
