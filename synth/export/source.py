@@ -14,6 +14,7 @@ from synth.exported import ATTESTATION, REPORT
 from synth.interface import Draft, RegistryEntry
 from synth.registry import Registry
 from synth.registry.annotations import Annotations, measured
+from synth.tracing.redact import redact_trace
 from verifiers.gating.discover import ATTACHED
 from verifiers.interface import AssayError, Subject
 from verifiers.subject import parse_subject
@@ -40,9 +41,16 @@ class Skill:
         """Files below ``evidence/``: what it was judged on, the report, and the signed statement where there is one.
 
         Code and text as they were verified end in ``.txt``: a host that looks for skills must not find a second one there.
+
+        Raises:
+            ExportError: a recording holds a secret.
         """
         if not self.with_evidence:
             return {}
+        for trace in self.draft.evidence:
+            if redact_trace(trace) != trace:
+                what = f"its recording {trace.task_id} holds a secret"
+                raise ExportError(what, "Export it without recordings: --no-evidence", self.entry.name)
         files = {n if n.endswith((".json", ".jsonl")) else f"{n}.txt": data for n, data in draft_files(self.draft).items()}
         files[REPORT] = (json.dumps(self.document, indent=2, sort_keys=True, ensure_ascii=True) + "\n").encode()
         attestation = attestation_path(Path(self.entry.path))

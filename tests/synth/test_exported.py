@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from factories import draft, report
+from factories import draft, files_below, report
 from test_decided import NEVER, YES
 
 from synth.attest import AttestationError, attestation_path, read_attestations, sign, statement, verify, write_attestation
 from synth.cli.program import run
 from synth.cli.targets import target_of
 from synth.draft import read_draft
-from synth.export import skill_of
+from synth.export import ExportError, skill_of
 from synth.export.agentskills import export_agentskills
 from synth.export.omni import export_omni
 from synth.export.wayland import export_wayland
@@ -89,6 +90,17 @@ def test_recordings_may_be_left_out(tmp_path: Path) -> None:
     for path in exports(tmp_path, draft(), with_evidence=False).values():
         assert not (path / "evidence").exists()
         assert target_of(path, static=True).evidence is None
+
+
+def test_a_secret_is_not_handed_on(tmp_path: Path) -> None:
+    """Of a skill that was registered by hand: its recordings stay here, and it can go without them."""
+    made = draft()
+    told = replace(made.evidence[0], outputs=("ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8",))
+    made = replace(made, evidence=(told, *made.evidence[1:]))
+    with pytest.raises(ExportError, match=f"recording {told.task_id} holds a secret"):
+        exports(tmp_path / "a", made)
+    for path in exports(tmp_path / "b", made, with_evidence=False).values():
+        assert not any(b"ghp_" in data for data in files_below(path).values())
 
 
 @pytest.mark.parametrize("format", FORMATS)
