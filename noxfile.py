@@ -22,6 +22,9 @@ DEMO = ("pub_rename_ext-", "pub_append_line-", "pub_dirs_files_mode-", "pub_remo
 LOCK = ".ci/constraints.txt"
 """Exact versions of everything that is installed: a verdict must not change because a linter was released."""
 
+FRAMEWORKS = {"agno": "3.1.10", "pydantic-ai-skills": "2.1.0", "strands-agents": "1.62.0"}
+"""Those in which an export is tried."""
+
 EXTRAS = ("dask", "mcp", "release", "study", "telemetry", "test")
 
 
@@ -106,6 +109,18 @@ def study(session: nox.Session) -> None:
     install(session, "-e", ".[test,study]")
     sandbox(session)
     session.run("python", "tests/study", *session.posargs)
+
+
+@nox.session
+def frameworks(session: nox.Session) -> None:
+    """Exports in frameworks that load agentskills folders, each in an environment of its own beside ours."""
+    install(session, "-e", ".[test]")
+    folder = Path(session.create_tmp()) / "frameworks"
+    for name, version in FRAMEWORKS.items():
+        session.run("python", "-m", "venv", str(folder / name), silent=True)
+        pip = [str(folder / name / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "-q"]
+        session.run(*pip, f"{name}=={version}", external=True)
+    session.run("pytest", "tests/synth/test_frameworks.py", env={"ASSAY_FRAMEWORKS": str(folder)})
 
 
 @nox.session(reuse_venv=False)

@@ -22,11 +22,13 @@ from typing import Any, ClassVar
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from synth import exported
 from synth.draft import MARK
 from synth.files import Manifest, manifest, manifest_digest, write_atomic
 from synth.judged_by import judge_code
 from synth.keys import KeyFileError, key_id, load_private_key, load_public_key
 from synth.registry.receipt import bindings_sha256, canonical, decisions_sha256, document_sha256, plain, report_document
+from verifiers.gating.discover import ATTACHED
 from verifiers.interface import AssayError, Report, Verdict
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -63,7 +65,9 @@ class Attested:
 
 
 def attested_manifest(directory: Path) -> dict[str, Any]:
-    """The manifest of a skill's directory, without our own mark of drafts."""
+    """The manifest of a skill's directory, without our own mark of drafts; of an exported one, that of what it was made of."""
+    if exported.is_exported(directory):
+        return exported.verified_files(directory)
     return {path: fact for path, fact in manifest(directory).items() if path != MARK}
 
 
@@ -186,6 +190,9 @@ def verify(
     payload = _authenticated(envelope, key)
     document = _statement_of(payload)
     _check_subject(document, attested_manifest(directory), directory)
+    changed = exported.edits(directory)
+    if changed:
+        raise AttestationError(f"it was edited since it was exported: {', '.join(changed)}", "Export it again", directory)
     predicate = document["predicate"]
     _check_expiry(predicate, today or datetime.now(UTC).date())
     attested = _report_digest(predicate)
@@ -272,8 +279,13 @@ def _report_digest(predicate: Mapping[str, Any]) -> str:
 
 
 def attestation_path(directory: Path) -> Path:
-    """Where the attestation of a skill's directory lies: beside it, for it is no part of what it attests. Links are followed."""
+    """Where the attestation of a skill's directory lies: beside it, for it is no part of what it attests. Links are followed.
+
+    An exported skill carries its own.
+    """
     real = directory.resolve()
+    if exported.is_exported(real):
+        return real / ATTACHED / exported.ATTESTATION
     return real.with_name(f"{real.name}.attestation.intoto.jsonl")
 
 

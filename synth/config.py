@@ -21,6 +21,7 @@ from verifiers.gating.strict_yaml import UniqueLoader
 from verifiers.interface import Budget, ConfigError, Profile, Report
 
 if TYPE_CHECKING:
+    from synth.interface import RegistryEntry
     from synth.registry.hooks import Hook
 
 Trigger = Literal["any", "all"]
@@ -58,7 +59,7 @@ class Sandbox(_Section):
 
 
 class Verify(_Section):
-    profile: Profile = Field(default="seed", description="What a skill looks like: seed or omni")
+    profile: Profile | None = Field(default=None, description="What a skill looks like: seed or omni; without one, as it imports")
     budget: Budget = Field(default="standard", description="How many cases: fast, standard or thorough")
     min_usable: int = Field(default=3, ge=1, description="Usable traces that a PASS needs")
     seed_salt: str = Field(default="", description="A CI secret that makes sampled points unpredictable")
@@ -87,7 +88,7 @@ class Registry(_Section):
 class Hooks(_Section):
     command: tuple[str, ...] = Field(default=(), strict=False, description="Run after the registry changed")
     url: str | None = Field(default=None, description="POSTed to after the registry changed")
-    wayland: bool = Field(default=False, description="What drifts or is withdrawn loses its score in Wayland's router")
+    wayland: bool = Field(default=True, description="What drifts or is withdrawn loses its score in Wayland's router")
 
 
 class Conventions(_Section):
@@ -108,6 +109,14 @@ class _File(_Section):
     @classmethod
     def _empty_sections_are_defaults(cls, data: object) -> object:
         return {k: {} if v is None else v for k, v in data.items()} if isinstance(data, dict) else data
+
+
+def _retracted(kind: str, entry: RegistryEntry) -> None:
+    """What does not hold any more loses its score in Wayland's router, where there is a Wayland."""
+    if kind in ("drifted", "archived", "revoked"):
+        from synth.export.wayland import retracting_hook
+
+        retracting_hook()(kind, entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +195,7 @@ class Config:
         lines = (*self.hooks.command, *filter(None, [self.hooks.url]))
         hooks = tuple(hook_from(line) for line in lines)
         found = hooks if self.untrusted is None else ()
-        if not self.hooks.wayland:
-            return found
-        from synth.export.wayland import retracting_hook
-
-        return (*found, retracting_hook())
+        return (*found, _retracted) if self.hooks.wayland else found
 
     def attest(self) -> Callable[[Path, Report], object] | None:
         """What signs the report on a registered version, with ``registry.signing_key``; None without a key.

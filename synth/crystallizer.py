@@ -195,7 +195,7 @@ class SkillCrystallizer:
         verify = self.config.verify
         with self._open() as box:
             extra = frozenset(self.config.conventions.allow_imports)
-            yield SandboxJudge(box, verify.budget, verify.profile, None, verify.seed_salt, verify.min_usable, extra)
+            yield SandboxJudge(box, verify.budget, verify.profile or "seed", None, verify.seed_salt, verify.min_usable, extra)
 
     def _open(self) -> Sandbox:
         from sandbox import open_sandbox

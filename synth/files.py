@@ -65,7 +65,9 @@ def write_atomic(path: Path, data: bytes, mode: int | None = None) -> None:
 
 
 def write_tree(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Creates ``directory`` (which must not exist) with ``files`` (relative POSIX path -> bytes, mode 0644), all synced.
+    """Creates ``directory`` (which must not exist) with ``files`` (relative POSIX path -> bytes), all synced.
+
+    What begins with ``#!`` is a program (mode 0755), anything else is not (0644).
 
     Raises:
         OSError: the directory may then hold a part of the files; the caller removes it.
@@ -80,10 +82,14 @@ def write_tree(directory: Path, files: Mapping[str, bytes]) -> None:
         with path.open("xb") as f:
             f.write(data)
             f.flush()
-            os.fchmod(f.fileno(), 0o644)
+            os.fchmod(f.fileno(), _mode(data))
             os.fsync(f.fileno())
     for each in sorted(made, reverse=True):
         sync_directory(each)
+
+
+def _mode(data: bytes) -> int:
+    return 0o755 if data.startswith(b"#!") else 0o644
 
 
 def inside(name: str) -> str:
@@ -131,8 +137,10 @@ def _scan(directory: Path, prefix: str, found: dict[str, FileFact]) -> None:
 
 def manifest_of(files: Mapping[str, bytes]) -> dict[str, FileFact]:
     """What ``manifest`` says of the directory that ``write_tree`` makes of ``files``."""
-    facts = {name: FileFact("file", "0644", len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
-    return dict(sorted(facts.items()))
+    return {
+        name: FileFact("file", f"{_mode(data):04o}", len(data), hashlib.sha256(data).hexdigest())
+        for name, data in sorted(files.items())
+    }
 
 
 def manifest_digest(facts: Manifest) -> str:

@@ -1,4 +1,4 @@
-"""An MCP server: verification, gate, routing and the registered skills as tools of an agent host.
+"""An MCP server: verification, gate, routing and the registered skills as tools and resources of an agent host.
 
 Needs the optional extra ``mcp``. What the tools do is handed in, so that nothing here starts an engine. Annotations of skills are
 those that were measured; a skill's source, report or description never becomes an instruction, only data in a result.
@@ -7,16 +7,19 @@ those that were measured; a skill's source, report or description never becomes 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.from_thread
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
-from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 
 from sandbox.interface import SandboxError
 from synth.interface import RegistryEntry
@@ -24,7 +27,9 @@ from synth.registry import Registry, RegistryError
 from synth.registry.annotations import Annotations, measured
 from synth.registry.receipt import plain
 from synth.route import RouteIndex
-from verifiers.interface import AssayError
+from synth.serving import changes
+from synth.serving import resources as readable
+from verifiers.interface import AssayError, ConfigError
 from verifiers.source.agent_text import MAX_DOCSTRING, for_agent
 
 NAME = "skill-assay"
@@ -36,6 +41,12 @@ _INSTRUCTIONS = (
 )
 
 Document = dict[str, Any]
+Say = Callable[[str], None]
+"""Told what happens now. Raises where the host has cancelled the call: nothing more is done for it then."""
+
+
+class Cancelled(BaseException):
+    """The host does not wait for an answer any more. No net that catches what a skill or a check breaks may hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +54,16 @@ class Services:
     """What the tools do."""
 
     registry: Path
-    verify: Callable[[Path], Document]
+    verify: Callable[[Path, Say], Document]
     """A skill file or draft directory -> ``assay-report/1``."""
-    gate: Callable[[Sequence[Path]], Document]
+    gate: Callable[[Sequence[Path], Say], Document]
     """Directories -> ``assay-gate/1``."""
-    run: Callable[[RegistryEntry, Mapping[str, Any], Path, bool], Document] | None = None
-    """An active skill, its arguments, a directory, whether its effects are applied there -> ``assay-run/1``. None: no skills."""
+    run: Callable[[RegistryEntry, Mapping[str, Any], Path, bool, Say], Document] | None = None
+    """An active skill, its arguments, a directory, whether its effects are made there -> ``assay-changes/1``. None: no skills."""
+    record: Callable[[str, Sequence[str], Path, Say], Document] | None = None
+    """A task in words, its commands, a directory: runs them there and keeps them -> ``assay-recorded/1``. None: no learning."""
+    learn: Callable[[Say], Document] | None = None
+    """Makes skills of what was recorded, for a person to approve -> ``assay-crystallize/1``. None: no learning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +71,7 @@ class _Offer:
     """A tool of ours and what it does."""
 
     tool: types.Tool
-    call: Callable[[Mapping[str, Any]], Document]
+    call: Callable[[Mapping[str, Any], Say], Document]
 
 
 def _schema(required: Mapping[str, Document], optional: Mapping[str, Document] | None = None) -> Document:
@@ -79,7 +94,7 @@ _LOOKS = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idem
 def _own(services: Services) -> list[_Offer]:
     """The tools that are always there."""
 
-    def tool(name: str, description: str, schema: Document, call: Callable[[Mapping[str, Any]], Document]) -> _Offer:
+    def tool(name: str, description: str, schema: Document, call: Callable[[Mapping[str, Any], Say], Document]) -> _Offer:
         return _Offer(types.Tool(name=name, description=description, input_schema=schema, annotations=_LOOKS), call)
 
     paths = {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Directories with drafts or a registry"}
@@ -88,13 +103,13 @@ def _own(services: Services) -> list[_Offer]:
             "assay_verify",
             "Judge one skill on its recorded evidence; returns the report with verdict, findings and counterexamples.",
             _schema({"path": _text("Skill file or draft directory")}),
-            lambda a: services.verify(Path(str(a["path"]))),
+            lambda a, say: services.verify(Path(str(a["path"])), say),
         ),
         tool(
             "assay_gate",
             "Judge every skill below some directories; returns one verdict and a report for each skill.",
             _schema({"paths": paths}),
-            lambda a: services.gate([Path(str(p)) for p in a["paths"]]),
+            lambda a, say: services.gate([Path(str(p)) for p in a["paths"]], say),
         ),
         tool(
             "assay_route",
@@ -111,7 +126,39 @@ def _own(services: Services) -> list[_Offer]:
     ]
 
 
-def _route(services: Services, arguments: Mapping[str, Any]) -> Document:
+def _learning(services: Services) -> list[_Offer]:
+    """The tools by which an agent learns: what it does is recorded, and what it did often becomes a skill."""
+    if services.record is None or services.learn is None:
+        return []
+    record, learn = services.record, services.learn
+    acts = types.ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
+    adds = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+    commands = {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Shell lines, in order"}
+    asked = {"task": _text("What they are for, in plain words"), "commands": commands, "workspace": _text("Where they run")}
+    return [
+        _Offer(
+            types.Tool(
+                name="assay_record",
+                description="Run commands in a directory, here and now, and keep them as a recording of a task.",
+                input_schema=_schema(asked),
+                annotations=acts,
+            ),
+            lambda a, say: record(str(a["task"]), [str(c) for c in a["commands"]], Path(str(a["workspace"])), say),
+        ),
+        _Offer(
+            types.Tool(
+                name="assay_learn",
+                description="Make skills of the tasks that were recorded often enough, verify them, and register those that pass "
+                "for a person to approve. It takes minutes.",
+                input_schema=_schema({}),
+                annotations=adds,
+            ),
+            lambda a, say: learn(say),
+        ),
+    ]
+
+
+def _route(services: Services, arguments: Mapping[str, Any], say: Say) -> Document:
     with Registry.existing(services.registry) as registry:
         found = RouteIndex(registry).route(str(arguments["task"]), limit=int(arguments.get("limit", 5)))
     return {"schema": "assay-route/1", "matches": [_told(plain(m)) for m in found]}
@@ -122,7 +169,7 @@ def _told(match: Any) -> Any:
     return {**match, "description": for_agent(str(match["description"]))} if isinstance(match, dict) else match
 
 
-def _show(services: Services, arguments: Mapping[str, Any]) -> Document:
+def _show(services: Services, arguments: Mapping[str, Any], say: Say) -> Document:
     with Registry.existing(services.registry) as registry:
         entry = registry.show(str(arguments["name"]))
         document = {key: getattr(entry, key) for key in ("name", "version", "status", "score", "estimate", "description")}
@@ -164,12 +211,12 @@ def _skill(services: Services, entry: RegistryEntry, hints: Annotations) -> _Off
     required.update({str(p["name"]): _parameter(p) for p in parameters if p.get("required")})
     optional = {str(p["name"]): _parameter(p) for p in parameters if not p.get("required")}
 
-    def call(arguments: Mapping[str, Any]) -> Document:
+    def call(arguments: Mapping[str, Any], say: Say) -> Document:
         assert run is not None  # else no skill is offered
         given = {key: value for key, value in arguments.items() if key != directory}
         with Registry.existing(services.registry) as registry:
             registry.check_intact(entry)
-        return run(entry, given, Path(str(arguments[directory])), not hints.read_only)
+        return run(entry, given, Path(str(arguments[directory])), not hints.read_only, say)
 
     annotations = types.ToolAnnotations(
         title=entry.name,
@@ -210,7 +257,15 @@ def build(services: Services) -> Server[Any]:
     """The server. The list of tools is made anew for each request: a skill is callable as soon as it is registered."""
 
     def offers() -> dict[str, _Offer]:
-        return {o.tool.name: o for o in (*_own(services), *_skills(services))}
+        return {o.tool.name: o for o in (*_own(services), *_learning(services), *_skills(services))}
+
+    def listed() -> list[types.Resource]:
+        with Registry.existing(services.registry) as registry:
+            return readable.resources(registry)
+
+    def read(uri: str) -> types.ReadResourceResult:
+        with Registry.existing(services.registry) as registry:
+            return types.ReadResourceResult(contents=[readable.read(registry, uri)])
 
     async def list_tools(
         context: ServerRequestContext[Any], request: types.PaginatedRequestParams | None
@@ -218,12 +273,63 @@ def build(services: Services) -> Server[Any]:
         return types.ListToolsResult(tools=[o.tool for o in (await anyio.to_thread.run_sync(offers)).values()])
 
     async def call_tool(context: ServerRequestContext[Any], request: types.CallToolRequestParams) -> types.CallToolResult:
-        return await anyio.to_thread.run_sync(_answer, offers, request.name, request.arguments or {})
+        gone, steps = threading.Event(), iter(range(1, 1_000_000))
 
-    return Server(NAME, instructions=_INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool)
+        def say(text: str) -> None:
+            if gone.is_set():
+                raise Cancelled
+            anyio.from_thread.run(context.session.report_progress, float(next(steps)), None, text)
+
+        try:
+            return await anyio.to_thread.run_sync(
+                _answer, offers, request.name, request.arguments or {}, say, abandon_on_cancel=True
+            )
+        finally:
+            gone.set()
+
+    async def list_resources(
+        context: ServerRequestContext[Any], request: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        try:
+            return types.ListResourcesResult(resources=await anyio.to_thread.run_sync(listed))
+        except RegistryError:
+            return types.ListResourcesResult(resources=[])
+
+    async def read_resource(
+        context: ServerRequestContext[Any], request: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        try:
+            return await anyio.to_thread.run_sync(read, str(request.uri))
+        except AssayError as e:
+            raise MCPError(types.INVALID_PARAMS, e.diagnostics()) from e
+
+    async def list_prompts(
+        context: ServerRequestContext[Any], request: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=readable.prompts(services.learn is not None))
+
+    async def get_prompt(context: ServerRequestContext[Any], request: types.GetPromptRequestParams) -> types.GetPromptResult:
+        try:
+            return readable.prompt(request.name, request.arguments or {})
+        except ConfigError as e:
+            raise MCPError(types.INVALID_PARAMS, e.diagnostics()) from e
+
+    return Server(
+        NAME,
+        version=metadata.version("skill-assay"),
+        instructions=_INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
 
 
-def _answer(offers: Callable[[], Mapping[str, _Offer]], name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+def _answer(
+    offers: Callable[[], Mapping[str, _Offer]], name: str, arguments: Mapping[str, Any], say: Say
+) -> types.CallToolResult:
     """A tool's result, or what was wrong: an error of ours is an answer, not a lost connection."""
     try:
         offer = offers().get(name)
@@ -232,13 +338,18 @@ def _answer(offers: Callable[[], Mapping[str, _Offer]], name: str, arguments: Ma
         problem = _misfit(offer.tool.input_schema, arguments)
         if problem:
             return _failed(problem)
-        document = offer.call(arguments)
+        document = offer.call(arguments, say)
     except (AssayError, SandboxError) as e:
         return _failed(e.diagnostics())
     except OSError as e:
         return _failed(str(e))
-    text = json.dumps(document, ensure_ascii=True, sort_keys=True)
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=document)
+    except Cancelled:
+        return _failed("it was cancelled")
+    ran = document.get("schema") == changes.SCHEMA
+    text = changes.shown(document) if ran else json.dumps(document, ensure_ascii=True, sort_keys=True)
+    failed = ran and not document["claims_success"]
+    said = types.TextContent(type="text", text=text)
+    return types.CallToolResult(content=[said], structured_content=document, is_error=failed)
 
 
 def _misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
@@ -272,13 +383,3 @@ def _is(kind: str, value: object) -> bool:
 
 def _failed(message: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)
-
-
-def serve(services: Services) -> None:
-    """Serves on standard input and output until the host hangs up."""
-    anyio.run(_serve, build(services))
-
-
-async def _serve(server: Server[Any]) -> None:
-    async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())

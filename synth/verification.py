@@ -10,7 +10,7 @@ from sandbox.interface import SandboxError
 from verifiers.binding.bindings import load_bindings
 from verifiers.decisions import check_cases, load_decisions
 from verifiers.evidence import load_evidence
-from verifiers.interface import Binding, Evidence, Report, Subject
+from verifiers.interface import Binding, Evidence, Profile, Report, Subject
 from verifiers.subject import load_subject
 from verifiers.verify import Options, verify
 
@@ -40,16 +40,18 @@ class NoSandbox:
     why: str
 
 
-def read_job(target: Target, options: Options, **where: Any) -> Job:
+def read_job(target: Target, options: Options, profile: Profile | None, **where: Any) -> Job:
     """What a target's files hold.
 
     Args:
+        profile: What it should look like; None = as its imports say.
         where: ``image``, ``runtime``, ``workers`` and ``packages`` of the job.
 
     Raises:
         AssayError: a file cannot be read as what it should be.
     """
-    subject = replace(load_subject(target.skill, options.profile), path=target.path)
+    subject = replace(load_subject(target.skill, profile, target.function), path=target.file)
+    options = replace(options, profile=subject.profile)
     if options.static_only:
         return Job(subject, (), None, options, **where)
     evidence = load_evidence(target.evidence) if target.evidence is not None else []

@@ -1,7 +1,8 @@
-"""The README's output blocks, made by the program: ``--write`` puts them in, without it they are compared.
+"""The output blocks of the README and the guides, made by the program: ``--write`` puts them in, without it they are compared.
 
 A block is a fenced ``console`` block; each line that starts with ``$ `` is run by bash in a scratch directory that has the
 repository's ``fixtures``, and what it prints on stdout follows. Durations are compared as ``N s``: they are the machine's.
+A guide's directory also has the registry that its first lines speak of.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MANUAL = ROOT / "docs" / "checks.md"
+GUIDES = sorted((ROOT / "docs" / "integrations").glob("*.md"))
+REGISTRY = "assay crystallize fixtures/demo/rename.jsonl --registry skills -q"
 BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```$")
 DURATION = re.compile(r"\d+(?:\.\d+)? m?s\b")
 
@@ -36,25 +40,39 @@ def environment(scratch: Path) -> Mapping[str, str]:
         "NO_COLOR": "1",
         "COLUMNS": "100",
         "ASSAY_CACHE": str(scratch / "cache"),
+        "HOME": str(scratch / "home"),
+        "XDG_DATA_HOME": str(scratch / "home" / "data"),
     }
 
 
-def played(text: str) -> str:
-    """The README with every block run anew, in order, in one scratch directory."""
+def played(text: str, registry: Path | None = None) -> str:
+    """A page with every block run anew, in order, in one scratch directory, which has a copy of the registry."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder) / "work"
         work.mkdir()
+        (Path(folder) / "home").mkdir()
         (work / "fixtures").symlink_to(ROOT / "fixtures")
+        if registry is not None:
+            shutil.copytree(registry, work / "skills", symlinks=True)
         env = environment(Path(folder))
 
         def play(match: re.Match[str]) -> str:
             lines: list[str] = []
             for command in commands(match[1]):
                 done = subprocess.run(["bash", "-c", command], cwd=work, env=env, capture_output=True, text=True, check=False)
-                lines += [f"$ {command}", *(line.rstrip() for line in done.stdout.rstrip("\n").splitlines())]
+                shown = done.stdout.replace(str(work), "/project").replace(str(Path(folder) / "home"), "/home/me")
+                lines += [f"$ {command}", *(line.rstrip() for line in shown.rstrip("\n").splitlines())]
             return "```console\n" + "\n".join(lines) + "\n```"
 
         return BLOCK.sub(play, text)
+
+
+def registry_in(folder: Path) -> Path:
+    """A registry with the skill of the demo, for the guides."""
+    (folder / "home").mkdir()
+    (folder / "fixtures").symlink_to(ROOT / "fixtures")
+    subprocess.run(["bash", "-c", REGISTRY], cwd=folder, env=environment(folder), capture_output=True, check=True)
+    return folder / "skills"
 
 
 def difference(found: str, made: str) -> str:
@@ -71,15 +89,24 @@ def manual() -> str:
 
 
 def main() -> int:
-    text = README.read_text(encoding="utf-8")
     if "--write" in sys.argv[1:]:
         MANUAL.write_text(manual(), encoding="utf-8")
-        README.write_text(played(text), encoding="utf-8")
-        return 0
-    made = played(text)
-    found = difference(text, made)
-    sys.stdout.write(found + "\n" if found else "the README is what the program prints\n")
+    with tempfile.TemporaryDirectory() as folder:
+        registry = registry_in(Path(folder))
+        pages = {README: None, **dict.fromkeys(GUIDES, registry)}
+        found = "\n".join(filter(None, (_page(page, known) for page, known in pages.items())))
+    sys.stdout.write(found + "\n" if found else "README and guides are what the program prints\n")
     return 1 if found else 0
+
+
+def _page(page: Path, registry: Path | None) -> str:
+    """How a page differs from what the program prints; with ``--write`` it is written anew, and does not."""
+    text = page.read_text(encoding="utf-8")
+    made = played(text, registry)
+    if "--write" in sys.argv[1:]:
+        page.write_text(made, encoding="utf-8")
+        return ""
+    return difference(text, made)
 
 
 if __name__ == "__main__":

@@ -238,7 +238,12 @@ class Context:
         return self.rng(purpose).getrandbits(31)
 
     def request(self, base: Snapshot, args: Args, surroundings: Surroundings = Surroundings(), **more: object) -> RunRequest:
-        request = RunRequest(SkillJob(self.subject.source, dict(args)), base, self._rooted(surroundings), limits=SKILL_LIMITS)
+        request = RunRequest(
+            SkillJob(self.subject.source, dict(args), function=self.subject.function or None),
+            base,
+            self._rooted(surroundings),
+            limits=SKILL_LIMITS,
+        )
         return replace(request, **more)  # type: ignore[arg-type]  # field names and types are RunRequest's own
 
     def _rooted(self, surroundings: Surroundings) -> Surroundings:
@@ -304,7 +309,7 @@ class Context:
         return "" if self.info.probes.get("supervise") else self.info.why_not.get("supervise", "the engine does not allow it")
 
     def reproduce(self, check: str, task_id: str = "", extra: str = "") -> str:
-        words = ["assay", "replay", self.subject.path]
+        words = ["assay", "replay", self.subject.place]
         words += ["--trace", task_id] if task_id else []
         words += ["--check", check]
         words += ["--budget", self.budget] if self.budget != "standard" else []

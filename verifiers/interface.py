@@ -169,6 +169,13 @@ class Subject:
     """The function's docstring summary."""
     line: int = 1
     """Where the function is defined."""
+    function: str = ""
+    """Which function is judged, where its file has several; "" = its only one."""
+
+    @property
+    def place(self) -> str:
+        """The path as commands take it, with the function where the file has several."""
+        return f"{self.path}::{self.function}" if self.function else self.path
 
     @property
     def sha256(self) -> str:

@@ -40,11 +40,15 @@ class ParseProblem:
     """1-based; 0 where unknown."""
 
 
-def load_subject(path: str | Path, profile: Profile = "seed") -> Subject:
+def load_subject(path: str | Path, profile: Profile | None = "seed", function: str = "") -> Subject:
     """The Subject of the file at ``path``; shown relative to the working directory where it lies below it.
 
+    Args:
+        profile: What it should look like; None = as its imports say.
+        function: Which one, where the file has several.
+
     Raises:
-        SkillFileError: missing, unreadable, a directory, not text, or larger than ``MAX_BYTES``.
+        SkillFileError: missing, unreadable, a directory, not text, larger than ``MAX_BYTES``, or without that function.
     """
     where = Path(path)
     data = read_regular(where)
@@ -56,7 +60,11 @@ def load_subject(path: str | Path, profile: Profile = "seed") -> Subject:
         raise SkillFileError(f"is not UTF-8 text (byte {error.start})", "A skill is a Python source file.", where) from error
     if "\0" in source:
         raise SkillFileError("is not text (it has NUL bytes)", "A skill is a Python source file.", where)
-    return parse_subject(source.replace("\r\n", "\n").replace("\r", "\n"), _shown(where), profile)
+    subject = parse_subject(source.replace("\r\n", "\n").replace("\r", "\n"), _shown(where), profile, function=function)
+    if function and subject.name != function:
+        known = ", ".join(commands(subject.source)) or "none"
+        raise SkillFileError(f"has no @skill_command function {function}", f"It has: {known}", where)
+    return subject
 
 
 def read_regular(where: Path) -> bytes:
@@ -81,26 +89,30 @@ def read_regular(where: Path) -> bytes:
     raise SkillFileError("is not a regular file", "A skill is one short Python file.", where)
 
 
-def parse_subject(source: str, path: str | Path, profile: Profile = "seed", name: str | None = None) -> Subject:
-    """The Subject of a text. ``name`` overrides the public function's name."""
+def parse_subject(
+    source: str, path: str | Path, profile: Profile | None = "seed", name: str | None = None, function: str = ""
+) -> Subject:
+    """The Subject of a text. ``name`` overrides the public function's name; without a profile its imports tell it."""
     stem = Path(path).stem
     tree = parse_module(source)
+    profile = profile or ("omni" if not isinstance(tree, ParseProblem) and _imports_omni(tree) else "seed")
     if isinstance(tree, ParseProblem):
         return Subject(name or stem, str(path), source, profile=profile)
-    function = skill_function(tree)
-    if function is None:
+    chosen = skill_function(tree, function)
+    if chosen is None:
         return Subject(name or stem, str(path), source, profile=profile)
-    doc = documentation(function)
+    doc = documentation(chosen)
     queries = {"Query"} | _aliases(tree, "Query")
     return Subject(
-        name=name or function.name,
+        name=name or chosen.name,
         path=str(path),
         source=source,
-        parameters=tuple(_parameters(function, doc, queries)),
-        hints=declared_hints(function),
+        parameters=tuple(_parameters(chosen, doc, queries)),
+        hints=declared_hints(chosen),
         profile=profile,
         description=doc.summary,
-        line=function.lineno,
+        line=chosen.lineno,
+        function=function,
     )
 
 
@@ -145,9 +157,24 @@ def skill_functions(tree: ast.Module) -> list[FunctionNode]:
     ]
 
 
-def skill_function(tree: ast.Module) -> FunctionNode | None:
-    """The public one among them (the first, should there be more); None for none."""
+def commands(source: str) -> list[str]:
+    """Names of the public skill functions of a text, in order."""
+    tree = parse_module(source)
+    found = [] if isinstance(tree, ParseProblem) else skill_functions(tree)
+    return [f.name for f in found if not f.name.startswith("_")]
+
+
+def host_commands(source: str) -> list[str]:
+    """The same where the file is the host's, in which each function is a skill; none for any other file."""
+    tree = parse_module(source)
+    return commands(source) if not isinstance(tree, ParseProblem) and _imports_omni(tree) else []
+
+
+def skill_function(tree: ast.Module, name: str = "") -> FunctionNode | None:
+    """The public one among them (the first, should there be more), or the one of that name; None for none."""
     found = skill_functions(tree)
+    if name:
+        return next((f for f in found if f.name == name), None)
     return next((f for f in found if not f.name.startswith("_")), found[0] if found else None)
 
 
@@ -184,6 +211,14 @@ def documentation(function: FunctionNode) -> Docstring:
 def _shown(path: Path) -> str:
     shown = os.path.relpath(path)
     return path.as_posix() if shown.startswith("..") else Path(shown).as_posix()
+
+
+def _imports_omni(tree: ast.Module) -> bool:
+    """Whether the decorator comes from the host's own package, and not from ours."""
+    origins = [
+        n.module or "" for n in tree.body if isinstance(n, ast.ImportFrom) and any(a.name == "skill_command" for a in n.names)
+    ]
+    return any(origin.partition(".")[0] == "omni" for origin in origins)
 
 
 def _aliases(tree: ast.Module, name: str) -> set[str]:

@@ -167,7 +167,7 @@ def _questions(run: _Run, subject: Subject, options: Options) -> tuple[Question,
     """The most harmful ones, each with the command that answers it: the case is named too, for numbers change with answers."""
     asked = sorted((q for r in run.results for q in r.questions), key=lambda q: -q.harm)[:MOST_QUESTIONS]
     more = "".join(f" {option}" for option in options.reproduce_with)
-    skill = shlex.quote(subject.path)
+    skill = shlex.quote(subject.place)
     return tuple(replace(q, answer=f"assay answer {skill} {n} --case {q.case.digest[:12]}{more}") for n, q in enumerate(asked, 1))
 
 

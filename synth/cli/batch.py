@@ -77,8 +77,10 @@ def _read_ahead(targets: Sequence[Target], verifier: Verifier) -> None:
         return
     subjects = []
     for target in targets:
+        if target.function:
+            continue  # what is read ahead is kept by file
         try:
-            subjects.append(replace(load_subject(target.skill, verifier.judging.profile), path=target.path))
+            subjects.append(replace(load_subject(target.skill, verifier.judging.profile, target.function), path=target.file))
         except AssayError:
             continue  # said when its turn comes
     prefetch(subjects, verifier.judging.extra_imports)

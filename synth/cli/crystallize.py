@@ -222,7 +222,7 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
     with ExitStack() as stack:
         box = stack.enter_context(judging.sandbox())
         registry = stack.enter_context(open_registry(request.registry))
-        judge = SandboxJudge(box, judging.budget, judging.profile, judging.seed, judging.salt, judging.min_usable,
+        judge = SandboxJudge(box, judging.budget, judging.profile or "seed", judging.seed, judging.salt, judging.min_usable,
             judging.extra_imports,
         )  # fmt: skip
         generation = request.generation

@@ -26,8 +26,11 @@ KINDS = ("agentskills", "wayland", "omni")
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where to (wayland: its home)."
 )
 @click.option("--release", is_flag=True, help="wayland: take it out of quarantine, in your name.")
+@click.option("--no-evidence", is_flag=True, help="Leave the recordings out: the export cannot be judged where it is then.")
 @registry_option
-def command(names: tuple[str, ...], kind: str, output: Path | None, release: bool, registry: Path | None) -> int:
+def command(
+    names: tuple[str, ...], kind: str, output: Path | None, release: bool, no_evidence: bool, registry: Path | None
+) -> int:
     """Exports the active version of each NAME, or of every skill. Directories that a person edited are left alone."""
     if kind != "wayland" and output is None:
         raise click.UsageError(f"--to {kind} needs -o DIR")
@@ -37,7 +40,7 @@ def command(names: tuple[str, ...], kind: str, output: Path | None, release: boo
     with open_registry(registry, must_exist=True) as opened:
         for name in names or tuple(e.name for e in opened.list()):
             try:
-                for line in _export(opened, name, kind, output, release):
+                for line in _export(opened, name, kind, output, release, not no_evidence):
                     console.out(line)
             except Conflict as e:
                 console.error(f"{name}: {e.diagnostics()}")
@@ -45,11 +48,11 @@ def command(names: tuple[str, ...], kind: str, output: Path | None, release: boo
     return Conflict.exit_code if edited else 0
 
 
-def _export(registry: Registry, name: str, kind: str, output: Path | None, release: bool) -> list[str]:
+def _export(registry: Registry, name: str, kind: str, output: Path | None, release: bool, evidence: bool) -> list[str]:
     """Exports one skill; what to tell the user."""
     from synth.export import skill_of
 
-    skill = skill_of(registry, name)
+    skill = skill_of(registry, name, with_evidence=evidence)
     if kind == "wayland":
         return _wayland(skill, registry, output, release)
     assert output is not None  # asked for above
@@ -69,6 +72,5 @@ def _wayland(skill: Skill, registry: Registry, output: Path | None, release: boo
 
     environment = {**os.environ, "WAYLAND_HOME": str(output)} if output is not None else os.environ
     done = export_wayland(skill, registry, places=places(environment, Path.home()), release=release, actor=actor())
-    where = done.directory or "nothing written"
-    row = "measured row written" if done.row_written else "no row written"
-    return [f"{skill.entry.name}: {where} ({row})", *(f"  {text}" for text in done.notes)]
+    lines = [f"{p.directory} ({'measured row written' if p.row_written else 'no row written'})" for p in done.placed]
+    return [*(f"{skill.entry.name}: {line}" for line in lines or ["nothing written"]), *(f"  {text}" for text in done.notes)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.command("fix", short_help="Apply the safe fixes of the static checks.")
 @click.argument("skills", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SKILL...")
-@click.option("--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: seed.")
+@click.option("--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: as it imports.")
 @click.option("--diff", "only_show", is_flag=True, help="Show what would change; write nothing.")
 def command(skills: tuple[Path, ...], profile: Profile | None, only_show: bool) -> int:
     """Applies the fixes that leave behaviour unchanged. Exit code 1: errors remain that it cannot fix."""
@@ -31,7 +31,7 @@ def command(skills: tuple[Path, ...], profile: Profile | None, only_show: bool) 
     return FAIL if left else PASS
 
 
-def _fix(file: Path, profile: Profile, only_show: bool) -> int:
+def _fix(file: Path, profile: Profile | None, only_show: bool) -> int:
     """Fixes one file and says what was done; how many errors are left.
 
     Raises:
@@ -44,8 +44,9 @@ def _fix(file: Path, profile: Profile, only_show: bool) -> int:
     real = file.resolve()  # through links: what is linked is fixed
     if real.parent.parent.name == "versions" and (real.parents[2] / "registry.db").exists():
         raise ConfigError("is a registered version, which never changes", "Fix a draft of it, and register that", file)
-    before = load_subject(file, profile).source
-    done = fix_source(before, profile, path=str(file))
+    subject = load_subject(file, profile)
+    before = subject.source
+    done = fix_source(before, subject.profile, path=str(file))
     for title in done.applied:
         console.out(f"{file}: {title}")
     for finding in done.remaining:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from synth.cli import console
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
-from synth.cli.targets import registered
+from synth.cli.targets import registered, tell_edits
 from synth.cli.verify import titles_for
 from synth.cli.verifying import Verifier
 
@@ -66,10 +66,12 @@ def gate(
     registry: Path | None = None,
     public_key: Path | None = None,
     scheduler: str | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> GateResult:
     """The gate's verdict on every skill below ``paths``. Unchanged skills come from the cache.
 
     Args:
+        progress: Called with the id of each check as it starts.
         scheduler: Address of a Dask scheduler whose workers verify; None = verify here.
     """
     from dataclasses import replace
@@ -83,9 +85,10 @@ def gate(
     if scheduler is not None:
         salted = replace(salted, database=None)  # its workers have none
     targets, facts = _targets(paths, since, salted)
+    tell_edits(targets)
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
-        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted")))
+        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted"), progress))
         fleet = stack.enter_context(_fleet(scheduler)) if scheduler is not None else None
         if fleet is not None:
             there = fleet.facts(salted.image, salted.packages, engine=not salted.static)
@@ -123,7 +126,7 @@ def _targets(paths: Sequence[Path], since: str | None, judging: Judging) -> tupl
         return found, Facts(allow_partial=partial)
     changed = changed_since(since, paths[0] if paths[0].is_dir() else paths[0].parent)
     chosen = only_changed(found, changed)
-    touched = frozenset(t.path for t in chosen if evidence_changed(t, changed))
+    touched = frozenset(t.file for t in chosen if evidence_changed(t, changed))
     console.say(f"{len(chosen)} of {len(found)} skills changed since {since}")
     left_out = len(found) - len(chosen)
     return chosen, Facts(changed=touched, revision_known=True, allow_partial=partial, unchanged=left_out)
@@ -149,7 +152,7 @@ def _with_signatures(facts: Facts, reports: Sequence[Report], targets: Sequence[
         return facts
     from synth.attest import signed_reports
 
-    signed = signed_reports(reports, {t.path: t.skill.parent for t in targets}, public_key)
+    signed = signed_reports(reports, {t.file: t.home for t in targets}, public_key)
     return replace(facts, attested=True, signed=lambda report: (report.path, report.sha256) in signed)
 
 

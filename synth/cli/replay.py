@@ -65,7 +65,7 @@ def command(skill: Path, trace: str | None, check: str | None, keep: Path | None
         box = verifier.open()
         if box is None:
             return 3
-        return _play(scene, target.skill.read_text(encoding="utf-8"), box, keep)
+        return _play(scene, target, box, keep)
 
 
 def _useful(given: dict[str, Any]) -> None:
@@ -134,13 +134,13 @@ def _scene(target: Target, verifier: Verifier, trace: str | None, fault: Fault |
     return Scene(chosen, bindings[chosen.task_id], fault)
 
 
-def _play(scene: Scene, source: str, box: Sandbox, keep: Path | None) -> int:
+def _play(scene: Scene, target: Target, box: Sandbox, keep: Path | None) -> int:
     from sandbox.interface import ErrnoAt, RunRequest, SkillJob, Snapshot
     from verifiers.expectation.answers import failure
     from verifiers.expectation.steps import replayed
 
     base = scene.evidence.base or Snapshot()
-    job = SkillJob(source, scene.args)
+    job = SkillJob(target.skill.read_text(encoding="utf-8"), scene.args, function=target.function or None)
     with box.session("traces", 1) as traces:
         expected = replayed(scene.evidence, traces, base)
     with box.session("skill", 1) as skill:

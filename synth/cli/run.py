@@ -17,7 +17,7 @@ from synth.cli.settings import Judging, sandbox_options
 from synth.cli.targets import target_of
 
 if TYPE_CHECKING:
-    from sandbox.interface import Effect, ReplayRecord, Snapshot
+    from sandbox.interface import Effect, ReplayRecord, SkillJob, Snapshot
 
 SCHEMA = "assay-run/1"
 
@@ -57,7 +57,7 @@ def command(
     outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
     args = json_object(arguments, "--args")
     judging = Judging.of(rest, config(skill))
-    document, changes = run_skill(_source(skill, registry), args, workspace, judging, apply_=apply_, timeout_s=timeout_s)
+    document, changes = run_skill(*_source(skill, registry), args, workspace, judging, apply_=apply_, timeout_s=timeout_s)
     emit_document(outputs, document, _plain(document, changes, workspace))
     if apply_ and document["claims_success"]:
         console.say(f"applied {len(changes)} effects to {workspace}")
@@ -65,9 +65,19 @@ def command(
 
 
 def run_skill(
-    source: str, args: Mapping[str, Any], workspace: Path, judging: Judging, *, apply_: bool, timeout_s: float = 60.0
+    source: str,
+    function: str,
+    args: Mapping[str, Any],
+    workspace: Path,
+    judging: Judging,
+    *,
+    apply_: bool,
+    timeout_s: float = 60.0,
 ) -> tuple[dict[str, Any], tuple[Effect, ...]]:
     """Runs a skill on a copy of a directory; copies the effects back if asked to and if it claims success.
+
+    Args:
+        function: Which one, where the source has several; "" = its only one.
 
     Returns:
         The ``assay-run/1`` document and the effects.
@@ -76,12 +86,12 @@ def run_skill(
         SandboxError: it cannot be run.
         WorkspaceError: the directory cannot be read whole, or changed meanwhile (then nothing was applied).
     """
-    from sandbox.interface import effects
+    from sandbox.interface import SkillJob, effects
     from synth.tracing.workspace import apply, snapshot_of
 
     base = snapshot_of(workspace)
     with judging.sandbox(workers=1) as box:
-        record = _run(box.session("run", workers=1), source, args, base, timeout_s)
+        record = _run(box.session("run", workers=1), SkillJob(source, args, function=function or None), base, timeout_s)
     changes = _without_root(effects(base, record.post))
     document = describe(record, changes)
     if apply_ and document["claims_success"]:
@@ -89,19 +99,19 @@ def run_skill(
     return document, changes
 
 
-def _source(skill: Path, registry: Path | None) -> str:
+def _source(skill: Path, registry: Path | None) -> tuple[str, str]:
+    """The text of a skill, and which of its functions is meant."""
     from verifiers.subject import load_subject
 
-    return load_subject(target_of(skill, registry=registry, static=True).skill).source
+    target = target_of(skill, registry=registry, static=True)
+    return load_subject(target.skill, function=target.function).source, target.function
 
 
-def _run(session: Any, source: str, args: Mapping[str, Any], base: Snapshot, timeout_s: float) -> ReplayRecord:
-    from sandbox.interface import Limits, RunRequest, SkillJob
+def _run(session: Any, job: SkillJob, base: Snapshot, timeout_s: float) -> ReplayRecord:
+    from sandbox.interface import Limits, RunRequest
 
     with session:
-        record: ReplayRecord = session.run(
-            RunRequest(SkillJob(source, args), base, observe=True, limits=Limits(wall_s=timeout_s))
-        )
+        record: ReplayRecord = session.run(RunRequest(job, base, observe=True, limits=Limits(wall_s=timeout_s)))
     return record
 
 

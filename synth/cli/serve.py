@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,53 +14,153 @@ from synth.cli.settings import Judging, sandbox_options
 
 if TYPE_CHECKING:
     from synth.interface import RegistryEntry
+    from synth.mcp_server import Say
+
+TOKEN = "ASSAY_MCP_TOKEN"
 
 
 @click.command("mcp", short_help="Offer verification to an agent host over MCP.")
 @registry_option
-@click.option("--no-skills", is_flag=True, help="Offer verify, gate, route and show only.")
+@click.option("--no-skills", is_flag=True, help="Do not offer the registered skills as tools.")
+@click.option("--learn", is_flag=True, help="Offer to record tasks and to make skills of them, for a person to approve.")
+@click.option(
+    "--http", "address", metavar="[HOST:]PORT", help="Serve streamable HTTP at /mcp instead of standard input and output."
+)
+@click.option(
+    "--token-file", type=click.Path(path_type=Path), metavar="FILE", help=f"Holds the token of --http. Default: {TOKEN}."
+)
 @sandbox_options
-def command(registry: Path | None, no_skills: bool, **rest: Any) -> int:
-    """Serves on standard input and output until the host hangs up. Needs the extra: pip install skill-assay[mcp]."""
+def command(
+    registry: Path | None, no_skills: bool, learn: bool, address: str | None, token_file: Path | None, **rest: Any
+) -> int:
+    """Serves until the host hangs up. Needs the extra: pip install skill-assay[mcp]."""
+    from verifiers.interface import ConfigError
+
+    if token_file is not None and address is None:
+        raise click.UsageError("--token-file is for --http")
+    place = _address(address) if address is not None else None
+    token = _token(token_file) if place is not None else ""
+    try:
+        from synth.mcp_server import Services, build
+        from synth.serving.transport import serve_http, serve_stdio
+    except ModuleNotFoundError as e:
+        raise ConfigError(f"{e.name} is not installed", "Install it with: python3 -m pip install 'skill-assay[mcp]'") from e
+    offered = Offered(Judging.of(rest, config()), registry_dir(registry))
+    server = build(
+        Services(
+            offered.registry, offered.verify, offered.gate, None if no_skills else offered.run,
+            offered.record if learn else None, offered.learn if learn else None,
+        )
+    )  # fmt: skip
+    if place is None:
+        serve_stdio(server)
+    else:
+        serve_http(server, *place, token)
+    return 0
+
+
+def _address(text: str) -> tuple[str, int]:
+    """Host and port; the host is this machine's own where none is given.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise click.BadParameter(f"{text!r} is no [HOST:]PORT", param_hint="--http")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _token(file: Path | None) -> str:
+    """What requests must carry: who can ask can run skills.
+
+    Raises:
+        ConfigError: there is none, or it cannot be read.
+    """
     from verifiers.interface import ConfigError
 
     try:
-        from synth.mcp_server import Services, serve
-    except ModuleNotFoundError as e:
-        raise ConfigError(f"{e.name} is not installed", "Install it with: python3 -m pip install 'skill-assay[mcp]'") from e
-    offered = Offered(Judging.of(rest, config()))
-    serve(Services(registry_dir(registry), offered.verify, offered.gate, None if no_skills else offered.run))
-    return 0
+        token = file.read_text("utf-8").strip() if file is not None else os.environ.get(TOKEN, "").strip()
+    except (OSError, ValueError) as e:
+        raise ConfigError(f"cannot be read ({e})", "Give a file with a token in it with --token-file", file or "") from e
+    if len(token) < 16 or not token.isascii():
+        raise ConfigError("--http needs a token of at least 16 characters", f"Give it with --token-file FILE or in {TOKEN}")
+    return token
 
 
 class Offered:
     """What the server's tools do, with the settings of the command line."""
 
-    def __init__(self, judging: Judging) -> None:
+    def __init__(self, judging: Judging, registry: Path) -> None:
         self.judging = judging
+        self.registry = registry
 
-    def verify(self, path: Path) -> dict[str, Any]:
+    def verify(self, path: Path, say: Say) -> dict[str, Any]:
         """``assay-report/1`` of a skill file or draft directory."""
         from synth.cli.targets import target_of
         from synth.cli.verifying import Verifier
         from verifiers.formats.json_report import report_to_json
         from verifiers.gating.cache import open_cache
 
-        with Verifier(self.judging, open_cache()) as verifier:
+        with Verifier(self.judging, open_cache(), say) as verifier:
             return dict(report_to_json(verifier.report(target_of(path))))
 
-    def gate(self, paths: Sequence[Path]) -> dict[str, Any]:
+    def gate(self, paths: Sequence[Path], say: Say) -> dict[str, Any]:
         """``assay-gate/1`` of directories."""
         from synth.cli.gate import gate, policy_of
         from verifiers.gating.gate import gate_to_json
 
-        return dict(gate_to_json(gate(paths, self.judging, policy_of(None, config(*paths)))))
+        return dict(gate_to_json(gate(paths, self.judging, policy_of(None, config(*paths)), progress=say)))
 
-    def run(self, entry: RegistryEntry, args: Mapping[str, Any], workspace: Path, apply: bool) -> dict[str, Any]:
-        """``assay-run/1`` of a registered skill."""
+    def run(self, entry: RegistryEntry, args: Mapping[str, Any], workspace: Path, apply: bool, say: Say) -> dict[str, Any]:
+        """``assay-changes/1`` of a registered skill. What was cancelled before its effects were made changes nothing."""
         from synth.cli.run import run_skill
         from synth.draft import SKILL
+        from synth.serving.changes import changes_of
+        from synth.tracing.workspace import apply as make
 
+        say(f"running {entry.name} on a copy of {workspace}")
         source = (Path(entry.path) / SKILL).read_text(encoding="utf-8")
-        document, _ = run_skill(source, args, workspace, self.judging, apply_=apply)
-        return document
+        document, changes = run_skill(source, "", args, workspace, self.judging, apply_=False)
+        made = apply and bool(document["claims_success"])
+        if made:
+            say(f"making {len(changes)} changes")
+            make(changes, workspace)
+        return changes_of(document, changes, made)
+
+    def record(self, task: str, commands: Sequence[str], workspace: Path, say: Say) -> dict[str, Any]:
+        """``assay-recorded/1``: what the commands printed, and the recording's name."""
+        from synth.tracing.collector import TraceCollector
+        from synth.tracing.record import record
+
+        settings = config()
+        store = TraceCollector(settings.trace_dir, settings.evolution.max_traces_stored)
+        store.check()
+        say(f"running {len(commands)} commands in {workspace}")
+        trace = record(task, tuple(commands), workspace)
+        store.store(trace)
+        return {
+            "schema": "assay-recorded/1", "task_id": trace.task_id, "success": trace.success, "outputs": list(trace.outputs),
+            "exit_codes": list(trace.exit_codes or ()),
+        }  # fmt: skip
+
+    def learn(self, say: Say) -> dict[str, Any]:
+        """``assay-crystallize/1`` of what is due. A person approves what passed: an agent does not promote its own work."""
+        import asyncio
+        from contextlib import closing
+        from dataclasses import replace
+
+        from synth.crystallization.outcome import to_json
+        from synth.crystallizer import SkillCrystallizer
+
+        settings = config()
+        asked = replace(settings, registry=settings.registry.model_copy(update={"approve": True}))
+        kept = asked.evolution
+        with closing(
+            SkillCrystallizer(asked.trace_dir, self.registry, kept.min_frequency, kept.min_complexity, config=asked)
+        ) as crystallizer:
+            outcomes = []
+            for pattern in crystallizer.patterns():
+                say(f"{pattern.task_category} ({len(pattern.traces)} recordings)")
+                outcomes.append(asyncio.run(crystallizer.crystallize(pattern)))
+        return dict(to_json(outcomes, {}))

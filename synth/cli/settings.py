@@ -21,7 +21,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 BUDGETS = click.Choice(["fast", "standard", "thorough"])
 JUDGING = (
-    click.option("--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: seed."),
+    click.option(
+        "--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: as it imports."
+    ),
     click.option("--static", is_flag=True, help="Judge the text alone, without the sandbox (the report is partial)."),
     click.option("--checks", metavar="ID,ID", help="Only these checks (the report is partial)."),
     click.option("--all", "every", is_flag=True, help="Do not stop at the first FAIL."),
@@ -56,7 +58,8 @@ def sandbox_options(command: Command) -> Command:
 class Judging:
     """How to verify and where, as the command line gives it."""
 
-    profile: Profile = "seed"
+    profile: Profile | None = None
+    """None = as a skill's imports say."""
     static: bool = False
     checks: frozenset[str] | None = None
     every: bool = False
@@ -121,9 +124,9 @@ class Judging:
         from verifiers.verify import Options
 
         return Options(
-            budget=self.budget, seed=self.seed, salt=self.salt, profile=self.profile, checks=self.checks, static_only=self.static,
-            stop_early=not self.every, min_usable=self.min_usable, workers=self.workers, excluded=self.excluded,
-            extra_imports=self.extra_imports, database=self.database,
+            budget=self.budget, seed=self.seed, salt=self.salt, profile=self.profile or "seed", checks=self.checks,
+            static_only=self.static, stop_early=not self.every, min_usable=self.min_usable, workers=self.workers,
+            excluded=self.excluded, extra_imports=self.extra_imports, database=self.database,
             reproduce_with=self.reproduce_with, **more,
         )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,10 +25,33 @@ def target_of(
     *,
     static: bool = False,
 ) -> Target:
-    """One skill with what belongs to it. What the user gave is taken as it is.
+    """One skill with what belongs to it (as ``targets_of``).
+
+    Raises:
+        NothingToVerify: there are several.
+        AssayError: as ``targets_of``.
+    """
+    from verifiers.interface import NothingToVerify
+
+    found = targets_of(skill, evidence, bindings, registry, decisions, static=static)
+    if len(found) > 1:
+        raise NothingToVerify(f"holds {len(found)} skills", f"Give one of them: {found[0].path}", skill)
+    return found[0]
+
+
+def targets_of(
+    skill: Path,
+    evidence: Path | None = None,
+    bindings: Path | None = None,
+    registry: Path | None = None,
+    decisions: Path | None = None,
+    *,
+    static: bool = False,
+) -> list[Target]:
+    """A skill, or all functions of a file in which each is one, with what belongs to them. What the user gave is taken as it is.
 
     Args:
-        skill: A skill file, a draft directory, or the name of a registered skill.
+        skill: A skill file, ``FILE::function``, a draft directory, or the name of a registered skill.
         static: No evidence is needed.
 
     Raises:
@@ -36,31 +60,39 @@ def target_of(
         NothingToVerify: a directory without a skill, or with several.
         Inconclusive: evidence is needed and there is none.
     """
-    from verifiers.gating.discover import find, with_evidence
+    from verifiers.gating.discover import chosen, find, with_evidence
     from verifiers.interface import NothingToVerify
 
     for given, option in ((evidence, "--evidence"), (bindings, "--bindings"), (decisions, "--decisions")):
         _must_exist(given, option)
-    place = skill
+    place, file = skill, chosen(skill)[0]
     # A bare name together with --registry means the registered skill, whatever lies in the current directory.
-    named = skill.parent == Path() and (registry is not None or not skill.exists())
+    named = file.parent == Path() and (registry is not None or not file.exists())
     known = registered(skill.name, registry) if named else None
     if known is not None:
         place = known
-    elif named and not skill.exists():
+    elif named and not file.exists():
         raise _unknown(skill.name, registry)
     elif (skill / "skill.py").is_file():
         place = skill / "skill.py"
     elif skill.is_dir() and not (skill / "skill.py").exists() and (skill / OMNI).is_file():
         place = skill / OMNI
     found = find([place])
-    if len(found) > 1:
+    if len({t.skill for t in found}) > 1:
         raise NothingToVerify(f"holds {len(found)} skills", "Give one file, or judge them all with: assay gate DIR", skill)
-    target = found[0]
-    target = replace(target, evidence=evidence or target.evidence, bindings=bindings or target.bindings, given=decisions)
-    if static:
-        return target
-    return with_evidence(target, lambda name: registered(name, registry))
+    found = [replace(t, evidence=evidence or t.evidence, bindings=bindings or t.bindings, given=decisions) for t in found]
+    return found if static else [with_evidence(t, lambda name: registered(name, registry)) for t in found]
+
+
+def tell_edits(targets: Iterable[Target]) -> None:
+    """Says which exported skills are not as they were exported: what the verdict is about is what is there now."""
+    from synth.cli import console
+    from synth.exported import edits
+
+    for target in targets:
+        changed = edits(target.home)
+        if changed:
+            console.say(f"{target.path}: edited since it was exported: {', '.join(changed)}")
 
 
 def _must_exist(given: Path | None, option: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, sleep
@@ -14,11 +14,11 @@ import click
 
 from synth.cli import console
 from synth.cli.counting import count_reports
-from synth.cli.exits import exit_code
+from synth.cli.exits import FAIL, INCONCLUSIVE, PASS, exit_code
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
-from synth.cli.targets import target_of
+from synth.cli.targets import targets_of, tell_edits
 from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from verifiers.interface import Report
 
 FILE = click.Path(path_type=Path)
+_BADNESS = (FAIL, INCONCLUSIVE, PASS)
 FILES = ("evidence", "bindings", "decisions", "registry")
 
 
 @click.command("verify", short_help="Judge one skill on its evidence.")
-@click.argument("skill", type=FILE, metavar="SKILL.py|DRAFT_DIR|NAME")
+@click.argument("skill", type=FILE, metavar="SKILL.py[::FUNCTION]|DRAFT_DIR|NAME")
 @click.option("--evidence", type=FILE, metavar="FILE", help="Traces to judge by. Default: beside the skill, else registered.")
 @click.option("--bindings", type=FILE, metavar="FILE", help="Arguments for each trace. Default: beside the skill, else inferred.")
 @click.option("--decisions", type=FILE, metavar="FILE", help="Answers to questions. Default: beside the evidence.")
@@ -48,9 +49,11 @@ def command(skill: Path, watch: bool, **rest: Any) -> int:
     judging = Judging.of(rest, config(skill))
     files: dict[str, Path | None] = {name: rest[name] for name in FILES}
     judging = replace(judging, reproduce_with=again(judging, files))
-    target = target_of(skill, **files, static=judging.static)
-    _check_exclusions(target, judging)
-    return _watch(target, judging, outputs) if watch else _once(target, judging, outputs)
+    targets = targets_of(skill, **files, static=judging.static)
+    for target in targets:
+        _check_exclusions(target, judging)
+    tell_edits(targets)
+    return _watch(targets, judging, outputs) if watch else _once(targets, judging, outputs)
 
 
 def _check_exclusions(target: Target, judging: Judging) -> None:
@@ -77,13 +80,19 @@ def again(judging: Judging, files: Mapping[str, Path | None]) -> tuple[str, ...]
     return tuple(f"--{name} {shlex.quote(value)}" for name, value in told)
 
 
-def _once(target: Target, judging: Judging, outputs: list[Output]) -> int:
+def _once(targets: Sequence[Target], judging: Judging, outputs: list[Output]) -> int:
+    """The worst verdict's exit code: FAIL before INCONCLUSIVE before PASS."""
     began = monotonic()
+    fresh: list[Report] = []
+    found: list[Report] = []
     with console.talk() as talk, _verifier(judging, talk) as verifier:
-        report = verifier.report(target)
-    count_reports([] if verifier.cache_hits else [report], verifier.cache_hits)
-    show([report], outputs, monotonic() - began)
-    return exit_code(report.verdict)
+        for target in targets:
+            known = verifier.known(target)
+            found.append(known or verifier.fresh(target))
+            fresh += [] if known else found[-1:]
+    count_reports(fresh, verifier.cache_hits)
+    show(found, outputs, monotonic() - began)
+    return min((exit_code(r.verdict) for r in found), key=_BADNESS.index)
 
 
 def _verifier(judging: Judging, talk: console.Talk) -> Verifier:
@@ -117,23 +126,23 @@ class _Stamp:
     times: tuple[float, ...]
 
     @classmethod
-    def of(cls, target: Target) -> _Stamp:
-        return cls(tuple(p.stat().st_mtime if p.exists() else 0.0 for p in target.files))
+    def of(cls, targets: Sequence[Target]) -> _Stamp:
+        return cls(tuple(p.stat().st_mtime if p.exists() else 0.0 for t in targets for p in t.files))
 
 
-def _watch(target: Target, judging: Judging, outputs: list[Output], pause_s: float = 0.5) -> int:
+def _watch(targets: Sequence[Target], judging: Judging, outputs: list[Output], pause_s: float = 0.5) -> int:
     """Verifies on every change until interrupted. Errors in the files are shown, not fatal."""
     from verifiers.interface import AssayError
 
     seen = None
     quick = replace(judging, no_cache=True)
     while True:
-        stamp = _Stamp.of(target)
+        stamp = _Stamp.of(targets)
         if stamp != seen:
             seen = stamp
             try:
-                _once(target, quick, outputs)
+                _once(targets, quick, outputs)
             except AssayError as e:
                 console.error(e.diagnostics())
-            console.say(f"watching {target.skill} (Ctrl-C ends)")
+            console.say(f"watching {targets[0].skill} (Ctrl-C ends)")
         sleep(pause_s)

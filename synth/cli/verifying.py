@@ -110,7 +110,7 @@ class Verifier:
         options = j.options()
         if origin is not None:
             options = replace(options, unseen=origin.unseen, leave_one_out_failures=origin.failures)
-        return read_job(target, options, image=j.image, runtime=j.runtime, workers=j.workers, packages=j.packages)
+        return read_job(target, options, j.profile, image=j.image, runtime=j.runtime, workers=j.workers, packages=j.packages)
 
     def _verify(self, target: Target, origin: Origin | None) -> Report:
         from dataclasses import replace
@@ -149,7 +149,7 @@ class Verifier:
             return None
         return Key(
             path=target.path, code=_sha(target.skill), evidence=_sha(target.evidence), bindings=_sha(target.bindings),
-            profile=j.profile, budget=j.budget, seed=j.seed, salt=hashlib.sha256(j.salt.encode()).hexdigest(),
+            profile=j.profile or "", budget=j.budget, seed=j.seed, salt=hashlib.sha256(j.salt.encode()).hexdigest(),
             checks={"judge": judge_code()}, tools=tools(), inventory=facts[0], probes={facts[1]: True},
             options={
                 "static": j.static, "all": j.every, "min_usable": j.min_usable, "runtime": j.runtime,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from synth.export.document import skill_md
+from synth.export.document import bare, skill_md
 from synth.export.runnable import scripts, usage
-from synth.export.source import MARK, Skill
+from synth.export.source import Skill
+from synth.exported import MARK
 from synth.owned import write_owned
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
-COMPATIBILITY = "Needs Python 3.11 or newer. Works on files of the current directory; needs no network."
+COMPATIBILITY = "Needs Python 3.11 or newer. Works on files of the directory that it is given; needs no network."
 
 
 def kebab(name: str) -> str:
@@ -24,10 +25,11 @@ def export_agentskills(skill: Skill, directory: Path) -> Path:
 
     Raises:
         ExportError: its text cannot be made safe.
-        Conflict: the directory was edited by a person.
+        Conflict: the directory was edited by a person, or holds another skill.
         OSError: it cannot be written; what was there is still there.
     """
-    return write_owned(directory, kebab(skill.entry.name), files_of(skill), MARK, on_conflict="error")
+    name = kebab(skill.entry.name)
+    return write_owned(directory, name, files_of(skill), MARK, on_conflict="error", owner=skill.entry.name)
 
 
 def files_of(skill: Skill) -> dict[str, bytes]:
@@ -49,12 +51,13 @@ def files_of(skill: Skill) -> dict[str, bytes]:
     return {
         "SKILL.md": skill_md(skill, fields, usage(skill)).encode(),
         **scripts(skill),
+        **skill.carried,
     }
 
 
 def description_of(skill: Skill) -> str:
     """What it does and when to use it, at most 1024 characters, without angle brackets (which some readers refuse)."""
-    parts = [re.sub(r"[<>]", "", text).strip().rstrip(".") for text in (skill.summary, *skill.requests(3))]
+    parts = [bare(text).strip().rstrip(".") for text in (skill.summary, *skill.requests(3))]
     text = f"{parts[0]}."
     asked = [f'"{p}"' for p in parts[1:] if p]
     if asked:

@@ -21,9 +21,11 @@ from verifiers.interface import Args, Decision, Subject
 MAX_EXAMPLES = 3
 _ESCAPED = re.compile(r"[\\*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[#+=-]")
 """What Markdown would take for structure: underscores only at a word's edge, list and heading signs only at the start."""
-_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "`": "&#96;", "$": "&#36;", "!": "&#33;"}
-_HARMLESS = str.maketrans({"`": "'", "<": None, ">": None})
-"""For front matter, where nothing can be escaped for every reader at once."""
+_PLACEHOLDER = re.compile(r"<(\w+)>")
+_NEUTRAL = str.maketrans("`", "'")
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&#36;", "!": "&#33;"}
+_MEANT = re.compile(r"<(?=[A-Za-z!/?])|^>|&(?=#?\w+;)|\$(?=[A-Z\d{])|!$")
+"""What a reader might take for a tag, a quotation, an entity, a placeholder of its own, or the mark before a command."""
 _UNSAFE = {
     "an inline command": re.compile(r"!\s*`"),
     "a command block": re.compile(r"^\s*(`{3,}|~{3,})\s*!", re.MULTILINE),
@@ -33,9 +35,24 @@ _UNSAFE = {
 
 
 def prose(text: str) -> str:
-    """Foreign words as one line of Markdown text that reads the same and does nothing."""
-    flat = " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in text).split())
-    return "".join(_ENTITIES.get(c, c) for c in _ESCAPED.sub(r"\\\g<0>", flat))
+    """Foreign words as one line of Markdown text that reads the same, raw and shown, and does nothing."""
+    escaped = _ESCAPED.sub(r"\\\g<0>", named(_flat(text)).translate(_NEUTRAL))
+    return _MEANT.sub(lambda found: _ENTITIES[found[0]], escaped)
+
+
+def named(text: str) -> str:
+    """A text with the places of its parameters, ``<old_ext>``, as a manual prints them: ``OLD_EXT``."""
+    return _PLACEHOLDER.sub(lambda found: found[1].upper(), text)
+
+
+def bare(text: str) -> str:
+    """A text for front matter, where angle brackets can be escaped for no reader: some refuse them."""
+    return re.sub(r"[<>]", "", named(text).replace("->", "→"))
+
+
+def _flat(text: str) -> str:
+    """One line, without control characters."""
+    return " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in text).split())
 
 
 def code(value: object) -> str:
@@ -80,8 +97,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     if isinstance(value, str):
-        flat = " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in value).split())
-        return re.sub(r"-{3,}", "--", re.sub(r"\$(?=[A-Z0-9{])", "", flat.translate(_HARMLESS)))
+        return re.sub(r"-{3,}", "--", re.sub(r"\$(?=[A-Z0-9{])", "", bare(_flat(value)).translate(_NEUTRAL)))
     return value
 
 

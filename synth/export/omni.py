@@ -9,7 +9,9 @@ from pathlib import Path
 
 from synth.export.document import code, skill_md
 from synth.export.omni_code import omni_source
-from synth.export.source import MARK, Skill
+from synth.export.omni_immune import refused
+from synth.export.source import Skill
+from synth.exported import MARK
 from synth.owned import write_owned
 from synth.registry.indexing import words
 
@@ -31,7 +33,7 @@ class OmniExport:
     reindex: str
     """The command that makes Omni's router see it."""
     notes: tuple[str, ...] = ()
-    """Where Omni's index will say something else than was measured."""
+    """Where Omni's index will say something else than was measured, and what its immune layer will refuse."""
 
 
 def export_omni(skill: Skill, skills: Path, prefix: str = "learned_") -> OmniExport:
@@ -46,8 +48,14 @@ def export_omni(skill: Skill, skills: Path, prefix: str = "learned_") -> OmniExp
         OSError: it cannot be written; what was there is still there.
     """
     identifier = skill_id(skill, prefix)
-    directory = write_owned(skills, identifier, files_of(skill, identifier), MARK, on_conflict="error")
-    return OmniExport(directory, REINDEX, tuple(disagreements(skill)))
+    files = files_of(skill, identifier)
+    directory = write_owned(skills, identifier, files, MARK, on_conflict="error", owner=skill.entry.name)
+    return OmniExport(directory, REINDEX, (*disagreements(skill), *_refusals(files["scripts/commands.py"].decode())))
+
+
+def _refusals(source: str) -> list[str]:
+    found = refused(source)
+    return [f"Omni's ImmuneSystem will refuse it for: {', '.join(found)}"] if found else []
 
 
 def skill_id(skill: Skill, prefix: str = "learned_") -> str:
@@ -81,12 +89,16 @@ def files_of(skill: Skill, identifier: str) -> dict[str, bytes]:
             },
         },
     }
-    usage = f"Omni command `{identifier}.{skill.subject.name}`. After adding or removing this directory by hand: `{REINDEX}`."
+    usage = (
+        f"Omni command `{identifier}.{skill.subject.name}`. It works on the directory that Omni was started in. "
+        f"After adding or removing this directory by hand: `{REINDEX}`."
+    )
     return {
         "SKILL.md": skill_md(skill, fields, usage).encode(),
         "README.md": _readme(skill, identifier).encode(),
         "scripts/__init__.py": b"",
         "scripts/commands.py": commands,
+        **skill.carried,
     }
 
 

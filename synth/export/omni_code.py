@@ -1,6 +1,6 @@
-"""A skill of the ``seed`` profile as Omni wants it: the real decorator, plain defaults, parameter bullets.
+"""A skill of the ``seed`` profile as Omni wants it: the real decorator, plain defaults, parameter bullets, pathlib for ``os``.
 
-A mechanical rewrite of the syntax tree; the body stays as it was verified.
+A mechanical rewrite of the syntax tree: the body does what it did when it was verified, and can be judged again where it is.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from synth.export.omni_immune import refused, with_pathlib
 from synth.export.source import ExportError
 from synth.registry.annotations import Annotations
 from verifiers.interface import Parameter, Subject
@@ -46,7 +47,8 @@ def omni_source(source: str, subject: Subject, hints: Annotations, name: str) ->
     if rewrite.problem or not rewrite.functions:
         what = rewrite.problem or "it has no @skill_command function"
         raise ExportError(what, "Only skills that import skill_command and Query from skill_api can be rewritten", name)
-    return changed.code
+    plain = with_pathlib(changed.code)
+    return changed.code if refused(plain) else plain
 
 
 def description(subject: Subject) -> str:
@@ -72,7 +74,8 @@ def _decorator(subject: Subject, hints: Annotations, name: str) -> cst.Decorator
     category = "read" if hints.read_only else "write"
     flags = [f"{key}={getattr(hints, key)}" for key in ("read_only", "destructive", "idempotent", "open_world")]
     text = _literal(description(subject))
-    keywords = [f"name={json.dumps(name)}", f"description={text}", f"category={json.dumps(category)}", *flags]
+    # The description last: Omni's scanner reads no keyword after a text of several lines.
+    keywords = [f"name={json.dumps(name)}", f"category={json.dumps(category)}", *flags, f"description={text}"]
     call = "skill_command(\n" + "".join(f"    {keyword},\n" for keyword in keywords) + ")"
     return cst.Decorator(cst.parse_expression(call))
 

@@ -2,42 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from importlib import resources
 
 from synth.draft import SKILL
 from synth.export.source import Skill
 from verifiers.interface import Parameter
-
-_RUN = '''\
-"""Runs the skill: python scripts/run.py '{"parameter": "value"}'. Prints its result as JSON; exit code 0 = it claims success."""
-
-import asyncio
-import inspect
-import json
-import sys
-
-import skill
-
-
-def main() -> int:
-    arguments = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
-    value = skill.FUNCTION(**arguments)
-    if inspect.isawaitable(value):
-        value = asyncio.run(_awaited(value))
-    print(json.dumps(value, ensure_ascii=False))
-    failed = isinstance(value, dict) and (
-        value.get("ok") is False or value.get("success") is False or value.get("status") == "error" or bool(value.get("error"))
-    )
-    return 1 if failed else 0
-
-
-async def _awaited(value):
-    return await value
-
-
-if __name__ == "__main__":
-    sys.exit(main())
-'''
 
 
 def scripts(skill: Skill) -> dict[str, bytes]:
@@ -45,16 +15,24 @@ def scripts(skill: Skill) -> dict[str, bytes]:
     return {
         f"scripts/{SKILL}": skill.draft.source.encode("utf-8", "surrogateescape"),
         "scripts/skill_api.py": (resources.files("sandbox") / "guest" / "skill_api.py").read_bytes(),
-        "scripts/run.py": _RUN.replace("FUNCTION", skill.subject.name).encode(),
+        "scripts/run.py": _run_py(skill),
     }
+
+
+def _run_py(skill: Skill) -> bytes:
+    """``run.py.txt`` with the skill's function and parameters written in."""
+    rows = [[p.name, p.annotation, p.required, " ".join(p.description.split())] for p in skill.subject.parameters]
+    text = (resources.files("synth.export") / "run.py.txt").read_text("utf-8").replace("FUNCTION", skill.subject.name)
+    return text.replace('"PARAMETERS"', json.dumps(json.dumps(rows))).encode()
 
 
 def usage(skill: Skill) -> str:
     """How to call it, in Markdown."""
     example = ", ".join(f'"{p.name}": {_sample(p)}' for p in skill.subject.parameters if p.required)
     return (
-        "Run it in the directory that it should work on. It prints its result as JSON; exit code 0: it claims success.\n\n"
-        f"```\npython PATH/OF/THIS/SKILL/scripts/run.py '{{{example}}}'\n```"
+        "`DIR` is the directory that it should work on. It prints its result as JSON. Exit code 0: it claims success, "
+        "1: it reports failure, 2: the call is wrong.\n\n"
+        f"```\npython3 PATH/OF/THIS/SKILL/scripts/run.py --directory DIR '{{{example}}}'\n```"
     )
 
 

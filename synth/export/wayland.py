@@ -7,29 +7,35 @@ is written for a skill that Wayland revoked, or while its skills life cycle is o
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from synth.detect.signature import signature as signature_of
+from synth.detect.signature import tokens
 from synth.export.document import checked, facts, front_matter, prose
 from synth.export.runnable import scripts, usage
-from synth.export.source import MARK, ExportError, Skill
+from synth.export.source import ExportError, Skill
 from synth.export.wayland_files import (
     Places,
     content_digest,
     head,
+    is_their_draft,
     lifecycle_on,
     manifest_bytes,
     places_here,
     tombstone_for,
     truncate,
 )
-from synth.export.wayland_memory import MeasuredRow, clear_rows, schema_version, write_row
+from synth.export.wayland_memory import MeasuredRow, clear_rows, drafted_bodies, schema_version, write_row
+from synth.exported import MARK
 from synth.interface import RegistryEntry
-from synth.owned import write_owned
+from synth.owned import Conflict, owner_of, write_owned
 from synth.registry import Registry
 from synth.registry.hooks import Hook
+from verifiers.interface import Args
 
 MAX_SIGNATURE = 59
 """With ``auto-`` 64 characters: the longest name that agentskills.io readers take too."""
@@ -37,13 +43,20 @@ LAST_SCHEMA_WITH_LEGACY_COPY = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Placed:
+    """One directory of an export: Wayland knows a skill by the signature of a request, and one task has several."""
+
+    directory: Path
+    content_digest: str
+    row_written: bool
+
+
+@dataclass(frozen=True, slots=True)
 class WaylandExport:
     """What an export did."""
 
-    directory: Path | None
-    """None: nothing was written, ``notes`` say why."""
-    content_digest: str | None
-    row_written: bool
+    placed: tuple[Placed, ...]
+    """One a signature, that of most requests first. None: nothing was written, ``notes`` say why."""
     notes: tuple[str, ...] = ()
     """What was left out, in words."""
 
@@ -58,7 +71,9 @@ def export_wayland(
     now: datetime | None = None,
     lifecycle: bool | None = None,
 ) -> WaylandExport:
-    """Writes the draft directory and the row.
+    """Writes a draft directory and a row for each signature that the skill's requests have.
+
+    What Wayland's own drafter wrote for such a signature, and nobody edited, is replaced.
 
     Args:
         places: Wayland's directories; None = those of this process's environment.
@@ -66,31 +81,68 @@ def export_wayland(
         lifecycle: Whether Wayland's skills life cycle is on; None = what its configuration says.
 
     Raises:
-        ExportError: revoked there, or its text or signature cannot be used. Nothing was written.
-        Conflict: a person edited the directory. Nothing was written.
-        OSError: the directory cannot be written; what was there is still there.
+        ExportError: revoked there, or its text or signatures cannot be used. Nothing was written.
+        Conflict: each directory holds another skill, or one was edited: then its row, about other text, has lost its score.
+        OSError: a directory cannot be written; what was there is still there.
     """
     where = places or places_here()
-    if not (lifecycle if lifecycle is not None else lifecycle_on(where.config)):
-        return WaylandExport(None, None, False, ("Wayland's skills life cycle is off: nothing was written",))
-    signature = wayland_signature(skill)
+    if not (lifecycle if lifecycle is not None else lifecycle_on(where.config, where.project)):
+        return WaylandExport((), ("Wayland's skills life cycle is off: nothing was written",))
+    signatures = wayland_signatures(skill)
+    for signature in signatures:
+        revoked = tombstone_for(where.tombstones, f"auto-{signature}", signature)
+        if revoked is not None:
+            raise ExportError(f"Wayland revoked auto-{signature}", "A revoked skill is not written again", revoked)
+    placed, notes = [], dict[str, None]()
+    free, taken = _free(where, skill, signatures)
+    for signature in free:
+        one, said = _place(where, skill, signature, release, now or registry.clock())
+        placed.append(one)
+        notes |= dict.fromkeys(said)
+    if release:
+        for one in placed:
+            detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
+            registry.record(skill.entry, "released", actor, detail)
+    return WaylandExport(tuple(placed), (*taken, *notes))
+
+
+def _free(where: Places, skill: Skill, signatures: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The signatures under which no other skill is exported, and those under which one is, in words.
+
+    Raises:
+        Conflict: there is another under each of them.
+    """
+    holders = {s: owner_of(where.skills / f"auto-{s}", MARK) for s in signatures}
+    others = {s: name for s, name in holders.items() if name not in ("", skill.entry.name)}
+    if len(others) == len(signatures):
+        first = signatures[0]
+        what, advice = f"holds the skill {others[first]}", f"Retire {others[first]}, or release one of the two to another place"
+        raise Conflict(what, advice, where.skills / f"auto-{first}")
+    return [s for s in signatures if s not in others], [f"auto-{s} holds the skill {name}" for s, name in others.items()]
+
+
+def _place(where: Places, skill: Skill, signature: str, release: bool, now: datetime) -> tuple[Placed, tuple[str, ...]]:
     name = f"auto-{signature}"
-    revoked = tombstone_for(where.tombstones, name, signature)
-    if revoked is not None:
-        raise ExportError(f"Wayland revoked {name}", "A revoked skill is not written again", revoked)
     body = released_body(skill, name) if release else verified_body(skill, signature)
     files = {
         "manifest.json": manifest_bytes(name, signature, skill.usable, skill.entry.registered_at, release),
         "SKILL.md": body.encode(),
         **scripts(skill),
+        **skill.carried,
     }
-    directory = write_owned(where.skills, name, files, MARK, on_conflict="error")
+    drafted = drafted_bodies(where.database, name)
+    try:
+        directory = write_owned(
+            where.skills, name, files, MARK, on_conflict="error", owner=skill.entry.name,
+            replaces=lambda found: is_their_draft(found, signature, drafted, MARK),
+        )  # fmt: skip
+    except Conflict:
+        if where.database.is_file():
+            clear_rows(where.database, name)
+        raise
     digest = content_digest({**files, MARK: (directory / MARK).read_bytes()})
-    if release:
-        detail = {"format": "wayland", "content_digest": digest, "directory": str(directory)}
-        registry.record(skill.entry, "released", actor, detail)
-    written, notes = _row(where, skill, name, signature, body, digest, now or registry.clock())
-    return WaylandExport(directory, digest, written, (*notes, *_legacy_copy(where, signature, body)))
+    written, notes = _row(where, skill, name, signature, body, digest, now)
+    return Placed(directory, digest, written), (*notes, *_legacy_copy(where, signature, body))
 
 
 def retract_wayland(name: str, *, places: Places | None = None) -> int:
@@ -102,23 +154,32 @@ def retract_wayland(name: str, *, places: Places | None = None) -> int:
     return clear_rows((places or places_here()).database, name)
 
 
-def wayland_signature(skill: Skill) -> str:
-    """The signature that the skill's traces have in Wayland.
+def wayland_signatures(skill: Skill) -> list[str]:
+    """The signatures that the skill's requests have in Wayland, the most frequent first.
+
+    The values that a request named are left out: they are one call's, not the task's, and may be nobody else's business.
 
     Raises:
-        ExportError: it cannot name a directory.
+        ExportError: none of them can name a directory.
     """
-    known = skill.entry.metadata.get("signature")
-    found = (
-        known
-        if isinstance(known, str) and known
-        else signature_of(skill.draft.evidence[0].task_description) or skill.entry.name.replace("_", "-")
-    )
-    if len(found) > MAX_SIGNATURE or len(found.encode()) > 200 or "/" in found or found.startswith("."):
-        raise ExportError(
-            f"its signature {truncate(found)!r} is too long for a directory name", "Export it to another format", skill.entry.name
-        )
-    return found
+    whole = {signature_of(t.task_description) for t in skill.draft.evidence}
+    common = Counter(_without_values(t.task_description, skill.draft.bindings.get(t.task_id, {})) for t in skill.draft.evidence)
+    known = str(skill.entry.metadata.get("signature") or "")
+    # The pattern's own may hold a value: then it is the signature of one request, and of none without its values.
+    first = [known] if known not in whole or known in common else []
+    found = list(dict.fromkeys(s for s in [*first, *(s for s, _ in common.most_common())] if s))
+    found = found or [skill.entry.name.replace("_", "-")]
+    usable = [s for s in found if len(s) <= MAX_SIGNATURE and len(s.encode()) <= 200]
+    if not usable:
+        what = f"its signature {truncate(found[0])!r} is too long for a directory name"
+        raise ExportError(what, "Export it to another format", skill.entry.name)
+    return usable
+
+
+def _without_values(request: str, args: Args) -> str:
+    """The signature of a request without the words that are its arguments."""
+    said = {word for value in args.values() for word in tokens(json.dumps(value, ensure_ascii=False)) if word}
+    return signature_of(" ".join(word for word in tokens(request) if word not in said))
 
 
 def verified_body(skill: Skill, signature: str) -> str:
@@ -179,13 +240,14 @@ def _legacy_copy(where: Places, signature: str, body: str) -> tuple[str, ...]:
 def retracting_hook(places: Places | None = None) -> Hook:
     """A registry hook: what drifts, is archived or revoked here loses its score in Wayland's router at once.
 
-    A hook of its own for who wants it; a database that is not there has no score to lose.
+    The rows are those of the directories that hold the skill; a database that is not there has no score to lose.
     """
     where = places or places_here()
 
     def told(kind: str, entry: RegistryEntry) -> None:
-        signature = entry.metadata.get("signature")
-        if kind in ("drifted", "archived", "revoked") and isinstance(signature, str) and where.database.is_file():
-            clear_rows(where.database, f"auto-{signature}")
+        if kind in ("drifted", "archived", "revoked") and where.database.is_file():
+            for directory in where.skills.glob("auto-*"):
+                if owner_of(directory, MARK) == entry.name:
+                    clear_rows(where.database, directory.name)
 
     return told

@@ -9,13 +9,14 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from synth.export.source import ExportError
+from synth.owned import edited
 
 SCORER = "auto_drafter"
 _TRUNCATE_BYTES = 80
@@ -36,6 +37,8 @@ class Places:
     config: Path
     memory: Path
     governance: Path
+    project: Path
+    """The directory that Wayland is started in, whose own configuration counts too."""
     legacy: Path | None
     """Skills directory of the older second copy; only with WAYLAND_HOME."""
 
@@ -52,8 +55,8 @@ class Places:
         return self.governance / "tombstones"
 
 
-def places(environment: Mapping[str, str], home: Path) -> Places:
-    """Wayland's directories under an environment and a home directory, by its own rules of precedence."""
+def places(environment: Mapping[str, str], home: Path, project: Path = Path()) -> Places:
+    """Wayland's directories under an environment, a home directory and a project, by its own rules of precedence."""
     wayland, data = environment.get("WAYLAND_HOME"), environment.get("XDG_DATA_HOME")
     config_home = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
     data_home = Path(data) if data else home / ".local" / "share"
@@ -64,6 +67,7 @@ def places(environment: Mapping[str, str], home: Path) -> Places:
     return Places(
         config=config,
         memory=Path(memory) if memory else config,
+        project=project,
         governance=Path(governance) if governance else beside / "skills-governance",
         legacy=Path(wayland) / "skills" / "auto" if wayland else None,
     )
@@ -74,17 +78,21 @@ def places_here() -> Places:
     return places(os.environ, Path.home())
 
 
-def lifecycle_on(config: Path) -> bool:
-    """Whether Wayland's skills life cycle is on (its default): not switched off, nor memory altogether, in its ``config.toml``.
+def lifecycle_on(config: Path, project: Path) -> bool:
+    """Whether Wayland's skills life cycle is on (its default): the user and the project must both leave it, and memory, on.
 
     Raises:
-        ExportError: the file cannot be read, so that nobody knows.
+        ExportError: a file cannot be read, so that nobody knows.
     """
-    path = config / "config.toml"
+    own = project / ".wayland-core.toml"
+    return all(_on(file) for file in (config / "config.toml", own if own.exists() else project / ".wayland-core" / "config.toml"))
+
+
+def _on(path: Path) -> bool:
     if not path.exists():
         return True
     try:
-        settings = tomllib.loads(path.read_text("utf-8"))
+        settings = tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError) as e:
         raise ExportError(
             f"Wayland's configuration cannot be read ({e})", "Mend it: with the life cycle off nothing may be written", path
@@ -173,9 +181,37 @@ def head(signature: str, evidence_count: int, lines: Sequence[str]) -> str:
 def draft_body(signature: str, trajectories: Sequence[tuple[str, str]]) -> str:
     """SKILL.md exactly as Wayland's drafter writes it for (user input, summary) pairs: nothing escaped, no procedure in it."""
     lines = [f"`{truncate(said)}` -> {summary}" for said, summary in trajectories]
+    return head(signature, len(trajectories), lines) + _TAIL
+
+
+_TAIL = "## Approach\n\nDerive from the successful trajectories above. Refine after human review.\n"
+
+
+def is_their_draft(directory: Path, signature: str, bodies: Collection[str], mark: str) -> bool:
+    """Whether Wayland's drafter wrote manifest and body last, nobody edited either, and nothing else is there but what we left.
+
+    Args:
+        bodies: The bodies that its database says it drafted; with none there, the shape of the text decides.
+        mark: Name of the file with the digests of what we left.
+    """
+    try:
+        body = (directory / "SKILL.md").read_text("utf-8")
+        manifest = (directory / "manifest.json").read_bytes()
+        known = json.loads(manifest)
+    except (OSError, ValueError, RecursionError):
+        return False
+    beside = [path for path in edited(directory, mark) or () if path not in ("SKILL.md", "manifest.json")]
+    others = {p.name for p in directory.iterdir()} - {"SKILL.md", "manifest.json"}
     return (
-        head(signature, len(trajectories), lines)
-        + "## Approach\n\nDerive from the successful trajectories above. Refine after human review.\n"
+        isinstance(known, dict)
+        and known.keys() == json.loads(manifest_bytes("", "", 0, datetime.now(UTC))).keys()
+        and manifest == json.dumps(known, indent=2, sort_keys=True, ensure_ascii=False).encode()
+        and (known["name"], known["signature"]) == (f"auto-{signature}", signature)
+        and body.startswith(f"# Auto-drafted skill: auto-{signature}\n\n{_NOTE}\n\nSignature: `{signature}`\n\nEvidence: ")
+        and body.endswith(_TAIL)
+        and (not bodies or body in bodies)
+        and not beside
+        and (not others or (directory / mark).is_file())
     )
 
 

@@ -14,6 +14,8 @@ from synth.export.source import ExportError
 from synth.export.wayland_files import SCORER
 
 NEWEST_SCHEMA = 7
+BACKUP = ".before-assay"
+"""End of the name of the copy from before the last change of ours."""
 _NEEDED = {"id", "skill_name", "parent_id", "prompt_body", "score", "scorer", "generation", "created_at", "metadata"}
 _BUSY_S = 10.0
 
@@ -76,6 +78,19 @@ def schema_version(path: Path) -> int | None:
         return None
 
 
+def drafted_bodies(path: Path, skill_name: str) -> list[str]:
+    """The bodies that Wayland's own drafter noted for a skill; none where there is no database to ask."""
+    try:
+        with _opened(path) as (db, _):
+            found = db.execute(
+                "SELECT prompt_body FROM evolved_prompts WHERE skill_name = ? AND scorer = ? AND generation = 0",
+                (skill_name, SCORER),
+            )
+            return [str(body) for (body,) in found]
+    except ExportError:
+        return []
+
+
 def write_row(path: Path, row: MeasuredRow) -> bool:
     """Writes our measured row, clears better ones of earlier verifications, and returns whether anything changed.
 
@@ -84,7 +99,7 @@ def write_row(path: Path, row: MeasuredRow) -> bool:
     Raises:
         ExportError: nothing was written.
     """
-    with _opened(path) as (db, has_measured), _transaction(db):
+    with _opened(path) as (db, has_measured), _changing(db, path):
         cleared = _clear(db, has_measured, row.skill_name, above=row.score)
         if _present(db, has_measured, row):
             return cleared > 0
@@ -118,7 +133,7 @@ def clear_rows(path: Path, skill_name: str) -> int:
     Raises:
         ExportError: nothing was written.
     """
-    with _opened(path) as (db, has_measured), _transaction(db):
+    with _opened(path) as (db, has_measured), _changing(db, path):
         return _clear(db, has_measured, skill_name, above=-1.0)
 
 
@@ -148,11 +163,25 @@ def _report_of(metadata: object) -> object:
 
 
 @contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
+def _changing(db: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """A transaction that nobody else writes in. What changes something leaves a copy of the database from before."""
+    kept = path.with_name(f"{path.name}{BACKUP}")
+    part = kept.with_name(f".{kept.name}.part")
+    part.unlink(missing_ok=True)
     try:
-        yield
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
+        before = db.total_changes
+        with closing(sqlite3.connect(part)) as copy:
+            db.backup(copy)
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
+        if db.total_changes > before:
+            part.replace(kept)
+    except OSError as e:
+        raise ExportError(f"no copy of it can be kept ({e.strerror})", "Nothing was written: make room beside it", path) from e
+    finally:
+        part.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -59,6 +60,14 @@ def _evolution(where: str, record: Mapping[str, Any]) -> ImportReport:
     fixed = dict(record)
     commands, outputs = record.get("commands"), record.get("outputs")
     if isinstance(commands, list) and isinstance(outputs, list):
+        metadata = record.get("metadata")
+        if isinstance(metadata, Mapping) and metadata.get("detailed_trace_available") is True:
+            return _detailed(where, record, metadata)
+        if len(outputs) == len(commands) + 1 and record.get("success") is False:
+            # record_failure adds why the task failed: that is nobody's output.
+            fixed["metadata"] = {**(metadata if isinstance(metadata, Mapping) else {}), "failure": as_text(outputs[-1])}
+            outputs = fixed["outputs"] = outputs[:-1]
+            dropped.append(Dropped(where, "output", "the last one is the reason of the failure: it was put into the metadata"))
         if len(outputs) != len(commands):
             why = f"{len(outputs)} outputs for {len(commands)} commands: which belongs to which is not recorded"
             return ImportReport("omni", dropped=(Dropped(where, "trace", why),))
@@ -69,6 +78,40 @@ def _evolution(where: str, record: Mapping[str, Any]) -> ImportReport:
     if not isinstance(record.get("timestamp"), str) and (found := parse_time(record.get("timestamp"))) is not None:
         fixed["timestamp"] = found.isoformat()
     return ImportReport("omni", (trace_from_record(fixed, where),), (), tuple(dropped))
+
+
+_CALL = re.compile(r"(?P<tool>[^:{]+): (?P<given>\{.*\})\Z", re.DOTALL)
+
+
+def _detailed(where: str, record: Mapping[str, Any], metadata: Mapping[str, Any]) -> ImportReport:
+    """record_detailed: calls written as ``tool: {input}``, outputs as ``tool: {output}``, where each left some."""
+    builder = Builder(str(record["task_id"]), as_text(record.get("task_description")), where, parse_time(record.get("timestamp")))
+    builder.metadata |= {"source": "omni-detailed", **metadata}
+    commands, outputs = record["commands"], record["outputs"]
+    for number, call in enumerate(commands):
+        found = _CALL.match(call) if isinstance(call, str) else None
+        given = _literal(found["given"]) if found is not None else None
+        command = _command_of({"name": found["tool"], "input_data": given}) if found is not None else None
+        if found is None or command is None:
+            why = f"{as_text(call)[:80]!r} is no shell command: what it did cannot be repeated"
+            return ImportReport("omni", dropped=(Dropped(where, "trace", why),))
+        if len(outputs) != len(commands):
+            why = f"{len(outputs)} outputs for {len(commands)} commands: which belongs to which is not recorded"
+            return ImportReport("omni", dropped=(Dropped(where, "trace", why),))
+        said = as_text(outputs[number]).removeprefix(f"{found['tool']}: ")
+        output = _literal(said) if said.startswith("{") else said
+        builder.step(command, as_text(_output_of(output if output is not None else said)))
+    if not builder.commands:
+        return ImportReport("omni", dropped=(Dropped(where, "trace", "no step ran a command"),))
+    return _built(builder, record.get("success") is True, _milliseconds(record.get("duration_ms", 0)), where)
+
+
+def _literal(text: str) -> object:
+    """The Python value that was printed; None for anything else."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
 
 
 def _hippocampus(where: str, record: Mapping[str, Any]) -> ImportReport:

@@ -36,13 +36,13 @@ _AGENTS: Mapping[Kind, Callable[[Path, Start | None], ImportReport]] = {
     "gemini-cli": gemini_cli.read,
     "openhands": openhands.read,
     "aider": aider.read,
+    "wayland": wayland.read,
 }
 """Sessions whose files a repository may tell."""
 _READERS: Mapping[Kind, Callable[[Path], ImportReport]] = {
     "jsonl": _jsonl,
     "omni": omni.read,
     "swe-agent": swe_agent.read,
-    "wayland": wayland.read,
     "shell": shell.read,
 }
 
@@ -125,8 +125,6 @@ def detect_kind(path: Path) -> Kind:
         raise UnknownFormat("is no recording that an importer knows", f"Known: {', '.join(KINDS)}", path)
     if swe_agent.looks_like(record):
         return "swe-agent"
-    if wayland.looks_like(record):
-        return "wayland"
     if openhands.looks_like(record):
         return "openhands"
     if codex.looks_like(record):
@@ -135,6 +133,8 @@ def detect_kind(path: Path) -> Kind:
         return "gemini-cli"
     if claude_code.looks_like(record):
         return "claude-code"
+    if wayland.looks_like(record):
+        return "wayland"
     if omni.looks_like(record):
         plain = path.suffix == ".jsonl" and omni.is_evolution(record) and all(isinstance(o, str) for o in record["outputs"])
         return "jsonl" if plain else "omni"

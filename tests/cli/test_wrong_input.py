@@ -151,6 +151,10 @@ assay engine
 assay engine image --package 'a;b'
 assay engine status --host unix:///nowhere.sock --no-probe
 assay mcp --workers 0
+assay mcp --http nowhere
+assay mcp --http 8000
+assay mcp --token-file token
+assay mcp --http 8000 --token-file missing
 assay init -o folder
 assay init -o syntax.py
 assay completion tcsh

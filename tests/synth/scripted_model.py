@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Call = tuple[str, Mapping[str, Any]]
-"""Name of a tool and what it is given."""
+"""Name of a tool (``namespace/name`` where the client has namespaces) and what it is given."""
 
 
 class ScriptedModel(ThreadingHTTPServer):
@@ -130,7 +130,9 @@ def _openai(call: Call | None, done: int) -> list[dict[str, Any]]:
         }
     else:
         arguments = json.dumps(call[1])
-        item = {"type": "function_call", "id": f"f{done}", "call_id": f"call_{done}", "name": call[0], "arguments": arguments}
+        space, _, name = call[0].rpartition("/")
+        item = {"type": "function_call", "id": f"f{done}", "call_id": f"call_{done}", "name": name, "arguments": arguments}
+        item |= {"namespace": space} if space else {}
     usage = {
         "input_tokens": 1,
         "output_tokens": 1,

@@ -100,7 +100,7 @@ def test_no_text_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, tex
 
 
 def test_hooks_are_made_from_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands, a URL and the Wayland one, each only where it is asked for; what reaches outside only if it is trusted."""
+    """Commands and a URL where they are asked for and trusted, the Wayland one unless it is switched off."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     path = tmp_path / "assay.yaml"
     path.write_text("hooks:\n  command: ['true', 'cat']\n  url: http://127.0.0.1:1/\n  wayland: true\n", "utf-8")
@@ -108,4 +108,6 @@ def test_hooks_are_made_from_the_configuration(tmp_path: Path, monkeypatch: pyte
     assert (len(config.reindex_hooks()), config.untrusted) == (1, path)
     trust(path, config.sha256)
     assert (len(config.reindex_hooks()), config.untrusted) == (4, None)
-    assert Config.default(tmp_path).reindex_hooks() == ()
+    assert len(Config.default(tmp_path).reindex_hooks()) == 1
+    path.write_text("hooks:\n  wayland: false\n", "utf-8")
+    assert load_config(path).reindex_hooks() == ()

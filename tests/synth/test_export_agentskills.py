@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,25 +43,88 @@ def test_the_real_validator_accepts_it(tmp_path: Path) -> None:
     assert sorted(files_below(path)) == [
         ".assay-export.json",
         "SKILL.md",
+        "evidence/SKILL.md.txt",
+        "evidence/bindings.json",
+        "evidence/evidence.jsonl",
+        "evidence/report.json",
+        "evidence/skill.py.txt",
         "scripts/run.py",
         "scripts/skill.py",
         "scripts/skill_api.py",
     ]
 
 
+def run(path: Path, *arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """The exported program, started as a host does: by its path, with no package of ours to be found."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONSAFEPATH": "1"}
+    command = [str(path / "scripts" / "run.py"), *arguments]
+    return subprocess.run(command, cwd=cwd, input=stdin, env=environment, capture_output=True, text=True, check=False)
+
+
 def test_its_scripts_run_on_their_own(tmp_path: Path) -> None:
-    """With no package of ours on the path, in the directory to work on."""
+    """As a program, on the directory that is named, or else the current one; and nothing is left in the skill's directory."""
     path = export_agentskills(exported(tmp_path / "r", draft()), tmp_path / "skills")
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "a.txt").write_text("x")
-    scripts = path / "scripts"
-    # Isolated mode leaves the script's own directory out, so it is put back by hand: nothing else of ours may be found.
-    start = f"import sys, runpy; sys.path.insert(0, {str(scripts)!r})"
-    start += f"; runpy.run_path({str(scripts / 'run.py')!r}, run_name='__main__')"
-    command = [sys.executable, "-I", "-S", "-c", start, '{"old_ext": "txt"}']
-    done = subprocess.run(command, cwd=tmp_path / "work", capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == {"ok": True, "changed": 1}
-    assert [p.name for p in (tmp_path / "work").iterdir()] == ["a.md"]
+    before = files_below(path)
+    for number, arguments in enumerate((["--directory", "../w0"], ["-"], [])):
+        (tmp_path / f"w{number}").mkdir()
+        (tmp_path / f"w{number}" / "a.txt").write_text("x")
+        given = ['{"old_ext": "txt"}'] if arguments != ["-"] else []
+        here = tmp_path / ("w1" if number == 1 else "w2" if number == 2 else "skills")
+        done = run(path, *arguments, *given, cwd=here, stdin='{"old_ext": "txt"}')
+        assert (done.returncode, json.loads(done.stdout)) == (0, {"ok": True, "changed": 1}), done.stderr
+        assert [p.name for p in (tmp_path / f"w{number}").iterdir()] == ["a.md"]
+    assert files_below(path) == before
+    assert export_agentskills(exported(tmp_path / "r2", draft()), tmp_path / "skills") == path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["{"], "not JSON"),
+        (["[]"], "not a JSON object"),
+        (["{}"], "'old_ext' is missing"),
+        (['{"old_ext": "a", "x": 1}'], "no parameter 'x'; known are: old_ext, new_ext"),
+        (["--directory", "nowhere", '{"old_ext": "a"}'], "is no directory"),
+    ],
+)
+def test_a_wrong_call_runs_nothing(tmp_path: Path, arguments: list[str], why: str) -> None:
+    """Exit code 2 and one sentence."""
+    path = export_agentskills(exported(tmp_path / "r", draft()), tmp_path / "skills")
+    done = run(path, *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+
+
+def test_it_does_not_work_on_its_own_directory(tmp_path: Path) -> None:
+    """Some hosts start it there: then it asks for the directory instead of changing nothing, or itself."""
+    path = export_agentskills(exported(tmp_path / "r", draft()), tmp_path / "skills")
+    for here in (path, path / "scripts"):
+        done = run(path, '{"old_ext": "md"}', cwd=here)
+        assert (done.returncode, "--directory" in done.stderr) == (2, True)
+
+
+def test_a_failure_is_json_too(tmp_path: Path) -> None:
+    """A skill that raises, or says that it failed: exit code 1; what it prints on the way does not mix with the result."""
+    made = draft()
+    raising = replace(made, source=made.source.replace("    changed = 0\n", '    print("hm")\n    raise ValueError("no")\n'))
+    done = run(export_agentskills(exported(tmp_path / "r", raising), tmp_path / "s"), '{"old_ext": "a"}', cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)) == (1, {"ok": False, "error": "ValueError: no"})
+
+
+def test_its_help_names_the_parameters(tmp_path: Path) -> None:
+    """With kind and meaning, and the exit codes."""
+    done = run(export_agentskills(exported(tmp_path / "r", draft()), tmp_path / "s"), "--help", cwd=tmp_path)
+    for part in ("old_ext (str, required)  Extension to replace", "new_ext (str, optional)", "Exit code 0", "--directory"):
+        assert part in done.stdout
+
+
+def test_places_of_parameters_are_told(tmp_path: Path) -> None:
+    """``<old_ext>`` in a summary is a place to fill in, in the front matter too; arrows and quoted names read as they are."""
+    made = draft(summary="Move *.<old_ext> -> `out` & set mode <mode>.")
+    text = files_of(exported(tmp_path, made))["SKILL.md"].decode()
+    assert "description: Move *.OLD_EXT → 'out' & set mode MODE. " in text.split("---")[1]
+    assert "Move \\*.OLD_EXT -> 'out' & set mode MODE." in text.split("---\n", 2)[2]
+    assert "&" + "lt;" not in text
 
 
 def test_the_text_says_what_was_verified(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from factories import draft, files_below, report
 from synth.export import ExportError, Skill, skill_of
 from synth.export.omni import disagreements, export_omni
 from synth.export.omni_code import description, omni_source
+from synth.export.omni_immune import refused
 from synth.interface import Draft
 from synth.owned import Conflict
 from synth.registry import Registry
@@ -55,6 +56,12 @@ def scan(directory: Path) -> dict[str, Any]:
     return found
 
 
+def indexed(text: str) -> dict[str, str]:
+    """The decorator's keywords as Omni's index has them: its parser reads no further than a text of several lines."""
+    call = text.split("@skill_command(", 1)[1].partition('"""')[0]
+    return dict(re.findall(r"^\s+(\w+)=(.*?),?$", call, re.MULTILINE))
+
+
 def exported(tmp_path: Path, of: Draft, **changes: Any) -> Skill:
     with Registry(tmp_path) as registry:
         entry = registry.register(of, report(of, **changes))
@@ -74,6 +81,89 @@ def test_the_scanner_reads_it(tmp_path: Path) -> None:
     assert (keywords["read_only"], keywords["destructive"], keywords["idempotent"]) == (False, True, True)
     assert keywords["description"].startswith("Run: rename every file with one extension to another.\n\nArgs:\n")
     assert "Returns:" in keywords["description"]
+
+
+def test_no_keyword_is_lost(tmp_path: Path) -> None:
+    """Category and flags come before the description, which takes what follows with it."""
+    done = export_omni(exported(tmp_path / "r", draft()), tmp_path / "skills")
+    found = indexed((done.directory / "scripts" / "commands.py").read_text())
+    assert (found["category"], found["destructive"], found["read_only"]) == ('"write"', "True", "False")
+
+
+CAUGHT = ["import os", "import os, sys", "import os.path", "from os import x", "eval('1')", "open('f')", "__import__('os')"]
+CAUGHT += ["globals()", "locals()", "import subprocess", "from subprocess import run"]
+PASSED = ["import os as o", "import subprocess as sp", "eval('1', {})", "open('f', 'w')", "getattr(a, 'b')", "import importlib"]
+PASSED += ["__import__('os', fromlist=['x'])", "Path('f').write_text('x')", "import shutil", "globals", "x.open('f')"]
+
+
+@pytest.mark.parametrize(("text", "caught"), [*((t, True) for t in CAUGHT), *((t, False) for t in PASSED)])
+def test_the_immune_layer_is_told_from_its_rules(text: str, caught: bool) -> None:
+    """What its scan was seen to catch and to miss."""
+    assert bool(refused(text)) is caught
+
+
+USES_OS = '''import os
+import shutil
+from pathlib import Path
+
+from skill_api import Query, skill_command
+
+
+def _put(path: Path, data: bytes, mode: int = 0o666) -> None:
+    path = Path(os.path.realpath(path))
+    part = path.with_name(f".{os.fsencode(path.name).hex()}.part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+        stream.write(data)
+    shutil.copymode(path if path.exists() else part, part)
+    part.replace(path)
+
+
+@skill_command(autowire=True)
+def demo(a: str = Query(..., description="A.")) -> dict[str, object]:
+    """Put a text where there is none."""
+    there = os.path.lexists(a) or os.path.isdir(f"{a}.d")
+    if not there:
+        _put(Path(a), os.fsencode(f"{a}\\n"))
+    return {"ok": True, "there": there}
+'''
+
+
+def test_what_it_refuses_is_done_with_pathlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does the same: on a name that is free, a file, a dangling link, a name that is no UTF-8, and with its own mode."""
+    assert refused(USES_OS) == ["import os"]
+    text = rewritten(USES_OS)
+    assert refused(text) == []
+    fake_omni(monkeypatch)
+    old, new = dict[str, Any](), dict[str, Any]()
+    exec(compile(USES_OS.replace('Query(..., description="A.")', "''"), "old.py", "exec"), old)
+    exec(compile(text, "new.py", "exec"), new)
+    for name in ("free", "file", "link", "dir", "a\udcff"):
+        for kind, names in (("old", old), ("new", new)):
+            here = tmp_path / kind / str(len(name))
+            here.mkdir(parents=True, exist_ok=True)
+            monkeypatch.chdir(here)
+            Path("file").write_text("x")
+            Path("dir.d").mkdir(exist_ok=True)
+            if not Path("link").is_symlink():
+                Path("link").symlink_to("nowhere")
+            names["result"] = names["demo"](a=name)
+        assert old["result"] == new["result"]
+    assert listing(tmp_path / "old") == listing(tmp_path / "new")
+
+
+def listing(directory: Path) -> list[tuple[str, int, bytes]]:
+    return [
+        (p.relative_to(directory).as_posix(), p.lstat().st_mode, p.read_bytes() if p.is_file() else b"")
+        for p in sorted(directory.rglob("*"))
+    ]
+
+
+def test_what_cannot_be_done_so_is_said(tmp_path: Path) -> None:
+    """A skill that runs programs is exported as it was verified, and whoever exports it is told."""
+    made = draft()
+    running = replace(made, source=made.source.replace("from pathlib", "import subprocess\nfrom pathlib"))
+    done = export_omni(exported(tmp_path / "r", running), tmp_path / "skills")
+    assert any("will refuse it for: import subprocess" in note for note in done.notes)
 
 
 def test_the_front_matter_is_read(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from factories import draft, report, trace
 
+from synth.config import Config
 from synth.export import ExportError, Skill, skill_of
 from synth.export.wayland import export_wayland, retract_wayland, retracting_hook
 from synth.export.wayland_files import (
@@ -93,7 +94,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def where(home: Path) -> Any:
-    return places({"WAYLAND_HOME": str(home)}, Path("/nowhere"))
+    return places({"WAYLAND_HOME": str(home)}, Path("/nowhere"), home / "project")
 
 
 # ------------------------------------------------------------ bytes
@@ -161,17 +162,17 @@ def test_places_follow_waylands_precedence() -> None:
 def test_a_verified_skill_is_a_quarantined_draft(registry: Registry, skill: Skill, home: Path) -> None:
     """Manifest and body are those of a draft by both of Wayland's tests, and the body says how to call the skill."""
     done = export_wayland(skill, registry, places=where(home))
-    assert done.directory == home / "skills" / "auto-extension-file-rename"
-    manifest = json.loads((done.directory / "manifest.json").read_bytes())
+    assert done.placed[0].directory == home / "skills" / "auto-extension-file-rename"
+    manifest = json.loads((done.placed[0].directory / "manifest.json").read_bytes())
     assert (manifest["auto_drafted"], manifest["needs_review"], manifest["score"]) == (True, True, None)
-    body = (done.directory / "SKILL.md").read_text()
+    body = (done.placed[0].directory / "SKILL.md").read_text()
     assert body.startswith("# Auto-drafted skill: auto-extension-file-rename\n\n> NOTE: This skill was auto-drafted from")
     assert "\n\nSignature: `extension-file-rename`\n" in body
     assert "Derive from the successful trajectories" not in body
-    assert '/scripts/run.py \'{"old_ext": "..."}\'' in body
-    assert {p.name for p in (done.directory / "scripts").iterdir()} == {"run.py", "skill.py", "skill_api.py"}
-    assert directory_digest(done.directory) == done.content_digest
-    assert not done.row_written
+    assert '/scripts/run.py --directory DIR \'{"old_ext": "..."}\'' in body
+    assert {p.name for p in (done.placed[0].directory / "scripts").iterdir()} == {"run.py", "skill.py", "skill_api.py"}
+    assert directory_digest(done.placed[0].directory) == done.placed[0].content_digest
+    assert not done.placed[0].row_written
     assert "no memory database yet" in done.notes[0]
     assert not (home / "memory").exists()
 
@@ -179,29 +180,26 @@ def test_a_verified_skill_is_a_quarantined_draft(registry: Registry, skill: Skil
 def test_the_exported_files_are_those_of_the_golden_export(registry: Registry, skill: Skill, home: Path) -> None:
     """A change of a byte is a change of a digest that somebody's promotion is bound to: it must be meant."""
     done = export_wayland(skill, registry, places=where(home))
-    assert done.directory is not None
     golden = GOLDEN / "auto-extension-file-rename"
     for name in ("manifest.json", "SKILL.md"):
-        assert (done.directory / name).read_text("utf-8") == (golden / name).read_text("utf-8")
+        assert (done.placed[0].directory / name).read_text("utf-8") == (golden / name).read_text("utf-8")
 
 
 def test_exporting_again_changes_no_byte(registry: Registry, skill: Skill, home: Path) -> None:
     """A promotion grant is bound to the bytes; it must survive."""
     first = export_wayland(skill, registry, places=where(home))
     again = export_wayland(skill, registry, places=where(home))
-    assert again.content_digest == first.content_digest
-    assert first.directory is not None
-    assert directory_digest(first.directory) == first.content_digest
+    assert again.placed[0].content_digest == first.placed[0].content_digest
+    assert directory_digest(first.placed[0].directory) == first.placed[0].content_digest
 
 
 def test_a_persons_edits_are_kept(registry: Registry, skill: Skill, home: Path) -> None:
     """Unlike Wayland's own drafter."""
     done = export_wayland(skill, registry, places=where(home))
-    assert done.directory is not None
-    (done.directory / "SKILL.md").write_text("mine")
+    (done.placed[0].directory / "SKILL.md").write_text("mine")
     with pytest.raises(Conflict):
         export_wayland(skill, registry, places=where(home))
-    assert (done.directory / "SKILL.md").read_text() == "mine"
+    assert (done.placed[0].directory / "SKILL.md").read_text() == "mine"
 
 
 def test_hostile_requests_cannot_run_commands(tmp_path: Path, home: Path) -> None:
@@ -218,22 +216,20 @@ def test_hostile_requests_cannot_run_commands(tmp_path: Path, home: Path) -> Non
         with Registry(tmp_path / f"r{number}") as registry:
             registry.register(made, report(made), metadata={"signature": f"sig-{number}"})
             done = export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
-        assert done.directory is not None
-        body = (done.directory / "SKILL.md").read_text()
+            body = (done.placed[0].directory / "SKILL.md").read_text()
         assert not any(e.search(body) for e in expansions)
 
 
 def test_only_a_person_lifts_the_quarantine(registry: Registry, skill: Skill, home: Path) -> None:
     """Released: no mark of a draft is left, and the history says who, what bytes, where."""
     done = export_wayland(skill, registry, places=where(home), release=True, actor="ada")
-    assert done.directory is not None
-    manifest = json.loads((done.directory / "manifest.json").read_bytes())
+    manifest = json.loads((done.placed[0].directory / "manifest.json").read_bytes())
     assert (manifest["auto_drafted"], manifest["needs_review"]) == (False, False)
-    assert not (done.directory / "SKILL.md").read_text().startswith("# Auto-drafted")
-    event = registry.history("batch_rename")[-1]
-    assert (event.kind, event.actor, event.detail["content_digest"]) == ("released", "ada", done.content_digest)
+    assert not (done.placed[0].directory / "SKILL.md").read_text().startswith("# Auto-drafted")
+    event = next(e for e in registry.history("batch_rename") if e.kind == "released")
+    assert (event.kind, event.actor, event.detail["content_digest"]) == ("released", "ada", done.placed[0].content_digest)
     export_wayland(skill, registry, places=where(home))
-    assert json.loads((done.directory / "manifest.json").read_bytes())["auto_drafted"] is True
+    assert json.loads((done.placed[0].directory / "manifest.json").read_bytes())["auto_drafted"] is True
 
 
 @pytest.mark.parametrize("tombstone", [{"skill_name": "auto-extension-file-rename"}, {"signature": "extension-file-rename"}])
@@ -259,11 +255,11 @@ def test_with_the_life_cycle_off_nothing_is_touched(registry: Registry, skill: S
     (home / "config.toml").write_text(text)
     make_database(home / "memory" / "memory.db", 7)
     done = export_wayland(skill, registry, places=where(home))
-    assert (done.directory, done.row_written) == (None, False)
+    assert done.placed == ()
     assert "life cycle is off" in done.notes[0]
     assert rows(home / "memory" / "memory.db") == []
     assert sorted(p.name for p in home.iterdir()) == ["config.toml", "memory"]
-    assert lifecycle_on(home / "elsewhere")
+    assert lifecycle_on(home / "elsewhere", home)
 
 
 # ------------------------------------------------------------ the row
@@ -283,20 +279,19 @@ def test_the_measured_row_seeds_the_router(registry: Registry, skill: Skill, hom
     db.commit()
     db.close()
     done = export_wayland(skill, registry, places=where(home))
-    assert done.row_written
-    own = rows(path)[-1]
+    assert done.placed[0].row_written
+    own = next(r for r in rows(path) if r["skill_name"] == "auto-extension-file-rename" and r["generation"] == 1)
     assert (own["parent_id"], own["generation"], own["scorer"], own["score"]) == ("d", 1, "auto_drafter", skill.entry.score)
     assert own.get("score_measured", 1) == 1
     assert own["created_at"] == int(NOW.timestamp())
-    assert done.directory is not None
-    assert own["prompt_body"] == (done.directory / "SKILL.md").read_text()
+    assert own["prompt_body"] == (done.placed[0].directory / "SKILL.md").read_text()
     metadata = json.loads(own["metadata"])
     assert own["metadata"] == json.dumps(metadata, sort_keys=True, separators=(",", ":"))
-    assert metadata["content_digest"] == done.content_digest
+    assert metadata["content_digest"] == done.placed[0].content_digest
     assert router_seeds(path, "auto-extension-file-rename") == 3
     again = export_wayland(skill, registry, places=where(home))
-    assert not again.row_written
-    assert len(rows(path)) == 2
+    assert not again.placed[0].row_written
+    assert len(rows(path)) == 1 + len(done.placed)
 
 
 @pytest.mark.parametrize("version", [6, 7])
@@ -311,6 +306,20 @@ def test_a_regression_takes_the_better_row_out(registry: Registry, home: Path, v
     assert sorted(r["score"] for r in rows(path))[0] == 0.0
     assert retract_wayland(name, places=where(home)) == 1
     assert router_seeds(path, name) == 0
+
+
+def test_a_copy_from_before_the_change_is_kept(registry: Registry, skill: Skill, home: Path) -> None:
+    """Of the last change; what changes nothing makes none, and while somebody else writes nothing is written."""
+    path = home / "memory" / "memory.db"
+    make_database(path, 7)
+    done = export_wayland(skill, registry, places=where(home))
+    assert len(rows(path)) == len(done.placed)
+    kept = path.with_name("memory.db.before-assay")
+    assert len(rows(kept)) == len(done.placed) - 1
+    stamp = kept.stat().st_mtime_ns
+    export_wayland(skill, registry, places=where(home))
+    assert kept.stat().st_mtime_ns == stamp
+    assert sorted(p.name for p in path.parent.iterdir() if "part" in p.name) == []
 
 
 def test_a_database_that_is_not_known_is_left_alone(registry: Registry, skill: Skill, home: Path) -> None:
@@ -346,16 +355,31 @@ def test_a_second_copy_that_cannot_be_written_only_warns(registry: Registry, ski
     (home / "skills").mkdir()
     (home / "skills" / "auto").write_text("in the way")
     done = export_wayland(skill, registry, places=where(home))
-    assert done.row_written
+    assert done.placed[0].row_written
     assert "second copy was not written" in done.notes[0]
 
 
 def test_a_signature_that_names_no_directory_is_refused(tmp_path: Path, home: Path) -> None:
     """Too long for a file name or for the readers of the name."""
     with Registry(tmp_path / "r") as registry:
-        registry.register(draft(), report(draft()), metadata={"signature": "x" * 80})
+        made = replace(draft(), evidence=(trace(0, "x" * 80), trace(1, "x" * 80), trace(2, "x" * 80)))
+        registry.register(made, report(made))
         with pytest.raises(ExportError, match="too long"):
             export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+
+
+def test_a_score_is_retracted_by_default(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has to configure it; who does not want it switches it off."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    make_database(path, 7)
+    monkeypatch.setenv("WAYLAND_HOME", str(home))
+    for number, (hooks, seeds) in enumerate(((Config.default().reindex_hooks(), 0), ((), 3))):
+        with Registry(tmp_path / f"r{number}", hooks=hooks) as registry:
+            registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
+            export_wayland(skill_of(registry, "batch_rename"), registry)
+            assert router_seeds(path, name) == 3
+            registry.archive("batch_rename")
+            assert router_seeds(path, name) == seeds
 
 
 def test_what_drifts_here_loses_its_score_there(tmp_path: Path, home: Path) -> None:

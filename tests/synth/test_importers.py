@@ -236,6 +236,24 @@ def test_times_come_in_many_forms(value: object, year: int) -> None:
     assert parse_time(True) is None
 
 
+WAYLAND_REPLAY = {
+    "wcore_version": "0.13.4",
+    "session_id": "s",
+    "events": [
+        {"type": "UserMessage", "ts_ms": 1, "text": "Count the lines"},
+        {
+            "type": "ToolCall",
+            "ts_ms": 3,
+            "tool": "Bash",
+            "input": {"command": "ls"},
+            "output": "Exit code: 0\nSTDOUT:\na\nSTDERR:\n",
+        },
+    ],
+}
+OMNI_DETAILED = {
+    "task_id": "t", "task_description": "Look", "commands": ["omniCell.nuShell: {'command': 'ls'}"], "success": True,
+    "duration_ms": 1.0, "timestamp": "2026-01-30T10:15:00", "metadata": {"detailed_trace_available": True},
+}  # fmt: skip
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -248,6 +266,9 @@ SAMPLES = [
     json.loads((FILES / "omni" / "20260130_101500_rename_0.json").read_text("utf-8")),
     *[json.loads(line) for line in (FILES / "claude_code.jsonl").read_text("utf-8").splitlines()[1:4]],
     json.loads((FILES / "wayland_turns.jsonl").read_text("utf-8").splitlines()[0]),
+    json.loads((FILES / "wayland_session.json").read_text("utf-8")),
+    WAYLAND_REPLAY,
+    {**OMNI_DETAILED, "outputs": ["omniCell.nuShell: {'output': 'a'}"]},
 ]
 
 
@@ -303,4 +324,5 @@ def test_each_fixture_is_recognised() -> None:
         "session.txt": "shell", "swe_agent.traj": "swe-agent", "swe_agent_1.traj": "swe-agent",
         "swe_agent_edit.traj": "swe-agent", "tracer.json": "omni",
         "wayland_turns.jsonl": "wayland",
+        "wayland_session.json": "wayland",
     }  # fmt: skip

@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+import yaml
 from factories import draft, report
 from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
 
-from sandbox.interface import Cause, SandboxError
+from sandbox.interface import Cause, Effect, Entry, SandboxError
 from synth.interface import RegistryEntry
-from synth.mcp_server import Services, build
+from synth.mcp_server import Cancelled, Say, Services, build
 from synth.registry import Registry
+from synth.serving.changes import changes_of
 from verifiers.interface import SkillFileError
 
 ROOT = Path(__file__).parents[2]
@@ -30,21 +35,60 @@ class Fake:
 
     asked: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def verify(self, path: Path) -> dict[str, Any]:
+    def verify(self, path: Path, say: Say) -> dict[str, Any]:
         self.asked.append(("verify", path))
+        say("parses")
+        say("effect-equivalent")
+        if path.name == "slow":
+            self.asked.append(("ended", self._wait(say)))
         if path.name == "missing":
             raise SkillFileError("no such file", "Name a skill file", path)
         if path.name == "no-engine":
             raise SandboxError(Cause.ENGINE_MISSING, "no engine answers", "Run 'assay engine up'")
         return {"schema": "assay-report/1", "verdict": "INCONCLUSIVE"}
 
-    def gate(self, paths: Sequence[Path]) -> dict[str, Any]:
+    def _wait(self, say: Say) -> str:
+        """Works until it is told to stop."""
+        try:
+            for _ in range(1000):
+                time.sleep(0.01)
+                say("still")
+        except Cancelled:
+            return "cancelled"
+        return "not cancelled"
+
+    def gate(self, paths: Sequence[Path], say: Say) -> dict[str, Any]:
         self.asked.append(("gate", *paths))
         return {"schema": "assay-gate/1", "verdict": "PASS"}
 
-    def run(self, entry: RegistryEntry, args: Mapping[str, Any], workspace: Path, apply: bool) -> dict[str, Any]:
+    def run(self, entry: RegistryEntry, args: Mapping[str, Any], workspace: Path, apply: bool, say: Say) -> dict[str, Any]:
         self.asked.append(("run", entry.name, dict(args), workspace, apply))
-        return {"schema": "assay-run/1", "value": {"ok": True}, "effects": []}
+        failure = "raised ValueError: no" if workspace.name == "bad" else None
+        document = {
+            "value": None if failure else {"ok": True}, "claims_success": failure is None, "failure": failure, "outside": [],
+            "seconds": 0.1,
+        }  # fmt: skip
+        return changes_of(document, CHANGES, apply and failure is None)
+
+    def record(self, task: str, commands: Sequence[str], workspace: Path, say: Say) -> dict[str, Any]:
+        self.asked.append(("record", task, *commands, workspace))
+        return {"schema": "assay-recorded/1", "task_id": "t1"}
+
+    def learn(self, say: Say) -> dict[str, Any]:
+        return {"schema": "assay-crystallize/1", "patterns": [{"outcome": "registered", "why": "it waits for approval: …"}]}
+
+
+def file(text: bytes) -> Entry:
+    return Entry("file", 0o644, text)
+
+
+CHANGES = (
+    Effect("a.txt", "content", file(b"one\ntwo\nthree\n"), file(b"one\n2\nthree\n")),
+    Effect("big.bin", "content", file(b"\0" * 3_000_000), file(b"\0" * 3_000_001)),
+    Effect("long.txt", "created", None, file(b"line\n" * 100_000)),
+    Effect("new.md", "created", None, file(b"hi\n")),
+    Effect("old.md", "removed", file(b"hi\n"), None),
+)
 
 
 @pytest.fixture
@@ -65,6 +109,19 @@ def ask(services: Services, questions: Callable[[Client], Coroutine[Any, Any, An
             return await questions(client)
 
     return anyio.run(session)
+
+
+def refusal(services: Services, questions: Callable[[Client], Coroutine[Any, Any, Any]]) -> str:
+    """The error that a question is answered with."""
+
+    async def asked(client: Client) -> str:
+        try:
+            await questions(client)
+        except MCPError as e:
+            return e.error.message
+        return ""
+
+    return str(ask(services, asked))
 
 
 def call(services: Services, name: str, arguments: dict[str, Any]) -> Any:
@@ -109,6 +166,109 @@ def test_a_registered_skill_is_a_tool(services: Services, fake: Fake) -> None:
     done = call(services, "skill_batch_rename", {"workspace": "/w", "old_ext": "txt"})
     assert done.structured_content["value"] == {"ok": True}
     assert fake.asked == [("run", "batch_rename", {"old_ext": "txt"}, Path("/w"), True)]
+
+
+def test_a_run_is_told_by_what_changed(services: Services) -> None:
+    """A diff of what is text, sizes of what is not, and never the workspace: a change beside large files stays small."""
+    done = call(services, "skill_batch_rename", {"workspace": "/w", "old_ext": "txt"})
+    effects = {e["path"]: e for e in done.structured_content["effects"]}
+    assert effects["a.txt"]["diff"] == "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"
+    assert effects["big.bin"] == {"path": "big.bin", "kind": "content", "size": 3_000_001}
+    assert effects["long.txt"]["diff_left_out"] == "100000 lines"
+    assert effects["new.md"]["diff"].endswith("+hi")
+    assert effects["old.md"] == {"path": "old.md", "kind": "removed"}
+    text = done.content[0].text
+    assert text.startswith('value: {"ok": true}\ncontent a.txt\n@@')
+    assert text.endswith("\napplied")
+    assert len(text) + len(json.dumps(done.structured_content)) < 2_000
+
+
+def test_a_skill_that_fails_is_an_error(services: Services) -> None:
+    """The model sees that it did not work, and that nothing was changed."""
+    done = call(services, "skill_batch_rename", {"workspace": "/w/bad", "old_ext": "txt"})
+    assert done.is_error
+    assert done.content[0].text.startswith("failed: raised ValueError: no")
+    assert "not applied" in done.content[0].text
+
+
+def test_it_says_its_version(services: Services) -> None:
+    """That of the distribution."""
+
+    async def questions(client: Client) -> Any:
+        return client.server_info
+
+    assert ask(services, questions).version == metadata.version("skill-assay")
+
+
+def test_skills_reports_and_the_manual_can_be_read(services: Services) -> None:
+    """``skill://`` is a whole SKILL.md that says which tool to call; reports are JSON; an unknown address is an error."""
+
+    async def questions(client: Client) -> tuple[set[str], list[Any]]:
+        uris = [r.uri for r in (await client.list_resources()).resources]
+        return set(map(str, uris)), [(await client.read_resource(str(uri))).contents[0] for uri in uris]
+
+    uris, contents = ask(services, questions)
+    assert uris == {"assay://manual", "skill://batch-rename/SKILL.md", "assay://report/batch_rename"}
+    texts = {str(c.uri): c.text for c in contents}
+    fields = yaml.safe_load(texts["skill://batch-rename/SKILL.md"].split("---\n")[1])
+    assert fields["name"] == "batch-rename"
+    assert "`skill_batch_rename`" in texts["skill://batch-rename/SKILL.md"]
+    assert json.loads(texts["assay://report/batch_rename"])["verdict"] == "PASS"
+    assert "effect-equivalent" in texts["assay://manual"]
+    assert "no such resource" in refusal(services, lambda c: c.read_resource("skill://nobody/SKILL.md"))
+
+
+def test_without_a_registry_nothing_is_there_to_read(services: Services, tmp_path: Path) -> None:
+    """The list is empty, and the host lives on."""
+    bare = replace(services, registry=tmp_path / "none")
+    assert ask(bare, lambda c: c.list_resources()).resources == []
+
+
+def test_prompts_say_how_to_begin(services: Services, fake: Fake) -> None:
+    """The one about learning is there where learning is."""
+    assert [p.name for p in ask(services, lambda c: c.list_prompts()).prompts] == ["use_a_skill"]
+    learning = replace(services, record=fake.record, learn=fake.learn)
+    assert [p.name for p in ask(learning, lambda c: c.list_prompts()).prompts] == ["use_a_skill", "learn_a_skill"]
+    found = ask(services, lambda c: c.get_prompt("use_a_skill", {"task": "rename {all}"}))
+    assert "this task: rename {all}" in found.messages[0].content.text
+    assert "task is not said" in refusal(services, lambda c: c.get_prompt("use_a_skill", {}))
+    assert "no prompt" in refusal(services, lambda c: c.get_prompt("other", {}))
+
+
+def test_an_agent_learns_where_it_may(services: Services, fake: Fake) -> None:
+    """Recording acts in the directory itself and says so in its hints; what is learned waits for a person."""
+    assert "assay_record" not in {t.name for t in ask(services, lambda c: c.list_tools()).tools}
+    learning = replace(services, record=fake.record, learn=fake.learn)
+    tools = {t.name: t for t in ask(learning, lambda c: c.list_tools()).tools}
+    assert tools["assay_record"].annotations.destructive_hint is True
+    done = call(learning, "assay_record", {"task": "count", "commands": ["ls", "wc -l a"], "workspace": "/w"})
+    assert done.structured_content["task_id"] == "t1"
+    assert fake.asked == [("record", "count", "ls", "wc -l a", Path("/w"))]
+    assert call(learning, "assay_learn", {}).structured_content["patterns"][0]["outcome"] == "registered"
+
+
+def test_progress_is_told(services: Services) -> None:
+    """Each check as it begins."""
+    heard: list[tuple[float, str | None]] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, message))
+
+    ask(services, lambda c: c.call_tool("assay_verify", {"path": "x"}, progress_callback=listen))
+    assert heard == [(1.0, "parses"), (2.0, "effect-equivalent")]
+
+
+def test_what_is_cancelled_stops(services: Services, fake: Fake) -> None:
+    """The work ends at its next step, and the server answers the next call."""
+
+    async def questions(client: Client) -> Any:
+        with anyio.move_on_after(0.3):
+            await client.call_tool("assay_verify", {"path": "slow"})
+        await anyio.sleep(0.3)
+        return await client.call_tool("assay_verify", {"path": "x"})
+
+    assert not ask(services, questions).is_error
+    assert ("ended", "cancelled") in fake.asked
 
 
 @pytest.mark.parametrize("content", [None, b"no database"])
@@ -178,8 +338,9 @@ def test_without_a_runner_no_skill_is_offered(services: Services) -> None:
 HOST = """
 import sys
 from pathlib import Path
-from synth.mcp_server import Services, serve
-serve(Services(Path(sys.argv[1]), lambda p: {"schema": "assay-report/1"}, lambda p: {}))
+from synth.mcp_server import Services, build
+from synth.serving.transport import serve_stdio
+serve_stdio(build(Services(Path(sys.argv[1]), lambda p, say: {"schema": "assay-report/1"}, lambda p, say: {})))
 """
 
 

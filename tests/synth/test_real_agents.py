@@ -9,47 +9,70 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from factories import draft, files_below, report
 from scripted_model import Call, scripted
 
+from synth.export import skill_of
+from synth.export.agentskills import export_agentskills
 from synth.hooks.agents import AGENTS
 from synth.hooks.install import install
 from synth.hooks.traces import traces_of
+from synth.registry import Registry
 from synth.store.tasks import Store
 from synth.tracing.traces import to_evidence
 
 PROGRAMS = os.environ.get("ASSAY_AGENTS", "")
 pytestmark = pytest.mark.skipif(not PROGRAMS, reason="ASSAY_AGENTS names no directory with the agents' programs")
+ROOT = Path(__file__).parents[2]
 TASK = "Change x to 2 and move n"
 
 
-def run_agent(name: str, home: Path, project: Path, script: list[Call]) -> None:
-    """One headless run, in an environment of its own."""
+def run_agent(name: str, home: Path, project: Path, script: list[Call], mcp: Mapping[str, Any] | None = None) -> list[Any]:
+    """One headless run, in an environment of its own; what the model was asked.
+
+    Args:
+        mcp: Command, arguments and environment of an MCP server called ``assay``.
+    """
     env = {"PATH": f"{PROGRAMS}:/usr/bin:/bin", "HOME": str(home)}
     with scripted(script) as model:
         if name == "claude-code":
             quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER")
             env |= {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none", **dict.fromkeys(quiet, "1")}
-            words = ["claude", "-p", TASK, "--allowedTools", "Bash", "Read", "Edit", "Write"]
+            words = ["claude", "-p", TASK, "--allowedTools", "Bash", "Read", "Edit", "Write", "mcp__assay"]
+            if mcp is not None:
+                (home / "mcp.json").write_text(json.dumps({"mcpServers": {"assay": {"type": "stdio", **mcp}}}))
+                words += ["--mcp-config", str(home / "mcp.json")]
         elif name == "codex":
             config = (
                 'model = "gpt-5-codex"\nmodel_provider = "x"\n[model_providers.x]\nname = "x"\nwire_api = "responses"\n'
                 f'base_url = "{model.url}/v1"\nenv_key = "KEY"\n[analytics]\nenabled = false\n'
             )
+            if mcp is not None:
+                config += f"[mcp_servers.assay]\ncommand = {json.dumps(mcp['command'])}\nargs = {json.dumps(mcp['args'])}\n"
+                config += "[mcp_servers.assay.env]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in mcp["env"].items())
+            (home / ".codex").mkdir(exist_ok=True)
             (home / ".codex" / "config.toml").write_text(config)
             env["KEY"] = "none"
             bypass = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
             words = ["codex", "exec", "--skip-git-repo-check", *bypass, TASK]
         else:
             settings = home / ".gemini" / "settings.json"
+            settings.parent.mkdir(exist_ok=True)
+            known = json.loads(settings.read_text()) if settings.is_file() else {}
+            known |= {"mcpServers": {"assay": {**mcp, "trust": True}}} if mcp is not None else {}
             more = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False}}
-            settings.write_text(json.dumps({**json.loads(settings.read_text()), **more, "general": {"disableAutoUpdate": True}}))
+            settings.write_text(json.dumps({**known, **more, "general": {"disableAutoUpdate": True}}))
             env |= {"GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": "none"}
             words = ["gemini", "-m", "gemini-2.5-flash", "--yolo", "--skip-trust", "-p", TASK]
         done = subprocess.run(words, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr[-2000:]
+        return model.asked
 
 
 def script_of(name: str, project: Path) -> list[Call]:
@@ -94,3 +117,64 @@ def test_a_real_agent_is_captured_exactly(tmp_path: Path, name: str) -> None:
     assert {p: e.content for p, e in (evidence.post or {}).items() if e.type == "file"} == {
         "a.txt": b"x = 2\n", "m.txt": b"n\n", "sub/b.txt": b"b\n",
     }  # fmt: skip
+
+
+SKILLS = {"claude-code": ".claude/skills", "codex": ".codex/skills", "gemini-cli": ".gemini/skills"}
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_a_real_agent_uses_an_exported_skill(tmp_path: Path, name: str) -> None:
+    """It lists it, runs it by its program on its own project, and is told the result; the skill's directory stays as it was."""
+    home, project = tmp_path / "home", tmp_path / "project"
+    for place in (home, project):
+        place.mkdir()
+    (project / "a.txt").write_text("x = 1\n")
+    with Registry(tmp_path / "registry") as registry:
+        registry.register(draft(), report(draft()))
+        exported = export_agentskills(skill_of(registry, "batch_rename"), home / SKILLS[name])
+    before = files_below(exported)
+    shell, given = {
+        "claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemini-cli": ("run_shell_command", "command"),
+    }[name]  # fmt: skip
+    more = {} if name == "codex" else {"description": "d"}
+    command = f"""{exported}/scripts/run.py --directory . '{{"old_ext": "txt"}}'"""
+    asked = run_agent(name, home, project, [(shell, {given: command, **more})])
+    assert "batch-rename" in json.dumps(asked[0])
+    assert "Rename every file with one extension to another" in json.dumps(asked[0])
+    assert [p.name for p in project.iterdir() if p.suffix] == ["a.md"]
+    assert '\\"changed\\": 1' in json.dumps(asked[-1]).replace("\\\\", "\\")
+    assert files_below(exported) == before
+
+
+START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from synth.cli import main; main()"
+CALLED = {
+    "claude-code": "mcp__assay__skill_batch_rename",
+    "codex": "mcp__assay/skill_batch_rename",
+    "gemini-cli": "mcp_assay_skill_batch_rename",
+}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str) -> None:
+    """Its own MCP client starts our server, lists the skill, and shows the model what changed; the project has changed."""
+    home, project = tmp_path / "home", tmp_path / "project"
+    for place in (home, project):
+        place.mkdir()
+    (project / "a.txt").write_text("x = 1\n")
+    with Registry(tmp_path / "registry") as registry:
+        registry.register(draft(), report(draft()))
+    server = {
+        "command": sys.executable,
+        "args": ["-c", START, "mcp", "--registry", str(tmp_path / "registry")],
+        "env": {"HOME": str(Path.home()), "PATH": os.environ["PATH"]},
+    }
+    # Codex does not wait for its servers before it asks for the first time.
+    wait: list[Call] = [("exec_command", {"cmd": "sleep 4"})] if name == "codex" else []
+    asked = run_agent(name, home, project, [*wait, (CALLED[name], {"workspace": str(project), "old_ext": "txt"})], server)
+    said = json.dumps(asked[-1])
+    assert "skill_batch_rename" in said
+    # Some show the model the structured content, some the text.
+    assert "removed a.txt" in said or "assay-changes/1" in said
+    assert "content_b64" not in said
+    assert [p.name for p in project.iterdir() if p.suffix in (".txt", ".md")] == ["a.md"]

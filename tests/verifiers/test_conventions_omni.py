@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from synth.cli.program import run
 from verifiers.conventions import findings
+from verifiers.gating.discover import find
 from verifiers.source.fix import fix_source
+from verifiers.source.static import run_static
 from verifiers.subject import parse_subject
 
 REAL = '''"""
@@ -102,6 +108,121 @@ saveNote = save_note
 
 __all__ = ["save_note", "saveNote", "show_log"]
 '''
+
+
+HOST = '''"""Uses what the host's runtime knows."""
+
+from omni.core.store import ChunkedSessionStore, WorkflowStateStore, current_root
+from omni.foundation.api.decorators import CommandResult, prompt, skill_command, skill_resource
+from omni.foundation.config.paths import ConfigPaths
+from omni.foundation.config.settings import Settings
+from omni.langgraph import graph_node
+
+STORE = WorkflowStateStore("notes")
+SESSIONS = ChunkedSessionStore(root="x", limit=3)
+
+
+@skill_resource(name="notes", description="All notes.", resource_uri="omni://notes")
+def notes() -> dict[str, str]:
+    return {}
+
+
+@prompt(name="p", description="P.")
+def begin() -> str:
+    return ""
+
+
+@graph_node("step")
+async def step(state: dict[str, str]) -> dict[str, str]:
+    assert state
+    return state
+
+
+@skill_command(name="list_notes", category="read", description="List the notes.\\n\\nArgs:\\n    - tag: str - Only these.")
+def list_notes(
+    tag: str, paths: ConfigPaths | None = None, settings: Settings | None = None, project_root: str | None = None
+) -> CommandResult[str]:
+    seen = {}
+    return CommandResult(success=True, data=f"{tag}{seen}{current_root()}")
+
+
+@skill_command(name="find_note", category="search", description="Find a note.")
+def find_note(text: str) -> CommandResult[list[dict[str, str]]]:
+    return CommandResult(success=True, data=[{"text": text}])
+'''
+
+
+def test_what_the_hosts_runtime_knows_is_no_finding() -> None:
+    """Its decorators, its classes, its result type, what it injects: nothing hard, and no hint about an injected parameter."""
+    for function in ("list_notes", "find_note"):
+        subject = parse_subject(HOST, "notes.py", "omni", function=function)
+        found = findings(subject)
+        assert [f.message for f in found if f.severity == "error"] == []
+        assert not any(name in f.message for f in found for name in ("paths", "settings", "project_root"))
+        (results,) = run_static([subject])
+        assert [f.message for r in results for f in r.findings if f.severity == "error"] == []
+        assert {r.verdict.name for r in results if r.verdict is not None} == {"PASS"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ('WorkflowStateStore("notes")', 'print("notes")', "conventions-import-effects"),
+        ("-> CommandResult[str]", "-> CommandResult[set[str]]", "conventions-return-type"),
+        ('@graph_node("step")', '@register_it("step")', "conventions-import-effects"),
+        ("import graph_node", "import graph_node, unused", "F401"),
+    ],
+)
+def test_what_is_wrong_stays_wrong(old: str, new: str, rule: str) -> None:
+    """The same places, with something that nobody knows."""
+    (results,) = run_static([parse_subject(HOST.replace(old, new), "notes.py", "omni", function="list_notes")])
+    assert rule in {f.rule for r in results for f in r.findings if f.severity == "error"}
+
+
+def test_work_of_the_hosts_at_import_is_a_hint() -> None:
+    """A function of its own that is called when the file is imported."""
+    source = HOST.replace('WorkflowStateStore("notes")', "current_root()")
+    found = [f for f in findings(parse_subject(source, "notes.py", "omni")) if "current_root" in f.message]
+    assert [f.severity for f in found] == ["warning"]
+
+
+def test_a_houses_own_taste_is_not_ours() -> None:
+    """Security lints and strict types only warn in skills of the host."""
+    (results,) = run_static([parse_subject(HOST, "notes.py", "omni")])
+    warned = {r.id: [f.rule for f in r.findings if f.severity == "warning"] for r in results}
+    assert "S101" in [f.rule for r in results for f in r.findings]
+    assert "var-annotated" in warned["mypy-strict"]
+
+
+def test_every_function_of_a_file_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of them by default, or the one that is named; one that is not there is told with those that are."""
+    file = tmp_path / "notes.py"
+    file.write_text(HOST)
+    assert run(["verify", str(file), "--static", "--no-cache"]) == 0
+    told = capsys.readouterr().out
+    assert "notes.py::list_notes" in told
+    assert "2 skills: 2 pass" in told
+    assert run(["verify", f"{file}::find_note", "--static", "--no-cache", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["subject"]["name"] == "find_note"
+    assert run(["verify", f"{file}::nobody", "--static", "--no-cache"]) == 2
+    assert "no @skill_command function nobody. It has: list_notes, find_note" in capsys.readouterr().err
+    file.write_text(HOST.replace("CommandResult[str]", "set[str]"))
+    assert run(["gate", str(tmp_path), "--static", "--no-cache"]) == 1
+    assert "2 skills: 1 pass, 1 fail" in capsys.readouterr().out
+
+
+def test_each_function_has_evidence_of_its_own(tmp_path: Path) -> None:
+    """``FUNCTION.evidence.jsonl`` beside the file; a plain one could be any of them's."""
+    (tmp_path / "notes.py").write_text(HOST)
+    for name in ("evidence.jsonl", "find_note.evidence.jsonl", "find_note.bindings.json"):
+        (tmp_path / name).write_text("{}")
+    first, second = find([tmp_path / "notes.py"])
+    assert (first.name, first.evidence, first.bindings) == (
+        "find_note",
+        tmp_path / "find_note.evidence.jsonl",
+        tmp_path / "find_note.bindings.json",
+    )
+    assert (second.name, second.evidence) == ("list_notes", None)
 
 
 def errors(source: str) -> list[str]:

@@ -68,7 +68,11 @@ def _fitting(
     alive = list(guesses)
     for u in usable:
         records = skill.map(
-            RunRequest(SkillJob(subject.source, dict(g.bindings[u.task_id].args)), u.expectation.base, limits=CONFIRM_LIMITS)
+            RunRequest(
+                SkillJob(subject.source, dict(g.bindings[u.task_id].args), function=subject.function or None),
+                u.expectation.base,
+                limits=CONFIRM_LIMITS,
+            )
             for g in alive
         )
         kept = []

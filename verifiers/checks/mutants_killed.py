@@ -68,7 +68,11 @@ class MutantsKilled:
 
     def _request(self, context: Context, mutant: Mutant, case: Case) -> RunRequest:
         request = context.request(case.base, case.args)
-        return replace(request, job=SkillJob(mutant.source, dict(case.args)), limits=replace(request.limits, wall_s=3.0))
+        return replace(
+            request,
+            job=SkillJob(mutant.source, dict(case.args), function=context.subject.function or None),
+            limits=replace(request.limits, wall_s=3.0),
+        )
 
     def _second_runs(
         self, context: Context, second: list[tuple[Mutant, Case, ReplayRecord]], killed: list[Mutant], alive: list[Mutant]

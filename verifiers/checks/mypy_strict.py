@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from verifiers.interface import CheckResult, Example, Finding, Profile, Stage, Subject, Verdict
+from verifiers.interface import CheckResult, Example, Finding, Profile, Severity, Stage, Subject, Verdict
 from verifiers.source.tools import module_name, tool_version
 from verifiers.source.typecheck import Complaint, TypecheckFailed, typecheck
 from verifiers.subject import ParseProblem, parse_module
@@ -21,7 +21,7 @@ class MypyStrict:
     why = (
         "`mypy --strict` for Python 3.11, without site packages, against the `skill_api` that the sandbox has (in the "
         "`omni` profile against a stub of the upstream decorator, other packages unknown; `conventions.allow_imports` may be "
-        "unknown too). Types catch what replays of a "
+        "unknown too; there it only warns: those skills are typed as their own house wants it). Types catch what replays of a "
         "few recordings cannot: the branch nobody recorded. `# type: ignore` and `# mypy:` comments are not honoured. All"
         " skills of a run are checked by one process."
     )
@@ -64,8 +64,12 @@ class MypyStrict:
             if not isinstance(parse_module(subject.source), ParseProblem):
                 why = f"mypy {tool_version('mypy')} gave up on this file"
             return CheckResult.inconclusive(self.id, why, [Finding(why, subject.path)])
-        findings = tuple(Finding(f"{c.message} [{c.code}]", subject.path, c.line, notes=c.notes, rule=c.code) for c in complaints)
-        return CheckResult(self.id, Verdict.FAIL if findings else Verdict.PASS, findings, seconds=seconds)
+        severity: Severity = "error" if subject.profile == "seed" else "warning"
+        findings = tuple(
+            Finding(f"{c.message} [{c.code}]", subject.path, c.line, severity, notes=c.notes, rule=c.code) for c in complaints
+        )
+        failed = findings and severity == "error"
+        return CheckResult(self.id, Verdict.FAIL if failed else Verdict.PASS, findings, seconds=seconds)
 
 
 CHECK = MypyStrict()

@@ -38,6 +38,8 @@ IGNORE: Mapping[str, str] = {
     "E741": "taste",
 }
 """Rules of the selected groups that are off, with the reason."""
+HOST_ERRORS = ("F", "E9", "PLE", "invalid-syntax")
+"""What is an error in the `omni` profile too: code that cannot work, or is not used. The rest is our house's taste."""
 _CONFIG = 'lint.flake8-bugbear.extend-immutable-calls=["Query", "skill_api.Query"]'
 _HEAD = "from pathlib import Path\n\nfrom skill_api import Query, skill_command\n\n\n@skill_command(autowire=True)\n"
 _DEF = 'async def touch(file: str = Query(..., description="Path")) -> dict[str, object]:\n'
@@ -56,7 +58,9 @@ class RuffClean:
         f"The selection is fixed here and no configuration file is read: `{' '.join(SELECT)}`. Off are, with reasons: "
         + "; ".join(f"`{rule}` ({why})" for rule, why in IGNORE.items())
         + ". An `assert` that only looks at something (`S101`), and SQL whose inserted parts are written in the file, are "
-        "placeholders or names with doubled quotes (`S608`), are notes. Suppression comments (`# noqa`) are not honoured. "
+        "placeholders or names with doubled quotes (`S608`), are notes. In the `omni` "
+        f"profile what is none of {', '.join(f'`{c}`' for c in HOST_ERRORS[:3])} only warns. Suppression comments (`# noqa`) are "
+        "not honoured. "
         "Ruff's safe fixes are offered; `assay fix` applies those that leave the function's own code as it is."
     )
     stage: ClassVar[Stage] = "static"
@@ -130,7 +134,8 @@ def _finding(subject: Subject, item: dict[str, Any]) -> Finding:
     if fix:
         text = apply_edits(subject.source, fix["edits"])
         offered = Fix(fix["applicability"] == "safe", str(fix.get("message") or f"apply ruff's fix for {code}"), text)
-    return Finding(f"{item['message']} ({code})", subject.path, line, fix=offered, rule=code)
+    hard = subject.profile == "seed" or code.startswith(HOST_ERRORS)
+    return Finding(f"{item['message']} ({code})", subject.path, line, "error" if hard else "warning", fix=offered, rule=code)
 
 
 def apply_edits(source: str, edits: Sequence[Mapping[str, Any]]) -> str:

@@ -64,7 +64,7 @@ class Described(Rule):
         for param in parameters(function):
             name = param.name.value
             if module.profile == "omni":
-                if not described.get(name):
+                if not described.get(name) and not module.injected(param):
                     yield Violation(param, f"parameter {name} is not described by a bullet in the decorator's description")
             elif not _query_description(module, param):
                 known = bool(notes.get(name))

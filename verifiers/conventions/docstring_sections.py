@@ -62,7 +62,7 @@ class DocstringSections(Rule):
             return
         doc = self._documentation(module, function)
         fixable = self._can_fix(module, function)
-        names = [p.name.value for p in parameters(function)]
+        names = [p.name.value for p in parameters(function) if not module.injected(p)]
         if not doc.summary:
             yield Violation(function, "the docstring has no summary line")
         undescribed = [n for n in names if n not in doc.notes]

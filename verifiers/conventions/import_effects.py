@@ -9,7 +9,7 @@ import libcst as cst
 
 from verifiers.conventions.model import SkillModule
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
-from verifiers.interface import Profile
+from verifiers.interface import Profile, Severity
 
 PURE_CALLS = frozenset({
     "re.compile", "frozenset", "set", "dict", "list", "tuple", "str", "int", "float", "bool", "bytes", "range", "len",
@@ -43,7 +43,8 @@ class ImportEffects(Rule):
         "Hosts import every skill file when they start, and the sandbox before it looks. What runs at import runs "
         "unasked, outside every replay, with nobody's arguments. Allowed at module level: docstring, imports, functions, "
         "classes, constants made of literals and of calls that only compute (`re.compile`, `frozenset`, `Path`, a "
-        "logger). A main guard does not run on import and only gets a warning."
+        "logger). A main guard does not run on import and only gets a warning. In the `omni` profile the host's own "
+        "decorators and classes are known to its loader, and a call of its functions only warns."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
@@ -136,7 +137,7 @@ class ImportEffects(Rule):
             called = decorator.decorator
             name = module.dotted(called.func if isinstance(called, cst.Call) else called)
             harmless = name in PURE_CALLS or name in local or name.rpartition(".")[2] in ("setter", "register", "getter")
-            if decorator is not own and (not harmless or name == "atexit.register"):
+            if decorator is not own and not module.of_host(name) and (not harmless or name == "atexit.register"):
                 yield Violation(decorator, f"work at import: the decorator {name or 'here'} runs when the file is imported")
 
     def _impure(self, module: SkillModule, parts: list[cst.CSTNode], what: str) -> Iterator[Violation]:
@@ -146,7 +147,10 @@ class ImportEffects(Rule):
             if isinstance(node, cst.Lambda):
                 continue
             if isinstance(node, cst.Await | cst.NamedExpr) or (isinstance(node, cst.Call) and not self._pure(module, node)):
-                yield Violation(node, f"work at import: {what} calls {module.code(node).splitlines()[0][:60]}")
+                host = isinstance(node, cst.Call) and module.of_host(module.dotted(node.func))
+                severity: Severity = "warning" if host else "error"
+                said = f"work at import: {what} calls {module.code(node).splitlines()[0][:60]}"
+                yield Violation(node, said, severity)
                 continue
             todo.extend(reversed(node.children))
 
@@ -158,7 +162,8 @@ class ImportEffects(Rule):
             return True
         local = {s.name.value for s in module.tree.body if isinstance(s, cst.ClassDef)}
         method = isinstance(call.func, cst.Attribute) and call.func.attr.value in PURE_METHODS and name != "atexit.register"
-        return method or name in local
+        # A class of the host's, not a function of it: what it makes when it is imported is made by every host.
+        return method or name in local or (module.of_host(name) and last[:1].isupper())
 
 
 RULE = ImportEffects()

@@ -24,17 +24,21 @@ def not_json(module: SkillModule, annotation: cst.BaseExpression) -> str:
         return not_json(module, annotation.left) or not_json(module, annotation.right)
     if isinstance(annotation, cst.Subscript):
         return _subscript(module, annotation)
-    name = module.dotted(annotation).rpartition(".")[2]
+    whole = module.dotted(annotation)
+    name = whole.rpartition(".")[2]
+    if module.of_host(whole):
+        return ""  # its decorator knows how to send it
     if name in JSON_NAMES or name in JSON_GENERIC or name in _local_types(module):
         return ""
     return cst.Module([]).code_for_node(annotation).strip()
 
 
 def _subscript(module: SkillModule, node: cst.Subscript) -> str:
-    name = module.dotted(node.value).rpartition(".")[2]
+    whole = module.dotted(node.value)
+    name = whole.rpartition(".")[2]
     if name == "Literal":
         return ""
-    if name not in JSON_GENERIC:
+    if name not in JSON_GENERIC and not module.of_host(whole):
         return cst.Module([]).code_for_node(node).strip()
     for i, element in enumerate(node.slice):
         if not isinstance(element.slice, cst.Index) or (name == "Annotated" and i > 0):

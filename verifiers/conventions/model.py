@@ -137,6 +137,17 @@ class SkillModule:
             if isinstance(node, cst.Call):
                 yield node, self.dotted(node.func)
 
+    def of_host(self, name: str) -> bool:
+        """Whether a dotted name is the host's own: known to the runtime that loads the skill, unknown here."""
+        return self.profile == "omni" and name.partition(".")[0] == "omni"
+
+    def injected(self, param: cst.Param) -> bool:
+        """Whether the host fills a parameter: its type is one of the host's, or it is the project's root."""
+        if self.profile != "omni" or param.annotation is None:
+            return False
+        names = [n for n in names_in(param.annotation.annotation) if n not in ("None", "Optional")]
+        return param.name.value == "project_root" or (bool(names) and all(self.of_host(self.imports.get(n, n)) for n in names))
+
     @cached_property
     def functions(self) -> list[cst.FunctionDef]:
         """Module-level functions that carry the skill decorator."""
@@ -145,7 +156,9 @@ class SkillModule:
 
     @cached_property
     def function(self) -> cst.FunctionDef | None:
-        """The skill's one public function (the first, should there be more)."""
+        """The skill's one public function (the first, should there be more), or the one that is judged."""
+        if self.subject.function:
+            return next((f for f in self.functions if f.name.value == self.subject.function), None)
         public = [f for f in self.functions if not f.name.value.startswith("_")]
         return next(iter(public or self.functions), None)
 
@@ -210,6 +223,12 @@ def with_parameters(module: SkillModule, function: cst.FunctionDef, changes: dic
     except cst.CSTValidationError:
         return None
     return cst.ensure_type(module.tree.deep_replace(p, params), cst.Module)
+
+
+def names_in(node: cst.CSTNode) -> list[str]:
+    """Every plain name in an expression."""
+    found = [node.value] if isinstance(node, cst.Name) else []
+    return found + [name for child in node.children for name in names_in(child)]
 
 
 def dotted_text(node: cst.CSTNode | None) -> str:

@@ -47,6 +47,12 @@ def _joined(blocks: list[str]) -> list[str]:
     return out
 
 
+def _place(page: Page, report: Report) -> str:
+    """The skill's file, and its function where others of the file are judged too."""
+    shared = sum(r.path == report.path for r in page.reports) > 1
+    return escape(f"{report.path}::{report.name}" if shared else report.path)
+
+
 def _report(page: Page, report: Report) -> Iterator[str]:
     row = page.row(report)
     yield from _findings(page, report)
@@ -55,12 +61,12 @@ def _report(page: Page, report: Report) -> Iterator[str]:
     silent = all(f.severity == "info" for _, f in findings(report))
     headed = bool(missing) and silent and not row.reasons
     if headed:
-        yield f"{_paint(page, report.verdict.name, report.verdict.name)} {escape(report.path)}: {escape(report.why)}"
+        yield f"{_paint(page, report.verdict.name, report.verdict.name)} {_place(page, report)}: {escape(report.why)}"
     for why in dict.fromkeys(n.why for n in missing):
         ids = ", ".join(n.id for n in missing if n.why == why)
         said = "" if headed and report.why.endswith(why) else f": {escape(why)}"
         yield f"{_paint(page, 'not checked', 'INCONCLUSIVE')}: {escape(ids)}{said}"
-    shown = escape(report.path)
+    shown = _place(page, report)
     if row.verdict is Verdict.PASS:
         yield from _pass(page, report)
     elif row.reasons:
@@ -85,7 +91,7 @@ def _findings(page: Page, report: Report) -> Iterator[str]:
 
 
 def _pass(page: Page, report: Report) -> Iterator[str]:
-    shown = escape(report.path)
+    shown = _place(page, report)
     yield f"{_paint(page, 'PASS', 'PASS')} {shown}: {_passed(report)}"
     for check, finding in findings(report):
         if finding.severity == "info":

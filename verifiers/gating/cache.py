@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import platformdirs
 
@@ -33,7 +34,8 @@ class Key:
     """SHA-256 of the skill file's bytes, and so on."""
     evidence: str
     bindings: str
-    profile: Profile
+    profile: Profile | Literal[""]
+    """An empty one = as the code's imports say."""
     budget: Budget
     seed: int | None
     salt: str

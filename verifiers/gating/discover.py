@@ -11,9 +11,11 @@ from pathlib import Path
 
 from verifiers.decisions import places
 from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, SkillFileError
-from verifiers.subject import MAX_BYTES, read_regular
+from verifiers.subject import MAX_BYTES, host_commands, read_regular
 
 SKILL, EVIDENCE, BINDINGS = "skill.py", "evidence.jsonl", "bindings.json"
+ATTACHED, SCRIPTS = "evidence", "scripts"
+"""In an exported skill's directory: what it was judged on, and its code."""
 REGISTRY, ACTIVE = "registry.db", "skills"
 """A registry's database, and its directory of links to the active versions."""
 _NOT_SKILLS = frozenset({"skill_api.py"})
@@ -36,6 +38,8 @@ class Target:
     bindings: Path | None
     given: Path | None = None
     """Decisions that were named; None = those beside the evidence."""
+    function: str = ""
+    """Which one, where the file has several."""
 
     @property
     def decisions(self) -> Path | None:
@@ -43,15 +47,32 @@ class Target:
         return self.given or places.found(self.skill, self.evidence)
 
     @property
+    def file(self) -> str:
+        """The path without the function."""
+        return self.path.removesuffix(f"::{self.function}") if self.function else self.path
+
+    @property
+    def home(self) -> Path:
+        """The directory that is the skill: of an exported one, that above its scripts."""
+        return exported_root(self.skill) or self.skill.parent
+
+    @property
     def files(self) -> tuple[Path, ...]:
         return tuple(f for f in (self.skill, self.evidence, self.bindings, self.decisions) if f is not None)
+
+
+def exported_root(skill: Path) -> Path | None:
+    """The directory of an exported skill, by a file of its ``scripts``; None for any other file."""
+    root = skill.absolute().parent.parent
+    return root if skill.parent.absolute().name == SCRIPTS and (root / ATTACHED / EVIDENCE).is_file() else None
 
 
 def find(paths: Iterable[str | Path], *, root: Path | None = None) -> list[Target]:
     """Returns the skills at the given files, draft directories and trees, sorted by path, each once.
 
     Args:
-        paths: each a skill file, a directory with a ``skill.py``, or a directory that holds such things at any depth.
+        paths: each a skill file, ``FILE::function``, a directory with a ``skill.py``, or a directory that holds such things at
+            any depth. A file of the host's own, in which every function is a skill, counts as all of them.
         root: what shown paths are relative to (default: the working directory).
 
     Raises:
@@ -60,14 +81,31 @@ def find(paths: Iterable[str | Path], *, root: Path | None = None) -> list[Targe
     """
     base = (root or Path.cwd()).resolve()
     names = [Path(p) for p in paths]
-    found: dict[Path, Target] = {}
+    found: dict[tuple[Path, str], Target] = {}
     for path in names:
-        for skill in _skills(path):
-            found.setdefault(skill.resolve(), _target(skill, base))
+        file, function = chosen(path)
+        for skill in _skills(file):
+            for wanted in [function] if function else _functions(skill):
+                found.setdefault((skill.resolve(), wanted), _target(skill, base, wanted))
     if not found:
         where = ", ".join(str(n) for n in names) or "no path"
         raise NothingToVerify(f"no skill in {where}", "A skill is a Python file with one @skill_command function.")
     return sorted(found.values(), key=lambda t: t.path)
+
+
+def chosen(path: Path) -> tuple[Path, str]:
+    """``FILE::function`` as a file and a function; any other path as it is."""
+    file, _, function = str(path).partition("::")
+    return (Path(file), function) if function.isidentifier() and not path.exists() else (path, "")
+
+
+def _functions(skill: Path) -> list[str]:
+    """The functions of a file that are skills each; ``[""]`` for a file that is one skill."""
+    data = read_regular(skill)
+    if len(data) > MAX_BYTES or len(_DECORATOR.findall(data)) < 2:
+        return [""]
+    names = host_commands(data.decode("utf-8", "replace"))
+    return names if len(names) > 1 else [""]
 
 
 def with_evidence(target: Target, registry: Callable[[str], Path | None] | None = None) -> Target:
@@ -124,9 +162,9 @@ def only_changed(targets: Sequence[Target], changed: frozenset[Path]) -> list[Ta
 
 def evidence_changed(target: Target, changed: frozenset[Path]) -> bool:
     """Whether evidence, bindings or decisions are among the changed files: those it has, and those it had or could have had."""
-    home = target.skill.resolve().parent
     has = {f.resolve() for f in target.files if f != target.skill}
-    return bool((has | {home / n for n in _beside(target.skill)}) & changed)
+    homes = {f.resolve().parent for f in (target.skill, target.evidence) if f is not None}
+    return bool((has | {home / n for home in homes for n in _beside(target.skill)}) & changed)
 
 
 def _skills(path: Path) -> Iterator[Path]:
@@ -187,20 +225,25 @@ def _is_skill(file: Path) -> bool:
     return len(data) > MAX_BYTES or _DECORATOR.search(data) is not None
 
 
-def _target(skill: Path, base: Path) -> Target:
-    home = skill.parent
-    own_evidence, own_bindings = (home / n for n in _beside(skill)[:2])
+def _target(skill: Path, base: Path, function: str = "") -> Target:
+    root = exported_root(skill)
+    home = root / ATTACHED if root is not None else skill.parent
+    own_evidence, own_bindings = (home / n for n in _beside(skill, function)[:2])
     # Plain names beside a file that is not alone could be another skill's: NAME.evidence.jsonl comes first.
     evidence = _existing(own_evidence) or _existing(home / EVIDENCE)
     bindings = _existing(own_bindings) or _existing(home / BINDINGS)
-    folder = home if home.is_symlink() else skill.resolve().parent
-    name = folder.name if skill.name == SKILL else skill.stem
+    folder = root or (home if home.is_symlink() else skill.resolve().parent)
+    name = folder.name if skill.name == SKILL or root is not None else skill.stem
+    if function:
+        # Plain names beside several skills are nobody's.
+        evidence, bindings = _existing(own_evidence), _existing(own_bindings)
+        return Target(function, f"{shown(skill, base)}::{function}", skill, evidence, bindings, function=function)
     return Target(name, shown(skill, base), skill, evidence, bindings)
 
 
-def _beside(skill: Path) -> tuple[str, ...]:
+def _beside(skill: Path, function: str = "") -> tuple[str, ...]:
     plain = (EVIDENCE, BINDINGS, places.DECISIONS)
-    return (*(f"{skill.stem}.{name}" for name in plain), *plain)
+    return (*(f"{function or skill.stem}.{name}" for name in plain), *plain)
 
 
 def shown(path: Path, base: Path) -> str:

@@ -1,0 +1,33 @@
+"""Exported skills, read back: which files of theirs were edited since, and what an attestation of them is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from synth.files import FileFact, manifest
+from synth.owned import edited
+from verifiers.decisions.places import DECISIONS
+from verifiers.gating.discover import ATTACHED
+
+MARK = ".assay-export.json"
+"""Holds the digests of what we last wrote into an exported directory."""
+REPORT, ATTESTATION = "report.json", "attestation.intoto.jsonl"
+
+
+def is_exported(directory: Path) -> bool:
+    """Whether a directory is an export of ours that carries its evidence."""
+    return (directory / MARK).is_file() and (directory / ATTACHED).is_dir()
+
+
+def edits(directory: Path) -> list[str]:
+    """Files of an exported directory that were edited, added or removed since; none for any other directory.
+
+    An answer to a question is no edit: it is evidence that was added.
+    """
+    return (edited(directory, MARK, f"{ATTACHED}/{DECISIONS}") or []) if is_exported(directory) else []
+
+
+def verified_files(directory: Path) -> dict[str, FileFact]:
+    """The registered version that an export was made of, as a manifest: attestations are about that."""
+    carried = {path.removesuffix(".txt"): fact for path, fact in manifest(directory / ATTACHED).items()}
+    return {path: fact for path, fact in carried.items() if path not in (REPORT, ATTESTATION)}

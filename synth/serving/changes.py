@@ -1,0 +1,89 @@
+"""What a run changed, small enough for a conversation: the value and a diff, never the workspace."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sandbox.interface import Effect, Entry
+
+SCHEMA = "assay-changes/1"
+MOST_TEXT = 8_000
+"""Characters of all diffs together."""
+MOST_PATHS = 200
+_MOST_VALUE = 20_000
+
+
+def changes_of(document: Mapping[str, Any], changes: Sequence[Effect], applied: bool) -> dict[str, Any]:
+    """The ``assay-changes/1`` document of a run.
+
+    Args:
+        document: The run's ``assay-run/1``.
+        changes: Its effects.
+        applied: Whether they were made in the directory itself.
+    """
+    left = MOST_TEXT
+    told: list[dict[str, Any]] = []
+    for change in changes[:MOST_PATHS]:
+        one: dict[str, Any] = {"path": change.path, "kind": change.kind}
+        if change.after is not None and change.after.type == "file":
+            one["size"] = len(change.after.content)
+        text = _diff(change)
+        if text and len(text) <= left:
+            one["diff"] = text
+            left -= len(text)
+        elif text:
+            one["diff_left_out"] = f"{text.count(chr(10))} lines"
+        told.append(one)
+    whole = json.dumps(document["value"], ensure_ascii=False)
+    short = len(whole) <= _MOST_VALUE
+    return {
+        "schema": SCHEMA,
+        "value": document["value"] if short else f"{whole[:_MOST_VALUE]}… ({len(whole)} characters)",
+        "claims_success": document["claims_success"],
+        "failure": document["failure"],
+        "applied": applied,
+        "effects": told,
+        "effects_left_out": max(0, len(changes) - MOST_PATHS),
+        "outside": document["outside"],
+        "seconds": document["seconds"],
+    }
+
+
+def shown(document: Mapping[str, Any]) -> str:
+    """The same for a reader of text."""
+    failed = document["failure"]
+    lines = [f"failed: {failed}" if failed is not None else f"value: {json.dumps(document['value'], ensure_ascii=False)}"]
+    for effect in document["effects"]:
+        left_out = f" ({effect['diff_left_out']})" if "diff_left_out" in effect else ""
+        lines.append(f"{effect['kind']} {effect['path']}{left_out}")
+        lines += effect.get("diff", "").splitlines()
+    if document["effects_left_out"]:
+        lines.append(f"… and {document['effects_left_out']} more")
+    lines += [f"outside: {text}" for text in document["outside"]]
+    lines.append("applied" if document["applied"] else "not applied: the directory is as it was")
+    return "\n".join(lines)
+
+
+def _diff(change: Effect) -> str:
+    """Lines removed and added, of text files; "" for anything else, and for what went."""
+    if change.kind not in ("content", "created") or change.after is None:
+        return ""
+    before, after = _lines(change.before), _lines(change.after)
+    if before is None or after is None:
+        return ""
+    return "\n".join(list(difflib.unified_diff(before, after, lineterm="", n=1))[2:])
+
+
+def _lines(entry: Entry | None) -> list[str] | None:
+    """The lines of a text file; none for nothing, None for what is no text."""
+    if entry is None:
+        return []
+    if entry.type != "file" or b"\0" in entry.content:
+        return None
+    try:
+        return entry.content.decode().splitlines()
+    except UnicodeDecodeError:
+        return None

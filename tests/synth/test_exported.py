@@ -1,0 +1,156 @@
+"""Exported skills carry their evidence: they are judged where they are, in any of the three formats, without the registry."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from factories import draft, files_below, report
+from test_decided import NEVER, YES
+
+from synth.attest import AttestationError, attestation_path, read_attestations, sign, statement, verify, write_attestation
+from synth.cli.program import run
+from synth.cli.targets import target_of
+from synth.draft import read_draft
+from synth.export import ExportError, skill_of
+from synth.export.agentskills import export_agentskills
+from synth.export.omni import export_omni
+from synth.export.wayland import export_wayland
+from synth.export.wayland_files import places
+from synth.exported import edits
+from synth.interface import Draft
+from synth.registry import Registry
+from verifiers.decisions import add, decided, home, load_decisions
+from verifiers.gating.discover import find
+from verifiers.subject import load_subject
+
+RENAME = Path(__file__).parents[2] / "fixtures" / "skills" / "rename_ext"
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+FORMATS = ("agentskills", "wayland", "omni")
+
+
+def exports(tmp_path: Path, made: Draft, signed: bool = False, with_evidence: bool = True) -> Mapping[str, Path]:
+    """Format -> the exported directory. The registry is gone afterwards."""
+    judged = report(made, decisions=tuple(decided(d) for d in made.decisions))
+    with Registry(tmp_path / "registry") as registry:
+        entry = registry.register(made, judged)
+        if signed:
+            write_attestation(Path(entry.path), sign(statement(judged, Path(entry.path)), KEY))
+        skill = skill_of(registry, entry.name, with_evidence=with_evidence)
+        there = places({"WAYLAND_HOME": str(tmp_path / "wayland")}, tmp_path, tmp_path)
+        found = {
+            "agentskills": export_agentskills(skill, tmp_path / "agentskills"),
+            "wayland": export_wayland(skill, registry, places=there).placed[0].directory,
+            "omni": export_omni(skill, tmp_path / "omni").directory,
+        }
+    (tmp_path / "registry").rename(tmp_path / "elsewhere")
+    return found
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_is_a_target(tmp_path: Path, format: str) -> None:
+    """Named after its directory, with evidence and bindings, and of the profile that its imports tell."""
+    path = exports(tmp_path, draft())[format]
+    target = target_of(path)
+    assert (target.name, target.home) == (path.name, path)
+    assert (target.evidence, target.bindings) == (path / "evidence" / "evidence.jsonl", path / "evidence" / "bindings.json")
+    assert load_subject(target.skill, None).profile == ("omni" if format == "omni" else "seed")
+    assert [t.skill for t in find([path.parent])].count(target.skill) == 1
+    assert json.loads((path / "evidence" / "report.json").read_text())["schema"] == "assay-report/1"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_passes_the_static_checks_where_it_is(tmp_path: Path, format: str) -> None:
+    """With no registry, no profile said and no file named."""
+    path = exports(tmp_path, read_draft(RENAME))[format]
+    assert run(["verify", str(path), "--static", "--no-cache"]) == 0
+    assert run(["gate", str(path.parent), "--static", "--no-cache"]) == 0
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_is_replayed_where_it_is(tmp_path: Path, format: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the sandbox, on the evidence that it carries; a defect put into its code is found, and the edit is told."""
+    path = exports(tmp_path, read_draft(RENAME))[format]
+    command = ["verify", str(path), "--checks", "effect-equivalent", "--no-cache"]
+    assert run(command) == 0
+    assert "edited" not in capsys.readouterr().err
+    code = target_of(path).skill
+    code.write_text(code.read_text().replace("{new_ext}", "{new_ext}x"))
+    assert run(command) == 1
+    assert f"edited since it was exported: scripts/{code.name}" in capsys.readouterr().err
+
+
+def test_recordings_may_be_left_out(tmp_path: Path) -> None:
+    """They hold what their files held."""
+    for path in exports(tmp_path, draft(), with_evidence=False).values():
+        assert not (path / "evidence").exists()
+        assert target_of(path, static=True).evidence is None
+
+
+def test_a_secret_is_not_handed_on(tmp_path: Path) -> None:
+    """Of a skill that was registered by hand: its recordings stay here, and it can go without them."""
+    made = draft()
+    told = replace(made.evidence[0], outputs=("ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8",))
+    made = replace(made, evidence=(told, *made.evidence[1:]))
+    with pytest.raises(ExportError, match=f"recording {told.task_id} holds a secret"):
+        exports(tmp_path / "a", made)
+    for path in exports(tmp_path / "b", made, with_evidence=False).values():
+        assert not any(b"ghp_" in data for data in files_below(path).values())
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_its_attestation_goes_with_it(tmp_path: Path, format: str) -> None:
+    """It is about the version that was exported; after an edit, of the code or of the evidence, it is about nothing."""
+    path = exports(tmp_path, draft(), signed=True)[format]
+    (envelope,) = read_attestations(attestation_path(path))
+    assert verify(envelope, KEY.public_key(), path).result == "PASSED"
+    for name in ("scripts/commands.py" if format == "omni" else "scripts/skill.py", "evidence/evidence.jsonl"):
+        before = (path / name).read_bytes()
+        (path / name).write_bytes(before + b"\n")
+        with pytest.raises(AttestationError, match=r"edited since it was exported|about other files"):
+            verify(envelope, KEY.public_key(), path)
+        (path / name).write_bytes(before)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_answers_given_to_questions_go_with_it(tmp_path: Path, format: str) -> None:
+    """They are evidence too; one that is given where the export is joins them, and is no edit."""
+    path = exports(tmp_path, draft(decisions=(YES,)))[format]
+    target = target_of(path)
+    assert target.decisions == path / "evidence" / "decisions.jsonl"
+    assert load_decisions(target.decisions) == (YES,)
+    assert target.evidence is not None
+    add(home(target.skill, target.evidence), [NEVER])
+    assert load_decisions(target.decisions) == (YES, NEVER)
+    assert edits(path) == []
+    target.skill.chmod(0o600)
+    (path / "SKILL.md").write_text("mine")
+    assert edits(path) == ["SKILL.md"]
+
+
+@pytest.mark.engine
+def test_one_function_of_several_is_replayed_and_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The one that is named, on its own evidence: beside a function that would do something else."""
+    path = exports(tmp_path, read_draft(RENAME))["omni"]
+    code = (path / "scripts" / "commands.py").read_text()
+    first = '@skill_command(name="other", category="read", description="Show nothing.")\ndef other() -> str:\n    return ""\n'
+    at = code.index("@skill_command(")
+    file = tmp_path / "both.py"
+    file.write_text(f"{code[:at]}{first}\n\n{code[at:]}")
+    name = load_subject(path / "scripts" / "commands.py", None).name
+    for kind in ("evidence.jsonl", "bindings.json"):
+        (tmp_path / f"{name}.{kind}").write_bytes((path / "evidence" / kind).read_bytes())
+    assert run(["verify", f"{file}::{name}", "--checks", "effect-equivalent", "--no-cache"]) == 0
+    assert "4 of 4 traces usable" in capsys.readouterr().out
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "a.txt").write_text("x")
+    args = ["--args", '{"old_ext": "txt", "new_ext": "md"}', "--workspace", str(tmp_path / "w")]
+    assert run(["run", f"{file}::{name}", *args]) == 0
+    assert "created  a.md" in capsys.readouterr().out
+    assert run(["run", str(file), *args]) == 4
+    assert f"{file.name}::" in capsys.readouterr().err

@@ -1,0 +1,72 @@
+"""The MCP server over streamable HTTP: for who knows the token."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+import uvicorn
+from factories import draft, report
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from test_mcp_server import Fake
+
+from synth.mcp_server import Services, build
+from synth.registry import Registry
+from synth.serving.transport import guarded
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Services:
+    with Registry(tmp_path) as registry:
+        registry.register(draft(), report(draft()))
+    fake = Fake()
+    return Services(tmp_path, fake.verify, fake.gate, fake.run)
+
+
+TOKEN = "0123456789abcdef"
+
+
+@contextmanager
+def listening(services: Services) -> Iterator[int]:
+    """The port of a server in a thread of this process."""
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        config = uvicorn.Config(guarded(build(services), TOKEN), log_level="error", lifespan="on")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
+        thread.start()
+        try:
+            yield place.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join(10)
+
+
+def test_over_http_the_token_is_asked_for(services: Services) -> None:
+    """The SDK's own client with it; nothing at all without it, or with another."""
+    with listening(services) as port:
+        url = f"http://127.0.0.1:{port}/mcp"
+
+        async def session(token: str) -> Any:
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
+                Client(streamable_http_client(url, http_client=http)) as client,
+            ):
+                return await client.call_tool("assay_route", {"task": "rename files"})
+
+        assert anyio.run(session, TOKEN).structured_content["matches"][0]["skill"] == "batch_rename"
+        for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": TOKEN}):
+            request = urllib.request.Request(url, b"{}", headers, method="POST")
+            with pytest.raises(urllib.error.HTTPError) as told:
+                urllib.request.urlopen(request, timeout=5)
+            with told.value as answer:
+                assert (answer.code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
