@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from verifiers.worlds.invariants.name_shape import build
+
 MAX_LINES, MAX_BYTES = 4000, 1 << 21
 """To what a file grows at most."""
 
@@ -44,11 +46,11 @@ def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | N
 
 
 def _blocks(text: str, head: bool) -> Records | None:
-    """Paragraphs that begin with the same sign (``@book``, ``## 1.2``), with a blank line between them, or parts that begin with
-    the same line: no single line is a record."""
+    """Paragraphs that begin alike (``@book``, ``## 1.2``, a number), with a blank line between them, or parts that begin with the
+    same line: no single line is a record."""
     body = text.strip("\n")
     parts, gap = body.split("\n\n"), "\n\n"
-    if len(parts) < 2 or not all(re.match(r"##|[^\w\s#;\[]", part) and part[0] == body[0] for part in parts):
+    if len(parts) < 2 or len({_opening(part) for part in parts}) > 1 or not _opening(body):
         body = body[_first_mark(body) :]
         parts, gap = _beginning(body), "\n"
     before, _, after = text.partition(body) if body else ("", "", "")
@@ -57,6 +59,13 @@ def _blocks(text: str, head: bool) -> Records | None:
     kept = [f"{parts[0]}\n"] if head and len(parts) > 2 else []
     items = [f"{part}\n" for part in parts[len(kept) :]]
     return Records(items, lambda new: encoded(before + gap.join(x.removesuffix("\n") for x in (*kept, *new)) + after))
+
+
+def _opening(part: str) -> str:
+    """What a paragraph begins with: its sign, or the build of its first line. Nothing for a comment, a section or a blank."""
+    if re.match(r"[;\[\s]|#(?!#)", part):
+        return ""
+    return part[0] if re.match(r"[^\w]", part) else build(part.partition("\n")[0])
 
 
 def _first_mark(body: str) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from random import Random
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.names import beyond
 from verifiers.worlds.records import MAX_BYTES, MAX_LINES, records
 from verifiers.worlds.variation import Example, Stage, Variation, contents, of_content
+
+_WORD = r"[A-Za-z]{2,}"
 
 
 def grown(content: bytes, rng: Random, numbers: Sequence[int] = (), *, named: bool = False, size: int = 1) -> bytes:
@@ -18,20 +20,24 @@ def grown(content: bytes, rng: Random, numbers: Sequence[int] = (), *, named: bo
     if found is None or len(found.items) < 1 + named:
         return content
     items = list(found.items)
+    common = set.intersection(*(set(re.findall(_WORD, item)) for item in items)) if len(items) > 1 else set()
     length = max([0, *(n for n in numbers if n > MAX_LINES and n + 4096 <= MAX_BYTES)])
     count = beyond(numbers, len(items) + 40, MAX_LINES)
     total = sum(map(len, items))
     while len(items) < count or total <= length:
-        items.append(_own(rng.choice(found.items), len(items)))
+        items.append(_own(rng.choice(found.items), len(items), common))
         total += len(items[-1])
     return found.joined(items)
 
 
-def _own(record: str, n: int) -> str:
-    """A record with letters of its own behind its first word, so that keys stay different."""
+def _own(record: str, n: int, common: Collection[str] = ()) -> str:
+    """A record with letters of its own behind its first word that not every record has, so that keys stay different and what
+    frames a record (``BEGIN:VCARD``) stays as it is."""
     letters = "".join(chr(97 + int(d)) for d in str(n))
-    word = r'(?<=": ")[^"\\]*[A-Za-z]{2}' if record.startswith("{") and '": "' in record else r"[A-Za-z]{2,}"
-    return re.sub(word, rf"\g<0>{letters}", record, count=1)
+    word = r'(?<=": ")[^"\\]*[A-Za-z]{2}' if record.startswith("{") and '": "' in record else _WORD
+    found = list(re.finditer(word, record))
+    at = next((m.end() for m in found if m[0] not in common), found[0].end() if found else None)
+    return record if at is None else f"{record[:at]}{letters}{record[at:]}"
 
 
 def _edited(content: bytes, draft: Draft, path: str) -> bytes:
