@@ -19,11 +19,11 @@ from synth.export.source import ExportError, Skill
 from verifiers.interface import Args, Decision, Subject
 
 MAX_EXAMPLES = 3
-_ESCAPED = re.compile(r"[\\*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[#+=-]")
-"""What Markdown would take for structure: underscores only at a word's edge, list and heading signs only at the start."""
-_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "`": "&#96;", "$": "&#36;", "!": "&#33;"}
-_HARMLESS = str.maketrans({"`": "'", "<": None, ">": None})
-"""For front matter, where nothing can be escaped for every reader at once."""
+_ESCAPED = re.compile(r"[\\*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|^[#+=>-]")
+"""What Markdown would take for structure: underscores only at a word's edge, list, quote and heading signs only at the start."""
+_MEANT = re.compile(r"&(?=#?\w+;)|\$(?=[A-Z0-9{])")
+"""What would be read as an entity, or as a placeholder of a host."""
+_ENTITIES = {"&": "&amp;", "$": "&#36;"}
 _UNSAFE = {
     "an inline command": re.compile(r"!\s*`"),
     "a command block": re.compile(r"^\s*(`{3,}|~{3,})\s*!", re.MULTILINE),
@@ -32,10 +32,16 @@ _UNSAFE = {
 }
 
 
+def plain(text: str) -> str:
+    """Foreign words as one line without backticks and tags: ``<old_ext>`` is read as OLD_EXT, any other tag's sign as one quote."""
+    flat = " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in text).split())
+    named = re.sub(r"<([a-z_][a-z0-9_]*)>", lambda found: found[1].upper(), flat)
+    return re.sub(r"<(?=[A-Za-z!/?])", "‹", named.replace("`", "'"))
+
+
 def prose(text: str) -> str:
     """Foreign words as one line of Markdown text that reads the same and does nothing."""
-    flat = " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in text).split())
-    return "".join(_ENTITIES.get(c, c) for c in _ESCAPED.sub(r"\\\g<0>", flat))
+    return _MEANT.sub(lambda found: _ENTITIES[found[0]], _ESCAPED.sub(r"\\\g<0>", plain(text)))
 
 
 def code(value: object) -> str:
@@ -80,8 +86,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     if isinstance(value, str):
-        flat = " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in value).split())
-        return re.sub(r"-{3,}", "--", re.sub(r"\$(?=[A-Z0-9{])", "", flat.translate(_HARMLESS)))
+        # Some readers refuse angle brackets here, and nothing can be escaped for every reader at once.
+        bare = re.sub(r"[<>]", "", plain(value).replace("->", "to"))
+        return re.sub(r"-{3,}", "--", re.sub(r"\$(?=[A-Z0-9{])", "", bare))
     return value
 
 
