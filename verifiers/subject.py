@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -56,7 +56,9 @@ def load_subject(path: str | Path, profile: Profile = "seed") -> Subject:
         raise SkillFileError(f"is not UTF-8 text (byte {error.start})", "A skill is a Python source file.", where) from error
     if "\0" in source:
         raise SkillFileError("is not text (it has NUL bytes)", "A skill is a Python source file.", where)
-    return parse_subject(source.replace("\r\n", "\n").replace("\r", "\n"), _shown(where), profile)
+    subject = parse_subject(source.replace("\r\n", "\n").replace("\r", "\n"), _shown(where), profile)
+    nameless = subject.name == where.stem == "skill" and not subject.parameters and not subject.description
+    return replace(subject, name=where.resolve().parent.name) if nameless else subject
 
 
 def read_regular(where: Path) -> bytes:

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
+
+import platformdirs
 
 from sandbox import telemetry
 from sandbox.interface import Sandbox, SandboxError
@@ -131,10 +134,16 @@ def verify(
     Returns:
         A report. A bad skill, an unusable trace, a lost engine or a crashed check are all in it; nothing is raised for them.
     """
+    _keep_the_directory_clean()
     with telemetry.span("verification", skill=subject.name, path=subject.path, sha256=subject.sha256) as span:
         report = _verified(subject, evidence, bindings, sandbox, options, no_sandbox)
         span.set_attribute("assay.verdict", report.verdict.name)
     return report
+
+
+def _keep_the_directory_clean() -> None:
+    """Hypothesis keeps what it read of modules below the working directory, unless it is told another place."""
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(platformdirs.user_cache_path("assay") / "hypothesis"))
 
 
 def _verified(

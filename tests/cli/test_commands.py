@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -284,6 +285,37 @@ def test_static_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "broken" / "skill.py").write_text("@skill_command\ndef (:\n", encoding="utf-8")
     assert run(["gate", str(tmp_path), "--static", "--format", "json", "--no-cache"]) == 1
     assert document(capsys)["counts"] == {"pass": 1, "fail": 1, "inconclusive": 0}
+
+
+def test_the_commit_hook_sees_what_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An error that git knows already closes the hook; files of no skill open it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "skill.py").write_text("@skill_command\ndef (:\n", encoding="utf-8")
+    (tmp_path / "README.md").write_text("# nothing\n", encoding="utf-8")
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
+        subprocess.run(["git", *words], check=True)
+    hook = ["gate", "--static", "--touched", "--no-cache"]
+    assert run([*hook, "broken/skill.py", "README.md"]) == 1
+    assert "broken" in capsys.readouterr().out  # and not a skill called `skill`
+    assert run([*hook, "README.md"]) == 0
+    assert "belongs to a skill" in capsys.readouterr().err
+
+
+def test_an_unparsable_draft_has_its_directorys_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In every format that shows names."""
+    (tmp_path / "tidy").mkdir()
+    (tmp_path / "tidy" / "skill.py").write_text("def broken(:\n", encoding="utf-8")
+    assert run(["verify", str(tmp_path / "tidy"), "--static", "--no-cache", "--format", "json"]) == 1
+    assert document(capsys)["subject"]["name"] == "tidy"  # type: ignore[index]  # JSON
+
+
+def test_a_finding_of_bindings_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever id a report shows, `assay explain` knows it."""
+    assert run(["explain", "bindings"]) == 0
+    assert "bindings.json" in capsys.readouterr().out
 
 
 def test_watch_verifies_on_every_change(

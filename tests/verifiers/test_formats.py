@@ -22,7 +22,7 @@ from verifiers.formats.page import findings
 from verifiers.formats.text import clip, escape, plural, seconds
 from verifiers.gating.gate import Failure, GateResult, judge
 from verifiers.gating.policy import Policy, Waiver
-from verifiers.interface import CheckResult, Counterexample, Finding, Report, Verdict
+from verifiers.interface import CheckResult, Counterexample, Finding, NotChecked, Report, Verdict
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 NAMES = ("passing", "failing", "inconclusive", "partial")
@@ -155,6 +155,23 @@ def test_github_keeps_to_the_limits() -> None:
     assert len(errors) == 10
     assert "only one" in errors[1]
     assert errors[-1].endswith("::17 more errors are in the other outputs")
+
+
+def test_every_closed_skill_gets_an_annotation_and_a_result() -> None:
+    """Checks that did not run fill one line a skill, and a skill without evidence comes before anybody's second line."""
+    stopped = tuple(NotChecked(f"check-{n}", "stopped after the first FAIL (--all goes on)") for n in range(15))
+    failing = [replace(REPORTS[1], path=f"{n}.py", not_checked=stopped) for n in range(4)]
+    unsure = replace(REPORTS[2], path="unsure.py", checks=())
+    result = judge([*failing, unsure], today=date(2026, 11, 21), failures=[Failure("empty", Verdict.INCONCLUSIVE, "no evidence")])
+    shown = render(list(result.reports), "github", gate=result, seconds=1.0)
+    first = [line.split("file=")[1].split(",")[0] for line in shown.splitlines() if line.startswith("::error file")][:6]
+    assert "empty" in first
+    assert "unsure.py" in first
+    log = json.loads(render(list(result.reports), "sarif", gate=result, titles=TITLES))
+    own = [r for r in log["runs"][0]["results"] if r["ruleId"] == "not-judged"]
+    assert [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in own] == ["unsure.py", "empty"]
+    assert {r["level"] for r in own} == {"warning"}
+    assert all("check-0" not in reason or "14 more" in reason for row in result.rows for reason in row.reasons)
 
 
 def test_github_commands_cannot_be_forged() -> None:
