@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli import console
-from synth.cli.counting import count_outcomes
+from synth.cli.counting import Counted, count_outcomes, count_runs
 from synth.cli.exits import FAIL, INCONCLUSIVE, NOTHING, PASS
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
@@ -220,7 +220,8 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
 
     judging = request.judging
     with ExitStack() as stack:
-        box = stack.enter_context(judging.sandbox())
+        box = stack.enter_context(Counted(judging.sandbox()))
+        stack.callback(lambda: count_runs(box.runs))
         registry = stack.enter_context(open_registry(request.registry))
         judge = SandboxJudge(box, judging.budget, judging.profile, judging.seed, judging.salt, judging.min_usable,
             judging.extra_imports,

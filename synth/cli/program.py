@@ -171,8 +171,11 @@ def _failed(error: Exception) -> int:
         console.error(error.diagnostics())
         return 3
     if isinstance(error, OSError) and error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        from synth.cli.room import full_places
+
+        where = " and ".join(full_places()) or "the output"
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more may be written at exit
-        console.error(f"the output cannot be written: {error.strerror}")
+        console.error(f"{where} cannot be written: {error.strerror}. Make room, or write elsewhere")
         return 2
     if isinstance(error, OSError) and error.filename is not None:
         where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(error.filename)

@@ -86,6 +86,9 @@ class Judging:
         Raises:
             click.BadParameter: an exclusion without a reason, or an unknown check.
         """
+        from synth.cli.room import usable_cache
+
+        usable_cache()
         box, verify = config.sandbox, config.verify
         known: dict[str, Any] = {
             "profile": verify.profile, "budget": verify.budget, "salt": verify.seed_salt, "min_usable": verify.min_usable,

@@ -11,6 +11,7 @@ import click
 
 from synth.cli import console
 from synth.cli.exits import NOTHING, PASS
+from synth.cli.files import must_have_parent
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config
 from synth.cli.tracefiles import nothing_repeated, read_traces
@@ -30,6 +31,8 @@ def command(traces: tuple[Path, ...], drafts: Path | None, limit: int, template:
     from synth.detect import detect
 
     settings = config()
+    if drafts is not None:
+        must_have_parent(drafts)
     known = read_traces(traces or (settings.trace_dir,))
     patterns = detect(known, settings)
     if not patterns:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +116,26 @@ def test_diff_tells_behaviour_not_text(tmp_path: Path, capsys: pytest.CaptureFix
     beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json")]
     assert run(["diff", str(RENAME), str(same), *beside]) == 0
     assert capsys.readouterr().out.startswith("0 differences on ")
+    assert run(["diff", str(RENAME), str(same), *beside, "--recorded"]) == 0
     assert run(["diff", str(RENAME), str(other), *beside]) == 1
     assert "pub_rename_ext-02, run 1: " in capsys.readouterr().out
+
+
+def test_diff_finds_what_verify_would(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An edit that changes nothing on any recorded start, but what a second run or another name brings out."""
+    edited = tmp_path / "rename_ext"
+    edited.mkdir()
+    text = (RENAME / "skill.py").read_text(encoding="utf-8")
+    broken = text.replace("if os.path.lexists(target)", "if len(target.name) < 3 and os.path.lexists(target)")
+    assert broken != text
+    (edited / "skill.py").write_text(broken, encoding="utf-8")
+    beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json")]
+    assert run(["diff", str(RENAME), str(edited), *beside, "--recorded"]) == 0
+    capsys.readouterr()
+    assert run(["diff", str(RENAME), str(edited), *beside]) == 1
+    told = capsys.readouterr().out
+    assert "0 differences on" in told
+    assert "generalises: PASS, now FAIL" in told
 
 
 def test_gate_closes_on_one_failure_and_caches(
@@ -150,3 +172,36 @@ def test_engine_sbom_lists_what_the_image_holds(capsys: pytest.CaptureFixture[st
     assert {c["name"] for c in image["components"]} >= {"bash", "python3", "coreutils"}
     assert run(["engine", "sbom", "package", "-o", str(tmp_path / "x.json")]) == 0
     assert json.loads((tmp_path / "x.json").read_text())["metadata"]["component"]["name"] == "skill-assay"
+
+
+def test_arguments_are_looked_at_before_a_run(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the wrong type, unknown or missing: one sentence with the signature, and nothing runs. One effect is one effect."""
+    for args, says in (
+        ('{"old_ext": 3, "new_ext": "md"}', "old_ext is no str: 3"),
+        ('{"old_ext": "txt"}', "new_ext is missing"),
+        ('{"old_ext": "txt", "new_ext": "md", "x": 1}', "there is no argument 'x'"),
+    ):
+        assert run(["run", str(RENAME), "--workspace", str(work), "--args", args]) == 2
+        err = capsys.readouterr().err
+        assert says in err
+        assert "rename_ext takes old_ext: str, new_ext: str" in err
+    (work / "a b.txt").unlink()
+    (work / "b.txt").mkdir()
+    began = time.monotonic()
+    assert run(["run", str(APPEND), "--workspace", str(work), "--args", '{"file": "keep", "line": "x"}']) == 0
+    wall = time.monotonic() - began
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("1 effect on a copy of ")
+    assert abs(float(last.rpartition("(")[2].split()[0]) - wall) < 0.5
+
+
+def test_verification_leaves_nothing_in_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cache of a library in the user's own directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HYPOTHESIS_STORAGE_DIRECTORY", raising=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "synth.cli", "verify", str(RENAME), "--no-cache", "--checks", "generalises"],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    assert list(tmp_path.iterdir()) == []
