@@ -18,7 +18,10 @@ from synth.cli.exits import FAIL, INCONCLUSIVE, NOTHING, PASS
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
 from synth.cli.outputs import Output, emit_document, output_options, plan
+from synth.cli.patterns import show_patterns
 from synth.cli.settings import BUDGETS, Judging, sandbox_options
+from synth.cli.synthesize import make_drafts
+from synth.cli.talking import talking_options
 from synth.cli.tracefiles import nothing_repeated, read_traces
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from synth.detect.watch import Watch
     from synth.interface import ExecutionTrace, TracePattern
 
+FOLDER = click.Path(path_type=Path, file_okay=False)
 PLAIN_JSON = ("plain", "json")
 MOST_AT_ONCE = 600
 """Recordings that are replayed and remembered before the first pattern; of more, each pattern's in its turn."""
@@ -45,7 +49,6 @@ class Request:
     hold_out: int
     max_candidates: int
     outputs: list[Output]
-    quiet: bool
 
 
 @click.command("crystallize", short_help="Turn traces into verified, registered skills.")
@@ -62,7 +65,9 @@ class Request:
 @click.option("--budget", type=BUDGETS, help="How many cases, crash points and mutants to try. Default: standard.")
 @click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs.")
 @click.option("--every", is_flag=False, flag_value=-1.0, type=float, metavar="[SECONDS]", help="Again and again, as configured.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("--dry-run", is_flag=True, help="Only show the repeated tasks, and which traces belong to none.")
+@click.option("--drafts", type=FOLDER, metavar="DIR", help="Only write candidates here, unverified, for `assay verify`.")
+@talking_options
 @generation_options
 @sandbox_options
 @output_options(PLAIN_JSON)
@@ -74,10 +79,15 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
     4: no pattern was found.
     """
     settings = _configured(rest)
+    outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
+    if rest["dry_run"]:
+        return show_patterns(traces, settings, outputs)
+    if rest["drafts"] is not None:
+        return make_drafts(traces, rest["drafts"], settings, Generation.of(rest, settings))
     request = Request(
         traces=traces, registry=registry, config=settings, judging=Judging.of(rest, settings),
         generation=Generation.of(rest, settings), hold_out=_hold_out(rest["hold_out"], settings),
-        max_candidates=rest["max_candidates"], outputs=plan(rest["formats"], rest["files"], PLAIN_JSON), quiet=rest["quiet"],
+        max_candidates=rest["max_candidates"], outputs=outputs,
     )  # fmt: skip
     if every is None:
         return _once(request)
@@ -153,7 +163,7 @@ def _say_funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutc
     from synth.crystallization.funnel import funnel
     from synth.importers.funnel import shown
 
-    for line in shown(funnel(traces, outcomes, request.config.evolution)) if not request.quiet else ():
+    for line in shown(funnel(traces, outcomes, request.config.evolution)):
         console.say(line)
 
 
@@ -173,7 +183,7 @@ def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> l
 
 def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[PatternOutcome]:
     found: list[PatternOutcome] = []
-    with console.talk(request.quiet) as talk, _crystallization(request, talk) as crystallization:
+    with console.talk() as talk, _crystallization(request, talk) as crystallization:
         _replay_all(crystallization, patterns, talk)
         for number, pattern in enumerate(patterns):
             talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))

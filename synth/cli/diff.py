@@ -39,8 +39,8 @@ def command(
     Exit code 0: they did the same. 1: they did not. 3: it cannot be said.
     """
     from synth.behaviour import compare
-    from verifiers.formats.text import plural
     from verifiers.evidence import load_evidence
+    from verifiers.formats.text import plural
     from verifiers.subject import load_subject
 
     before, after = (target_of(p, evidence, bindings, registry, static=True) for p in (old, new))
@@ -65,7 +65,9 @@ def command(
     judged = list(_judged(*both))
     for line in judged:
         console.out(line)
-    console.out(f"{plural(len(judged), 'difference')} in what the checks find: {both[0].verdict.name}, then {both[1].verdict.name}")
+    console.out(
+        f"{plural(len(judged), 'difference')} in what the checks find: {both[0].verdict.name}, then {both[1].verdict.name}"
+    )
     return FAIL if changes or judged else PASS if compared else INCONCLUSIVE
 
 
@@ -80,7 +82,7 @@ def _report(target: Target, args: Mapping[str, Args], verifier: Verifier) -> Rep
     box = verifier.open()
     assert box is not None  # asked before
     with console.talk() as talk:
-        return run_job(replace(job, bindings=given), lambda: box, replace(job.options, stop_early=False, progress=talk.step))
+        return run_job(replace(job, bindings=given), lambda: box, replace(job.options, stop_early=False, progress=talk.watched))
 
 
 def _judged(old: Report, new: Report) -> Iterator[str]:

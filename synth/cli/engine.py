@@ -10,6 +10,7 @@ import click
 
 from synth.cli import console
 from synth.cli.files import write_atomically
+from synth.cli.groups import Group
 from synth.cli.home import config
 from synth.cli.outputs import emit_document, output_options, plan
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from cyclonedx.model.bom import Bom
 
 
-@click.group("engine", short_help="Check, start or prepare the sandbox.")
+@click.group("engine", cls=Group, short_help="Check, start or prepare the sandbox.")
 def command() -> None:
     """The Docker Engine and the image that skills are replayed in."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from verifiers.interface import ConfigError
 
-
+IN_THE_WAY = "cannot be written: a file is where its directory should be"
 MAKE_IT = "Make it first, or give another path"
 
 
@@ -109,6 +109,8 @@ def must_have_parent(path: Path) -> None:
         ConfigError: it is not.
     """
     parent = path.resolve().parent
+    if parent.exists() and not parent.is_dir():
+        raise ConfigError(IN_THE_WAY, "Give another file", path)
     if not parent.is_dir():
         raise ConfigError(f"cannot be written: there is no directory {_missing(parent)}", MAKE_IT, path)
 
@@ -131,7 +133,7 @@ def _told(path: Path) -> Iterator[None]:
     except FileNotFoundError as e:
         raise ConfigError(f"cannot be written: there is no directory {_missing(path.resolve().parent)}", MAKE_IT, path) from e
     except (FileExistsError, NotADirectoryError) as e:
-        raise ConfigError("cannot be written: a file is where its directory should be", "Give another file", path) from e
+        raise ConfigError(IN_THE_WAY, "Give another file", path) from e
     except OSError as e:
         raise ConfigError(f"cannot be written: {e.strerror}", "Give another file", path) from e
 

@@ -63,6 +63,6 @@ def full_places() -> list[str]:
 def _stdout() -> Path | None:
     """The file that standard output goes to; None where it goes to a terminal or a pipe."""
     with suppress(OSError, ValueError):
-        place = Path(os.readlink(f"/proc/self/fd/{sys.__stdout__.fileno() if sys.__stdout__ else 1}"))
+        place = Path(f"/proc/self/fd/{sys.__stdout__.fileno() if sys.__stdout__ else 1}").readlink()
         return place if place.is_absolute() and (place.is_file() or place == Path("/dev/full")) else None
     return None

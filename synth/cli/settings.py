@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from synth.cli.talking import talking_options
 from synth.config_origin import in_ci
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def judging_options(command: Command) -> Command:
     """Adds the options that steer a verification."""
     for option in reversed(JUDGING):
         command = option(command)
-    return command
+    return talking_options(command)
 
 
 def sandbox_options(command: Command) -> Command:

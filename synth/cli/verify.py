@@ -89,8 +89,7 @@ def _once(target: Target, judging: Judging, outputs: list[Output]) -> int:
 def _verifier(judging: Judging, talk: console.Talk) -> Verifier:
     from verifiers.gating.cache import open_cache
 
-    # Steps are for a person who waits: a log gets the report alone.
-    return Verifier(judging, open_cache(), talk.step if sys.stderr.isatty() else None)
+    return Verifier(judging, open_cache(), talk.watched)
 
 
 def show(reports: list[Report], outputs: list[Output], seconds: float) -> None:

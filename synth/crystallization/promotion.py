@@ -128,7 +128,7 @@ class Crystallization:
             metadata=_metadata(pattern, found),
         )
         notes = (*notes, *self._attested(entry, found.report))
-        approve = f"assay registry approve {entry.name} {entry.version[:12]} --approver WHO"
+        approve = f"assay registry activate {entry.name} {entry.version[:12]} --approver WHO"
         why = "" if entry.status == "active" else f"it waits for approval: {approve}"
         return self._end(pattern, "registered", why, skill=entry.name, version=entry.version, notes=notes, **common)
 

@@ -33,7 +33,7 @@ _UNSAFE = {
 
 
 def plain(text: str) -> str:
-    """Foreign words as one line without backticks and tags: ``<old_ext>`` is read as OLD_EXT, any other tag's sign as one quote."""
+    """Foreign words as one line without backticks and tags: ``<old_ext>`` is read as OLD_EXT."""
     flat = " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in text).split())
     named = re.sub(r"<([a-z_][a-z0-9_]*)>", lambda found: found[1].upper(), flat)
     return re.sub(r"<(?=[A-Za-z!/?])", "‹", named.replace("`", "'"))

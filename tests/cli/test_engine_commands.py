@@ -122,11 +122,11 @@ def test_diff_tells_behaviour_not_text(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_diff_finds_what_verify_would(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An edit that changes nothing on any recorded start, but what a second run or another name brings out."""
+    """An edit that changes nothing on any recorded start: a dot less, which only a name like `atxt` brings out."""
     edited = tmp_path / "rename_ext"
     edited.mkdir()
     text = (RENAME / "skill.py").read_text(encoding="utf-8")
-    broken = text.replace("if os.path.lexists(target)", "if len(target.name) < 3 and os.path.lexists(target)")
+    broken = text.replace('endswith(f".{old_ext}")', "endswith(old_ext)")
     assert broken != text
     (edited / "skill.py").write_text(broken, encoding="utf-8")
     beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json")]

@@ -184,7 +184,11 @@ def test_a_full_disk_is_named() -> None:
     """Where standard output goes to a file on a full disk, the file is what the error is about."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "synth.cli", "explain", "--manual"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "synth.cli", "explain", "--manual"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == 2
     assert done.stderr == (

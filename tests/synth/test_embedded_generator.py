@@ -165,7 +165,7 @@ def test_a_failed_attempt_is_left_out_with_a_reason() -> None:
 
 SED_SCRIPTS = [
     ("sed -i 's/{a}/{b}/' f", ("old", "new")),
-    ("sed -i 's/^version = \"{a}\"/version = \"{b}\"/' f", ("old", "new")),
+    ('sed -i \'s/^version = "{a}"/version = "{b}"/\' f', ("old", "new")),
     ("sed -i '/^v/s|x {a}|x {b}|g' f", ("old", "new")),
     ("sed -i 's/q\\/z/w/; s/v {a}/v {b}/' f", ("old", "new")),
     ("sed -i 's/^version = .*/version = \"{b}\"/' f", ("new",)),
@@ -194,7 +194,10 @@ def test_awk_that_writes_files_itself_is_work() -> None:
 
 def test_what_cannot_be_taken_up_says_why() -> None:
     """A command outside the shell that is understood is named; one that is understood is not called unreadable."""
-    for line, says in (("until false; do cat a.txt; done > out.txt", "until is not understood"), ("cat a.txt", "known to change")):
+    for line, says in (
+        ("until false; do cat a.txt; done > out.txt", "until is not understood"),
+        ("cat a.txt", "known to change"),
+    ):
         generator = EmbeddedGenerator()
         traces = [evidence([line], True, name) for name in ("a", "b")]
         assert not list(generator.generate(pattern(traces), traces))

@@ -97,7 +97,7 @@ def test_hooks_start_on_what_belongs_to_a_skill() -> None:
 
 
 def test_two_calls_of_the_workflow_keep_out_of_each_others_way() -> None:
-    """No group that cancels, names that the inputs tell apart, no package by a name that others may claim, refused uploads told."""
+    """No group that cancels, names that the inputs tell apart, no package by a name that others may claim."""
     found = workflow()
     assert "concurrency" not in found
     assert found["on"]["workflow_call"]["inputs"]["package"]["required"]
