@@ -71,6 +71,23 @@ def image(host: str | None, packages: tuple[str, ...], rebuild: bool) -> int:
     return 0
 
 
+@command.command("prune")
+@click.option("--host", metavar="URL", help="Engine to tidy up. Default: DOCKER_HOST, else the local one.")
+@click.option("--days", type=click.IntRange(0), default=30, show_default=True, help="Keep what caches wrote in so many days.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+def prune(host: str | None, days: int, dry_run: bool) -> int:
+    """Removes sandbox images of earlier recipes and old files of the caches, and says what is left.
+
+    The image that the configuration asks for and the plain one stay; so do images of others, and those in use.
+    """
+    from synth.cli.pruning import caches, images
+
+    box = config().sandbox
+    for line in (*images(host or box.host, box.image, box.packages, dry_run), *caches(days, dry_run)):
+        console.out(line)
+    return 0
+
+
 @command.command("check")
 @click.option("--host", metavar="URL", help="Engine to try. Default: DOCKER_HOST, else the local one.")
 @click.option("--runtime", metavar="NAME", help="Container runtime, such as runsc. Default: the engine's.")

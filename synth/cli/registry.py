@@ -233,6 +233,23 @@ def audit(registry: Path | None, **rest: Any) -> int:
 command.add_command(export.command, "export")
 
 
+@command.command("gc")
+@registry_option
+def gc(registry: Path | None) -> int:
+    """Removes directories that no entry names, and says what the registry takes. Every version that was registered stays."""
+    from synth.cli.room import size_of
+    from verifiers.formats.text import plural
+
+    with open_registry(registry, must_exist=True) as opened:
+        removed = opened.collect()
+        kept = len(opened.list(None))
+        root = opened.root
+    for version, size in removed.items():
+        console.out(f"removed {version[:12]} ({size / (1 << 20):.1f} MiB)")
+    console.out(f"{plural(kept, 'version')} in {root}, {size_of(root) / (1 << 20):.1f} MiB")
+    return 0
+
+
 @command.command("verify")
 @registry_option
 @click.argument("names", nargs=-1, metavar="[NAME]...")

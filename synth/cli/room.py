@@ -47,6 +47,25 @@ def _unusable(cache: Path) -> str:
     return f"{free >> 20} MiB are free there, and it wants {CACHE_ROOM_BYTES >> 20}" if free < CACHE_ROOM_BYTES else ""
 
 
+def size_of(place: Path) -> int:
+    """Bytes of the files below a directory; what cannot be looked at counts nothing."""
+    total = 0
+    for path in place.rglob("*"):
+        with suppress(OSError):
+            total += path.lstat().st_size if not path.is_dir() else 0
+    return total
+
+
+def stale(place: Path, before: float) -> list[Path]:
+    """Files below a cache directory that were last written before a time (seconds since the epoch)."""
+    found = []
+    for path in sorted(place.rglob("*")):
+        with suppress(OSError):
+            if (path.is_file() or path.is_symlink()) and path.lstat().st_mtime < before:
+                found.append(path)
+    return found
+
+
 def full_places() -> list[str]:
     """Where this process writes and there is no room: standard output, temporary files, the working directory."""
     places = [("standard output", _stdout()), ("temporary files", Path(tempfile.gettempdir())), ("", Path.cwd())]

@@ -16,6 +16,8 @@ import inspect
 import json
 import sys
 
+sys.dont_write_bytecode = True  # a __pycache__ here would look like somebody's edit
+
 import skill
 
 

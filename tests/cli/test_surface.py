@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from pathlib import Path
 
 import pytest
 from factories import draft, report
 
+from sandbox.interface import Cause, SandboxError
+from sandbox.recipe import load_recipe
 from synth.cli.program import run
 from synth.registry import Registry
 
@@ -151,3 +155,57 @@ def test_what_belongs_to_no_task_is_said(tmp_path: Path, capsys: pytest.CaptureF
     told = capsys.readouterr().err
     assert "t0: 'Strip carriage returns from a.txt': 2 of the 3 successful recordings that make a task" in told
     assert "t2: 'Strip carriage returns from a.txt': the recording failed" in told
+
+
+class Images:
+    """An engine's images, of which one is in use."""
+
+    def __init__(self, tags: dict[str, int]) -> None:
+        self.tags = tags
+
+    def labelled(self, label: str) -> dict[str, int]:
+        assert label == "assay.recipe"
+        return dict(self.tags)
+
+    def untag(self, tag: str) -> None:
+        if tag == "assay-sandbox:busy":
+            raise SandboxError(Cause.PROTOCOL, "it is in use")
+        del self.tags[tag]
+
+
+def test_prune_keeps_what_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Images of earlier recipes and old cache files go; today's image, one in use and new files stay; a dry run only says so."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    old, new = tmp_path / "assay" / "verdicts" / "old.json", tmp_path / "skill-assay" / "new"
+    for file in (old, new):
+        file.parent.mkdir(parents=True)
+        file.write_text("x" * 10)
+    os.utime(old, (0, 0))
+    current = load_recipe().tag
+    store = Images({current: 1 << 20, "assay-sandbox:busy": 1, "assay-sandbox:old": 1})
+    monkeypatch.setattr("sandbox.image_store.open_images", lambda host: contextlib.nullcontext(store))
+    assert run(["engine", "prune", "--dry-run"]) == 0
+    assert "would go image assay-sandbox:old" in capsys.readouterr().out
+    assert old.exists()
+    assert "assay-sandbox:old" in store.tags
+    assert run(["engine", "prune"]) == 0
+    told = capsys.readouterr().out
+    assert f"kept     image {current} (1 MiB)" in told
+    assert "kept     image assay-sandbox:busy (0 MiB): it is in use" in told
+    assert set(store.tags) == {current, "assay-sandbox:busy"}
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_gc_removes_what_nobody_names(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A directory without an entry goes; every registered version stays, and the registry is whole."""
+    stray = registry / "versions" / ("0" * 64)
+    stray.mkdir()
+    (stray / "skill.py").write_text("x = 1\n")
+    assert run(["registry", "gc", "--registry", str(registry)]) == 0
+    told = capsys.readouterr().out
+    assert "removed 000000000000" in told
+    assert "2 versions in " in told
+    assert not stray.exists()
+    with Registry(registry) as opened:
+        assert [opened.versions.intact(e.version) for e in opened.versions_of("batch_rename")] == [True, True]

@@ -62,6 +62,9 @@ def test_its_scripts_run_on_their_own(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path / "work", capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == {"ok": True, "changed": 1}
     assert [p.name for p in (tmp_path / "work").iterdir()] == ["a.md"]
+    before = files_below(path)
+    subprocess.run([sys.executable, str(scripts / "run.py"), '{"old_ext": "txt"}'], cwd=tmp_path / "work", check=True)
+    assert files_below(path) == before  # no __pycache__: another export would take it for an edit
 
 
 def test_the_text_says_what_was_verified(tmp_path: Path) -> None:
