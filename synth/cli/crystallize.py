@@ -256,7 +256,7 @@ def _say(talk: console.Talk, number: int, total: int, task: str, text: str) -> N
 
 
 def _line(outcome: PatternOutcome) -> str:
-    score = f" {outcome.score:.2f}" if outcome.score is not None else ""
+    score = f" {_score(outcome)}" if outcome.score is not None else ""
     name = f" as {outcome.skill}{score}" if outcome.skill else ""
     why = f": {outcome.why}" if outcome.why else ""
     spent = f"; {outcome.usage}" if outcome.usage is not None else ""
@@ -305,4 +305,6 @@ def _plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
 
 
 def _score(outcome: PatternOutcome) -> str:
-    return f"{outcome.score:.2f}" if outcome.score is not None else "-"
+    from verifiers.formats.text import bound
+
+    return bound(outcome.score) if outcome.score is not None else "-"

@@ -66,11 +66,13 @@ def _said(entry: RegistryEntry, what: str) -> int:
 @output_options(PLAIN_JSON)
 def list_(registry: Path | None, status: str, **rest: Any) -> int:
     """Lists skills in name order."""
+    from verifiers.formats.text import bound
+
     outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
     with open_registry(registry, must_exist=True) as opened:
         entries = opened.list(None if status == "all" else status)  # type: ignore[arg-type]  # click has checked the choice
         document = {"schema": "assay-registry/1", "skills": [_entry_json(e) for e in entries]}
-    rows = [(e.name, e.version[:12], e.status, f"{e.score:.2f}", e.description) for e in entries]
+    rows = [(e.name, e.version[:12], e.status, bound(e.score), e.description) for e in entries]
     table = console.table(("skill", "version", "status", "score", "what it does"), rows) if rows else "no skill is registered"
     emit_document(outputs, document, table)
     return 0
@@ -91,7 +93,7 @@ def show(registry: Path | None, name: str, version: str | None, **rest: Any) -> 
             "source": source,
             "report": opened.report(name, entry.version),
         }
-    head = [f"{key:14} {value}" for key, value in _entry_json(entry).items() if key != "metadata"]
+    head = [f"{key:14} {value}" for key, value in _entry_json(entry).items() if key not in ("metadata", "estimate")]
     emit_document(outputs, document, "\n".join([*head, "", source]))
     return 0
 
@@ -263,6 +265,7 @@ def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
     """
     from synth.cli.verifying import Verifier
     from synth.interface import Draft
+    from verifiers.formats.text import bound
     from verifiers.gating.discover import find
     from verifiers.interface import Report
 
@@ -283,7 +286,7 @@ def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
         "skills": [{**dataclasses.asdict(r), "verdict": str(r.verdict)} for r in found],
     }
     rows = [
-        (r.name, r.version[:12], str(r.verdict), f"{r.before:.2f}", "-" if r.after is None else f"{r.after:.2f}", r.why)
+        (r.name, r.version[:12], str(r.verdict), bound(r.before), "-" if r.after is None else bound(r.after), r.why)
         for r in found
     ]
     emit_document(outputs, document, console.table(("skill", "version", "verdict", "before", "now", "why"), rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +42,9 @@ def command(task: str | None, registry: Path | None, limit: int, seed: int, **re
     outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
     with open_registry(registry, must_exist=True) as opened:
         matches = RouteIndex(opened).route(task, limit=limit, seed=seed)
-    document = {"schema": "assay-route/1", "task": task, "matches": [dataclasses.asdict(m) for m in matches]}
-    emit_document(outputs, document, _plain(task, matches))
+        scores = {m.skill: opened.show(m.skill).score for m in matches}
+    found = [{**dataclasses.asdict(m), "score": scores[m.skill]} for m in matches]
+    emit_document(outputs, {"schema": "assay-route/1", "task": task, "matches": found}, _plain(task, matches, scores))
     return 0 if matches else NOTHING
 
 
@@ -59,8 +61,10 @@ def _tell(asked: str, registry: Path | None, **rest: Any) -> int:
     return routing.outcome(registry, name, click.Choice(["ok", "fail"]).convert(said, None, None))
 
 
-def _plain(task: str, matches: list[Match]) -> str:
+def _plain(task: str, matches: list[Match], scores: Mapping[str, float]) -> str:
     if not matches:
         return f"no registered skill fits: {task}"
-    rows = [(m.skill, f"{m.probability:.0%}", f"{m.expected:.2f}", m.description) for m in matches]
-    return console.table(("skill", "picked", "expected", "what it does"), rows)
+    from verifiers.formats.text import bound
+
+    rows = [(m.skill, bound(scores[m.skill]), m.description) for m in matches]
+    return console.table(("skill", "score", "what it does"), rows)

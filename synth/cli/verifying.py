@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandbox.interface import JsonValue
 from synth.cli import console
 from synth.cli.settings import Judging
+from synth.config_origin import in_ci
 from synth.judged_by import engine_facts, judge_code, tools
 
 if TYPE_CHECKING:
@@ -108,6 +110,7 @@ class Verifier:
 
         j = self.judging
         options = j.options()
+        origin = origin or registered_origin(target)
         if origin is not None:
             options = replace(options, unseen=origin.unseen, leave_one_out_failures=origin.failures)
         return read_job(target, options, image=j.image, runtime=j.runtime, workers=j.workers, packages=j.packages)
@@ -157,9 +160,32 @@ class Verifier:
                 "extra_imports": ",".join(sorted(j.extra_imports)),
                 "reproduce_with": list(j.reproduce_with),
                 "decisions": _sha(target.decisions) if decisions is None else decisions,
+                **_origin_key(target),
                 "past": _past(j.database, target.skill) if j.database is not None and not j.static else "",
             },
         )  # fmt: skip
+
+
+def registered_origin(target: Target) -> Origin | None:
+    """How a registered version was made, so that its score here is the registry's; None of any other file, and in CI.
+
+    There a registry may be part of what is judged, and says nothing in its own favour.
+    """
+    from synth.registry import Registry
+    from synth.registry.database import FILE
+
+    place = target.skill.resolve().parent
+    root = place.parent.parent
+    if in_ci() or place.parent.name != "versions" or not (root / FILE).is_file():
+        return None
+    with Registry(root) as opened:
+        entry = next((e for e in opened.list(None) if e.version == place.name), None)
+        return opened.origin(entry.name, entry.version) if entry is not None else None
+
+
+def _origin_key(target: Target) -> dict[str, JsonValue]:
+    origin = registered_origin(target)
+    return {} if origin is None else {"unseen": list[JsonValue](sorted(origin.unseen)), "failures": origin.failures}
 
 
 def _past(database: Path, skill: Path) -> str:

@@ -13,7 +13,12 @@ from factories import draft, report
 from sandbox.interface import Cause, SandboxError
 from sandbox.recipe import load_recipe
 from synth.cli.program import run
+from synth.cli.settings import Judging
+from synth.cli.targets import target_of
+from synth.cli.verifying import Verifier
 from synth.registry import Registry
+from verifiers.formats.text import bound
+from verifiers.gating.discover import find
 
 ROOT = Path(__file__).parents[2]
 TRACES = ROOT / "fixtures" / "demo" / "rename.jsonl"
@@ -209,3 +214,22 @@ def test_gc_removes_what_nobody_names(registry: Path, capsys: pytest.CaptureFixt
     assert not stray.exists()
     with Registry(registry) as opened:
         assert [opened.versions.intact(e.version) for e in opened.versions_of("batch_rename")] == [True, True]
+
+
+def test_one_score_everywhere(registry: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A registered version is judged as the registry judged it; CI believes no registry. Routing shows the registry's score."""
+    monkeypatch.delenv("CI", raising=False)
+    with Registry(registry) as opened:
+        entry = opened.list("active")[0]
+        origin = opened.origin(entry.name, entry.version)
+    assert origin.unseen
+    (target,) = find([registry])
+    assert Verifier(Judging()).job(target).options.unseen == origin.unseen
+    assert Verifier(Judging()).job(target_of(RENAME)).options.unseen == frozenset()
+    monkeypatch.setenv("CI", "true")
+    assert Verifier(Judging()).job(target).options.unseen == frozenset()
+    monkeypatch.delenv("CI")
+    assert run(["route", "rename all txt files to md", "--registry", str(registry)]) == 0
+    head, row = capsys.readouterr().out.splitlines()
+    assert head.split()[:2] == ["skill", "score"]
+    assert row.split()[1] == bound(entry.score)

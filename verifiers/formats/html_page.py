@@ -15,7 +15,7 @@ from sandbox.interface import JsonValue
 from verifiers.formats.effects import Side, headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, points_at_line, score_line
 from verifiers.formats.questions import case_line, commands, did, start
-from verifiers.formats.text import clip, escape, one_line, seconds
+from verifiers.formats.text import bound, clip, escape, one_line, seconds
 from verifiers.interface import CheckResult, Finding, NotChecked, Question, Report, Verdict
 from verifiers.score import unvaried
 
@@ -96,9 +96,7 @@ class Survivor:
 @dataclass(frozen=True, slots=True)
 class ScoreView:
     value: str
-    estimate: str
     percent: float
-    estimate_percent: float
     flow: tuple[tuple[str, str, str], ...]
     """Operator before it, number, what it is."""
     unvaried: str
@@ -317,9 +315,8 @@ def _score(report: Report) -> ScoreView | None:
         ("×", number("V", ".3g"), "variety"),
         ("=", number("N", ".3g"), "trials"),
     )
-    value, estimate = report.score.value, report.score.estimate
-    names = unvaried(report.score.inputs)
-    return ScoreView(f"{value:.3f}", f"{estimate:.3f}", round(100 * value, 2), round(100 * estimate, 2), flow, names)
+    value = report.score.value
+    return ScoreView(bound(value), round(100 * value, 2), flow, unvaried(report.score.inputs))
 
 
 def _rows(check: CheckResult | None, key: str) -> list[Mapping[str, JsonValue]]:
