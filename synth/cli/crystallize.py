@@ -17,6 +17,7 @@ from synth.cli.counting import Counted, count_outcomes, count_runs
 from synth.cli.exits import FAIL, INCONCLUSIVE, NOTHING, PASS
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
+from synth.cli.next_steps import keep_draft, next_step
 from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.patterns import show_patterns
 from synth.cli.settings import BUDGETS, Judging, sandbox_options
@@ -190,6 +191,9 @@ def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[Patter
             crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
             outcome = _guarded(crystallization, pattern)
             talk.note(_line(outcome))
+            advice = next_step(outcome, keep_draft(outcome, request.config), request.judging.min_usable)
+            if advice:
+                talk.note(f"    next: {advice}")
             found.append(outcome)
     return found
 

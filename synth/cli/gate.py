@@ -91,7 +91,7 @@ def gate(
     targets, facts = _targets(paths, since, salted) if paths else ([], Facts(unchanged=1))
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
-        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted")))
+        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted"), talk.watched))
         fleet = stack.enter_context(_fleet(scheduler)) if scheduler is not None else None
         if fleet is not None:
             there = fleet.facts(salted.image, salted.packages, engine=not salted.static)

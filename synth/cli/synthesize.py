@@ -19,7 +19,7 @@ from synth.cli.tracefiles import nothing_repeated, read_traces
 
 if TYPE_CHECKING:
     from synth.config import Config
-    from synth.interface import Candidate, Draft, Generator, Template, TracePattern
+    from synth.interface import Candidate, Generator, Template, TracePattern
 
 
 @click.command("synth", hidden=True)
@@ -70,18 +70,11 @@ def _candidates(generator: Generator, pattern: TracePattern, template: Template)
 
 
 def _show(candidate: Candidate, pattern: TracePattern, drafts: Path | None) -> None:
-    from synth.draft import write_draft
+    from synth.draft import unverified, write_draft
 
     if drafts is None:
         console.out(f"# {candidate.name} ({candidate.generator}), unverified\n{candidate.source}")
         return
-    place = write_draft(drafts, _draft(candidate, pattern))
+    place = write_draft(drafts, unverified(candidate, pattern, candidate.bindings))
     console.out(str(place))
     console.say(f"next: assay verify {shlex.quote(str(place))}")
-
-
-def _draft(candidate: Candidate, pattern: TracePattern) -> Draft:
-    from synth.interface import Draft
-
-    text = f"# {candidate.name}\n\n{candidate.description}\n\nUnverified: run `assay verify` on this directory.\n"
-    return Draft(candidate.name, candidate.source, pattern.traces, candidate.bindings, text)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, sleep, strftime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -129,10 +129,12 @@ def _watch(target: Target, judging: Judging, outputs: list[Output], pause_s: flo
     while True:
         stamp = _Stamp.of(target)
         if stamp != seen:
+            if seen is not None:
+                console.say(f"---- {strftime('%H:%M:%S')} {target.skill} changed")
             seen = stamp
             try:
                 _once(target, quick, outputs)
             except AssayError as e:
                 console.error(e.diagnostics())
-            console.say(f"watching {target.skill} (Ctrl-C ends)")
+            console.say(f"{strftime('%H:%M:%S')} watching {target.skill} (Ctrl-C ends)")
         sleep(pause_s)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from sandbox.interface import JsonValue
 from synth.cli import console
+from synth.cli.counting import Counted
+from synth.cli.progress import Checks, dynamic_checks
 from synth.cli.settings import Judging
 from synth.config_origin import in_ci
 from synth.judged_by import engine_facts, judge_code, tools
@@ -39,6 +41,8 @@ class Verifier:
     facts: Callable[[], tuple[str, str] | None] | None = None
     """Image and engine that the verdicts come from, where that is not the engine here."""
     cache_hits: int = 0
+    heading: str = ""
+    """What progress begins with."""
 
     def __enter__(self) -> Verifier:
         return self
@@ -121,8 +125,15 @@ class Verifier:
         from synth.verification import NoSandbox, run_job
 
         job = self.job(target, origin)
-        options = replace(job.options, progress=self.progress, memory=self._memory)
+        progress = None
+        if self.progress is not None:
+            before = self._runs()
+            progress = Checks(self.progress, dynamic_checks(self.judging.checks), self.heading, lambda: self._runs() - before)
+        options = replace(job.options, progress=progress, memory=self._memory)
         return run_job(job, lambda: self.open() or NoSandbox(self._no_box), options)
+
+    def _runs(self) -> int:
+        return self._box.runs if isinstance(self._box, Counted) else 0
 
     def open(self) -> Sandbox | None:
         """The sandbox; None where there is none, and then the reason was said."""
@@ -130,7 +141,7 @@ class Verifier:
 
         if self._box is None and not self._no_box:
             try:
-                self._box = self._stack.enter_context(self.judging.sandbox())
+                self._box = self._stack.enter_context(Counted(self.judging.sandbox()))
             except SandboxError as e:
                 self._no_box = e.diagnostics()
                 console.error(self._no_box)

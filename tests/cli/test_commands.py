@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -343,4 +344,5 @@ def test_watch_verifies_on_every_change(
     assert run(["verify", str(file), "--static", "--watch"]) == 130
     told = capsys.readouterr()
     assert told.err.count("watching ") == 3
+    assert len(re.findall(r"^---- \d\d:\d\d:\d\d .*skill.py changed$", told.err, re.MULTILINE)) == 2
     assert told.out.index("1 pass") < told.out.index("FAIL[parses]")
