@@ -50,6 +50,7 @@ class Request:
     hold_out: int
     max_candidates: int
     outputs: list[Output]
+    review: bool = False
 
 
 @click.command("crystallize", short_help="Turn traces into verified, registered skills.")
@@ -68,6 +69,7 @@ class Request:
 @click.option("--every", is_flag=False, flag_value=-1.0, type=float, metavar="[SECONDS]", help="Again and again, as configured.")
 @click.option("--dry-run", is_flag=True, help="Only show the repeated tasks, and which traces belong to none.")
 @click.option("--drafts", type=FOLDER, metavar="DIR", help="Only write candidates here, unverified, for `assay verify`.")
+@click.option("--review", is_flag=True, help="Then show one new skill after the other: accept, rename or leave it.")
 @talking_options
 @generation_options
 @sandbox_options
@@ -88,7 +90,7 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
     request = Request(
         traces=traces, registry=registry, config=settings, judging=Judging.of(rest, settings),
         generation=Generation.of(rest, settings), hold_out=_hold_out(rest["hold_out"], settings),
-        max_candidates=rest["max_candidates"], outputs=outputs,
+        max_candidates=rest["max_candidates"], outputs=outputs, review=rest["review"],
     )  # fmt: skip
     if every is None:
         return _once(request)
@@ -184,18 +186,32 @@ def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> l
 
 def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[PatternOutcome]:
     found: list[PatternOutcome] = []
-    with console.talk() as talk, _crystallization(request, talk) as crystallization:
-        _replay_all(crystallization, patterns, talk)
-        for number, pattern in enumerate(patterns):
-            talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
-            crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
-            outcome = _guarded(crystallization, pattern)
-            talk.note(_line(outcome))
-            advice = next_step(outcome, keep_draft(outcome, request.config), request.judging.min_usable)
-            if advice:
-                talk.note(f"    next: {advice}")
-            found.append(outcome)
+    with _crystallization(request) as crystallization:
+        with console.talk() as talk:
+            _replay_all(crystallization, patterns, talk)
+            for number, pattern in enumerate(patterns):
+                talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
+                crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
+                outcome = _guarded(crystallization, pattern)
+                talk.note(_line(outcome))
+                advice = next_step(outcome, keep_draft(outcome, request.config), request.judging.min_usable)
+                if advice:
+                    talk.note(f"    next: {advice}")
+                found.append(outcome)
+        if request.review:
+            _review(crystallization, found)
     return found
+
+
+def _review(crystallization: Crystallization, outcomes: Sequence[PatternOutcome]) -> None:
+    """Asks about what was registered now and waits for that."""
+    from synth.cli.review import Review, judged_by, prompt
+
+    registry = crystallization.registry
+    assert registry is not None  # this command always has one
+    new = [(o.skill, o.version) for o in outcomes if o.skill and o.version and o.report is not None]
+    waiting = [(name, version) for name, version in new if registry.show(name, version).status == "staged"]
+    Review(registry, judged_by(crystallization.judge, registry), prompt).run(waiting)
 
 
 def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePattern], talk: console.Talk) -> None:
@@ -226,7 +242,7 @@ def _guarded(crystallization: Crystallization, pattern: TracePattern) -> Pattern
 
 
 @contextmanager
-def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystallization]:
+def _crystallization(request: Request) -> Iterator[Crystallization]:
     from synth.crystallization.judge import SandboxJudge
     from synth.crystallization.promotion import Crystallization
     from synth.crystallization.search import SearchSettings
@@ -252,7 +268,9 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
         generator = generation.open()
         if isinstance(generator, EmbeddedGenerator):
             generator.replays = judge.replays
-        yield Crystallization(generator, judge, registry, settings, request.config.registry.approve, attest=attest)
+        yield Crystallization(
+            generator, judge, registry, settings, request.review or request.config.registry.approve, attest=attest
+        )
 
 
 def _say(talk: console.Talk, number: int, total: int, task: str, text: str) -> None:

@@ -37,6 +37,7 @@ SCHEMA = "assay-run/1"
     metavar="DIR",
     help="Directory to work on (a copy). Default: here.",
 )
+@click.option("--diff", "diff_", is_flag=True, help="Show the effects as diffs, before you --apply them.")
 @click.option("--apply", "apply_", is_flag=True, help="Copy the effects back into the directory when the skill claims success.")
 @click.option(
     "--timeout",
@@ -50,7 +51,7 @@ SCHEMA = "assay-run/1"
 @sandbox_options
 @output_options(("plain", "json"))
 def command(
-    skill: Path, registry: Path | None, arguments: str, workspace: Path, apply_: bool, timeout_s: float, **rest: Any
+    skill: Path, registry: Path | None, arguments: str, workspace: Path, apply_: bool, diff_: bool, timeout_s: float, **rest: Any
 ) -> int:
     """Runs SKILL on a copy of the workspace and prints its value and its effects. Without --apply the directory stays as it is.
 
@@ -65,7 +66,7 @@ def command(
     subject = _subject(skill, registry)
     _must_fit(subject, args)
     document, changes = run_skill(subject.source, args, workspace, judging, apply_=apply_, timeout_s=timeout_s)
-    emit_document(outputs, document, _plain(document, changes, workspace, time.monotonic() - began))
+    emit_document(outputs, document, _plain(document, changes, workspace, time.monotonic() - began, diff_))
     if apply_ and document["claims_success"]:
         console.say(f"applied {plural(len(changes), 'effect')} to {workspace}")
     return PASS if document["claims_success"] else FAIL
@@ -161,13 +162,14 @@ def describe(record: ReplayRecord, changes: tuple[Effect, ...]) -> dict[str, Any
     }
 
 
-def _plain(document: dict[str, Any], changes: tuple[Effect, ...], workspace: Path, seconds: float) -> str:
+def _plain(document: dict[str, Any], changes: tuple[Effect, ...], workspace: Path, seconds: float, diff: bool) -> str:
     import json
 
+    from synth.cli.trees import diff_lines
     from verifiers.formats.text import plural
 
     lines = [f"value: {json.dumps(document['value'])}"] if document["failure"] is None else [f"failed: {document['failure']}"]
-    lines += [f"{c.kind:8} {c.path}" for c in changes]
+    lines += diff_lines(changes) if diff else [f"{c.kind:8} {c.path}" for c in changes]
     lines += [f"outside  {text}" for text in document["outside"]]
     lines.append(f"{plural(len(changes), 'effect')} on a copy of {workspace} ({seconds:.1f} s)")
     return "\n".join(lines)

@@ -49,6 +49,14 @@ def test_run_works_on_a_copy(work: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert sorted(p.name for p in work.iterdir()) == ["a b.txt", "keep"]
 
 
+def test_run_shows_diffs_before_anything_is_applied(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What text would change to what; the directory stays as it is."""
+    assert run(["run", str(APPEND), "--workspace", str(work), "--diff", "--args", '{"file": "keep", "line": "three"}']) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[1:6] == ["--- a/keep", "+++ b/keep", "@@ -1 +1,2 @@", " two", "+three"]
+    assert (work / "keep").read_text(encoding="utf-8") == "two\n"
+
+
 def test_run_applies_when_asked(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--apply copies the effects back, and a second time there is nothing to do."""
     command = ["run", str(RENAME), "--workspace", str(work), "--args", ARGS, "--apply"]
