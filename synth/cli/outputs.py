@@ -13,9 +13,10 @@ from synth.cli import console
 from synth.cli.files import dump, must_have_parent, write_atomically
 from verifiers.formats.text import no_commands
 
-FORMATS = ("plain", "json", "sarif", "junit", "github", "html", "markdown")
+FORMATS = ("plain", "json", "sarif", "junit", "github", "html", "markdown", "gitlab", "badge")
 SUFFIXES = {
     ".txt": "plain", ".json": "json", ".sarif": "sarif", ".xml": "junit", ".html": "html", ".htm": "html", ".md": "markdown",
+    ".svg": "badge",
 }  # fmt: skip
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -26,7 +26,17 @@ from verifiers.interface import CheckResult, Counterexample, Finding, NotChecked
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 NAMES = ("passing", "failing", "inconclusive", "partial")
-SUFFIXES = {"plain": "txt", "json": "json", "sarif": "sarif", "junit": "xml", "github": "txt", "html": "html", "markdown": "md"}
+SUFFIXES = {
+    "plain": "txt",
+    "json": "json",
+    "sarif": "sarif",
+    "junit": "xml",
+    "github": "txt",
+    "html": "html",
+    "markdown": "md",
+    "gitlab": "json",
+    "badge": "svg",
+}
 SOURCES = {
     "drafts/rotate_logs/skill.py": "import time\n@skill_command\nasync def rotate_logs() -> None:\n"
     '    """Rotate."""\n    src.rename(dst.with_suffix(f".{time():.0f}"))\n    src.write_text("")\n'
@@ -180,6 +190,26 @@ def test_github_commands_cannot_be_forged() -> None:
     report = replace(REPORTS[1], checks=(CheckResult("contained", Verdict.FAIL, (bad,)),))
     first = show([report], "github").splitlines()[0]
     assert first.startswith("::error file=x%2Cy%3Az.py,line=1,title=assay FAIL[contained]::a%0A::error::b %250A")
+
+
+def test_gitlab_gets_what_code_scanning_gets() -> None:
+    """Every result that is not waived, with the fields that GitLab asks for, each print once."""
+    issues = json.loads(show(REPORTS, "gitlab", gated()))
+    (run,) = json.loads(show(REPORTS, "sarif", gated()))["runs"]
+    assert len(issues) == len([r for r in run["results"] if not r.get("suppressions")]) > 3
+    for issue in issues:
+        assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
+        assert issue["location"]["lines"]["begin"] >= 1
+    assert len({i["fingerprint"] for i in issues}) == len(issues)
+
+
+def test_a_badge_says_the_verdict() -> None:
+    """An image that is well-formed, of the verdict, and holds no word of a report."""
+    for reports, told in ((REPORTS[:1], "1 of 1 skill PASS"), (REPORTS, "1 of 4 skills FAIL")):
+        root = ElementTree.fromstring(show(reports, "badge"))
+        assert root.get("aria-label") == f"assay: {told}"
+        assert all("rotate" not in (e.text or "") for e in root.iter())
 
 
 def test_step_summary_fits() -> None:

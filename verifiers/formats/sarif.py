@@ -28,13 +28,12 @@ _MAX_MESSAGE = 4000
 
 def render(page: Page) -> str:
     """Returns one SARIF log with one run. Waived findings are suppressed results; what was not checked are notifications."""
-    rows = sorted(_results(page), key=lambda r: r[0])
-    results = [result for _, result in rows]
+    found = results(page)
     notifications = list(_notifications(page))
-    if len(results) > MAX_RESULTS:
-        notifications.append(_notification(f"{len(results) - MAX_RESULTS} more results were left out", "", "warning"))
-        results = results[:MAX_RESULTS]
-    used = sorted({str(r["ruleId"]) for r in results})
+    if len(found) > MAX_RESULTS:
+        notifications.append(_notification(f"{len(found) - MAX_RESULTS} more results were left out", "", "warning"))
+        found = found[:MAX_RESULTS]
+    used = sorted({str(r["ruleId"]) for r in found})
     driver: dict[str, JsonValue] = {
         "name": "assay",
         "rules": [_rule(page, id) for id in used],
@@ -42,7 +41,7 @@ def render(page: Page) -> str:
     version = _version()
     if version:
         driver["version"] = version
-    for result in results:
+    for result in found:
         result["ruleIndex"] = used.index(str(result["ruleId"]))
     run: dict[str, JsonValue] = {
         "tool": {"driver": driver},
@@ -53,9 +52,14 @@ def render(page: Page) -> str:
                 "toolExecutionNotifications": list[JsonValue](notifications),
             }
         ],
-        "results": list[JsonValue](results),
+        "results": list[JsonValue](found),
     }
     return dump({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}) + "\n"
+
+
+def results(page: Page) -> list[dict[str, JsonValue]]:
+    """The SARIF results, errors first."""
+    return [result for _, result in sorted(_results(page), key=lambda r: r[0])]
 
 
 def _version() -> str:

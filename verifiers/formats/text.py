@@ -22,7 +22,14 @@ def escape(text: str, keep: str = "") -> str:
 
 
 _AT_LINE_START = re.compile(r"^(\s*)::", re.MULTILINE)
-_BRACKET = {"json": "##\\u005b", "sarif": "##\\u005b", "junit": "##&#91;", "html": "##&#91;", "markdown": "##&#91;"}
+_BRACKET = {
+    "json": "##\\u005b",
+    "sarif": "##\\u005b",
+    "gitlab": "##\\u005b",
+    "junit": "##&#91;",
+    "html": "##&#91;",
+    "markdown": "##&#91;",
+}
 
 
 def no_commands(text: str, format: str = "plain") -> str:
