@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 @click.option("--no-skills", is_flag=True, help="Offer verify, gate, route and show only.")
 @sandbox_options
 def command(registry: Path | None, no_skills: bool, **rest: Any) -> int:
-    """Serves on standard input and output until the host hangs up. Needs the extra: pip install skill-assay[mcp]."""
+    """Serves on standard input and output until the host hangs up. Needs the extra `mcp` of this package."""
     from verifiers.interface import ConfigError
 
     try:
         from synth.mcp_server import Services, serve
     except ModuleNotFoundError as e:
-        raise ConfigError(f"{e.name} is not installed", "Install it with: python3 -m pip install 'skill-assay[mcp]'") from e
+        raise ConfigError(f"{e.name} is not installed", "Install it with: python3 -m pip install mcp") from e
     offered = Offered(Judging.of(rest, config()))
     serve(Services(registry_dir(registry), offered.verify, offered.gate, None if no_skills else offered.run))
     return 0

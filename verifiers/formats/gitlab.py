@@ -6,6 +6,7 @@ Source: GitLab's documentation, "Code Quality", "Code Quality report format".
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from sandbox.interface import JsonValue
 from verifiers.formats.json_report import dump
@@ -22,16 +23,14 @@ def render(page: Page) -> str:
 
 def _issues(page: Page) -> Iterator[JsonValue]:
     for result in results(page):
-        if result.get("suppressions"):
+        row: dict[str, Any] = dict(result)
+        if row.get("suppressions"):
             continue
-        place = result["locations"][0]["physicalLocation"]  # type: ignore[index,call-overload]  # as made by sarif
+        place = row["locations"][0]["physicalLocation"]
         yield {
-            "description": result["message"]["text"],  # type: ignore[index,call-overload]
-            "check_name": result["ruleId"],
-            "fingerprint": result["partialFingerprints"]["primaryLocationLineHash"],  # type: ignore[index,call-overload]
-            "severity": _SEVERITY[str(result["level"])],
-            "location": {
-                "path": place["artifactLocation"]["uri"],  # type: ignore[index,call-overload]
-                "lines": {"begin": place["region"]["startLine"]},  # type: ignore[index,call-overload]
-            },
+            "description": row["message"]["text"],
+            "check_name": row["ruleId"],
+            "fingerprint": row["partialFingerprints"]["primaryLocationLineHash"],
+            "severity": _SEVERITY[row["level"]],
+            "location": {"path": place["artifactLocation"]["uri"], "lines": {"begin": place["region"]["startLine"]}},
         }
