@@ -182,6 +182,19 @@ def test_engine_sbom_lists_what_the_image_holds(capsys: pytest.CaptureFixture[st
     assert json.loads((tmp_path / "x.json").read_text())["metadata"]["component"]["name"] == "skill-assay"
 
 
+def test_wrong_bindings_are_found_in_their_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A parameter that only the file misspells is no fault of a line of code, and the advice exists."""
+    for part in RENAME.iterdir():
+        (tmp_path / part.name).write_bytes(part.read_bytes())
+    file = tmp_path / "bindings.json"
+    file.write_text(file.read_text(encoding="utf-8").replace('"old_ext"', '"odl_ext"'), encoding="utf-8")
+    assert run(["verify", str(tmp_path), "--no-cache", "--checks", "effect-equivalent", "--format", "json"]) == 3
+    (check,) = [c for c in document(capsys)["checks"] if c["id"] == "bindings"]
+    assert check["findings"]
+    assert {Path(f["path"]).name for f in check["findings"]} == {"bindings.json"}
+    assert run(["explain", check["id"]]) == 0
+
+
 def test_arguments_are_looked_at_before_a_run(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of the wrong type, unknown or missing: one sentence with the signature, and nothing runs. One effect is one effect."""
     for args, says in (
