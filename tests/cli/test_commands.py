@@ -269,6 +269,25 @@ def test_attest_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert run(["attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 1
 
 
+def test_a_signed_failure_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`attest verify && deploy` does not deploy what is signed as FAILED."""
+    from verifiers.formats.json_report import dump, report_to_json
+    from verifiers.interface import Verdict
+
+    made = draft("batch_rename")
+    folder = write_draft(tmp_path / "drafts", made)
+    saved, key = tmp_path / "report.json", str(tmp_path / "key")
+    saved.write_text(dump(report_to_json(report(made, verdict=Verdict.FAIL, score=None))), encoding="utf-8")
+    monkeypatch.setattr(attest, "_must_be_found_again", lambda *_: None)
+    assert run(["attest", "keygen", key]) == 0
+    assert run(["attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 0
+    capsys.readouterr()
+    assert run(["attest", "verify", str(folder), "--key", f"{key}.pub"]) == 1
+    assert capsys.readouterr().out.startswith("FAILED: ")
+
+
 def test_metrics_are_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The seed's five, also as Prometheus text."""
     monkeypatch.chdir(tmp_path)

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 from factories import draft, report
+from fake import FakeSandbox, unchanged
 
+from sandbox.interface import RunRequest, SkillJob, Snapshot
+from synth.cli.counting import Counted, count_runs
+from synth.cli.metrics import path
 from synth.cli.next_steps import keep_draft, next_step
 from synth.cli.progress import Checks, dynamic_checks
 from synth.config import Config
 from synth.crystallization.outcome import PatternOutcome
+from synth.metrics import Metrics
 from verifiers.catalog import DYNAMIC
 from verifiers.interface import Verdict
 
@@ -67,3 +72,16 @@ def test_checks_are_counted() -> None:
         f"skill.py: 2/{n} {DYNAMIC[1].id} · 7 runs",
     ]
     assert dynamic_checks(frozenset({DYNAMIC[0].id, "parses"})) == 1
+
+
+def test_runs_of_dropped_candidates_are_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run of the sandbox is in `assay metrics`, whatever became of what it was for."""
+    monkeypatch.chdir(tmp_path)
+    path().parent.mkdir(parents=True)
+    box = Counted(FakeSandbox([unchanged] * 3))
+    for label, runs in (("traces", 1), ("skill", 2)):
+        with box.session(label) as session:
+            session.map([RunRequest(SkillJob("", {}), Snapshot())] * runs)
+    assert box.runs == 3
+    count_runs(box.runs)
+    assert Metrics(path()).values()["sandbox_runs"] == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -52,6 +53,7 @@ def test_the_real_validator_accepts_it(tmp_path: Path) -> None:
 def test_its_scripts_run_on_their_own(tmp_path: Path) -> None:
     """With no package of ours on the path, in the directory to work on."""
     path = export_agentskills(exported(tmp_path / "r", draft()), tmp_path / "skills")
+    before = files_below(path)
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "a.txt").write_text("x")
     scripts = path / "scripts"
@@ -62,8 +64,8 @@ def test_its_scripts_run_on_their_own(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path / "work", capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == {"ok": True, "changed": 1}
     assert [p.name for p in (tmp_path / "work").iterdir()] == ["a.md"]
-    before = files_below(path)
-    subprocess.run([sys.executable, str(scripts / "run.py"), '{"old_ext": "txt"}'], cwd=tmp_path / "work", check=True)
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run([sys.executable, str(scripts / "run.py"), '{"old_ext": "txt"}'], cwd=tmp_path / "work", env=usual, check=True)
     assert files_below(path) == before  # no __pycache__: another export would take it for an edit
 
 
