@@ -78,6 +78,12 @@ class EngineImages:
         with engine.translated(f"removing image {ref}"):
             engine.or_none(lambda: self._client.api.remove_image(ref, noprune=False))
 
+    def labelled(self, label: str) -> dict[str, int]:
+        """Tags of the images that have a label, each with its size in bytes (what images share counts for each)."""
+        with engine.translated("listing images"):
+            found = self._client.api.images(filters={"label": label})
+        return {tag: int(image["Size"]) for image in found for tag in image.get("RepoTags") or () if tag != "<none>:<none>"}
+
     def run_script(self, ref: str, script: str) -> bytes:
         return engine.run_script(self._client, ref, script)
 

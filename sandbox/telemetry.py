@@ -18,7 +18,7 @@ Value = str | int | float | bool
 NAME = "assay"
 EXPORTERS = "opentelemetry_traces_exporter"
 """Group of entry points under which exporters register themselves."""
-INSTALL = "pip install 'skill-assay[telemetry]'"
+INSTALL = "python3 -m pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
 
 
 class Span(Protocol):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sandbox.interface import Sandbox, SandboxError
+from synth.asynchronous import Step, off_the_loop
 from synth.config import Config
 from synth.crystallization.judge import Judge, SandboxJudge
 from synth.crystallization.outcome import PatternOutcome
@@ -24,6 +25,7 @@ from synth.metrics import Metrics
 from synth.registry import Registry
 from synth.tracing.collector import TraceCollector, new_trace
 from synth.tracing.traces import load_traces
+from synth.tracing.workspace import Workspace
 from verifiers.interface import EvidenceError
 
 REFRESH_S = 60.0
@@ -43,6 +45,7 @@ class SkillCrystallizer:
         generator: Proposes candidates; the embedded one by default.
         judge: Judges them; by default one sandbox is opened for each crystallization.
         config: Everything else; the defaults without one.
+        progress: Called with one line for each candidate and check, from another thread.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class SkillCrystallizer:
         generator: Generator | None = None,
         judge: Judge | None = None,
         config: Config | None = None,
+        progress: Step | None = None,
     ) -> None:
         settings = config if config is not None else Config.default()
         chosen = {"min_frequency": min_frequency, "min_complexity": min_complexity}
@@ -70,6 +74,7 @@ class SkillCrystallizer:
         """Of every crystallization of this object, oldest first."""
         self._attest = self.config.attest()
         self._judge = judge
+        self._progress = progress
         self._one_at_a_time = asyncio.Lock()
 
     @property
@@ -87,6 +92,11 @@ class SkillCrystallizer:
         outputs: Sequence[str],
         success: bool,
         duration_ms: float,
+        *,
+        exit_codes: Sequence[int] | None = None,
+        workspace: Workspace | Mapping[str, Any] | None = None,
+        post_workspace: Workspace | Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> str:
         """Stores one execution and, if it completes a pattern, crystallizes it.
@@ -97,7 +107,11 @@ class SkillCrystallizer:
             outputs: One for each command.
             success: Whether the task was done.
             duration_ms: Of all of it.
-            more: ``exit_codes``, ``workspace``, ``post_workspace``, ``metadata``, as in the trace format.
+            exit_codes: One for each command.
+            workspace: The directory before, as ``Workspace.from_directory`` takes it; None = it is reconstructed.
+            post_workspace: The directory after.
+            metadata: Anything else worth keeping, as JSON.
+            more: Other keys of the trace format: ``task_id``, ``task_family``, ``steps``.
 
         Returns:
             The trace's task_id. What a crystallization came to is in ``outcomes``.
@@ -106,7 +120,10 @@ class SkillCrystallizer:
             EvidenceError: the parts do not make a trace.
             TraceStoreError: it cannot be stored.
         """
-        trace = new_trace(task_description, commands, outputs, success, duration_ms, **more)
+        trees = {"workspace": _tree(workspace), "post_workspace": _tree(post_workspace)}
+        known = {"exit_codes": list(exit_codes) if exit_codes is not None else None, **trees}
+        more |= {name: value for name, value in known.items() if value is not None}
+        trace = new_trace(task_description, commands, outputs, success, duration_ms, metadata=metadata, **more)
         path = await asyncio.to_thread(self.tracer.store, trace)
         self.metrics.add("traces_recorded")
         for pattern in await asyncio.to_thread(self._due, path, trace):
@@ -114,9 +131,12 @@ class SkillCrystallizer:
         return trace.task_id
 
     async def crystallize(self, pattern: TracePattern) -> PatternOutcome:
-        """Takes one pattern through generation, verification and registration, off the event loop, one at a time."""
+        """Takes one pattern through generation, verification and registration, off the event loop, one at a time.
+
+        Cancelled, it ends before the next check or candidate, closes the sandbox, and registers nothing.
+        """
         async with self._one_at_a_time:
-            outcome = await asyncio.to_thread(self._crystallize, pattern)
+            outcome = await off_the_loop(lambda step: self._crystallize(pattern, step), self._progress)
         self.outcomes.append(outcome)
         return outcome
 
@@ -156,12 +176,12 @@ class SkillCrystallizer:
 
         return detect(load_traces(self.tracer.trace_dir, skip), self.config)
 
-    def _crystallize(self, pattern: TracePattern) -> PatternOutcome:
+    def _crystallize(self, pattern: TracePattern, step: Step) -> PatternOutcome:
         self.metrics.add("patterns_detected")
         self.metrics.add("crystallization_triggers")
         try:
-            with self._judging() as judge:
-                outcome = self._loop(judge).run(pattern)
+            with self._judging(step) as judge:
+                outcome = self._loop(judge, step).run(pattern)
         except SandboxError as e:
             task_ids = tuple(t.task_id for t in pattern.traces)
             outcome = PatternOutcome(pattern.task_category, task_ids, "inconclusive", e.diagnostics())
@@ -171,7 +191,7 @@ class SkillCrystallizer:
             self.metrics.set("success_rate_improvement", 1.0 - pattern.success_rate)
         return outcome
 
-    def _loop(self, judge: Judge) -> Crystallization:
+    def _loop(self, judge: Judge, step: Step) -> Crystallization:
         if isinstance(self.generator, EmbeddedGenerator) and isinstance(judge, SandboxJudge):
             self.generator.replays = judge.replays
         settings = SearchSettings(
@@ -184,18 +204,19 @@ class SkillCrystallizer:
         approve = self.config.registry.approve
         # Every further trace of a known task would verify it anew: as many as made it are worth a new version.
         return Crystallization(
-            self.generator, judge, self.registry, settings, approve, enough_new=self.min_frequency, attest=self._attest
+            self.generator, judge, self.registry, settings, approve, step, enough_new=self.min_frequency, attest=self._attest
         )
 
     @contextmanager
-    def _judging(self) -> Iterator[Judge]:
+    def _judging(self, step: Step) -> Iterator[Judge]:
         if self._judge is not None:
             yield self._judge
             return
         verify = self.config.verify
         with self._open() as box:
             extra = frozenset(self.config.conventions.allow_imports)
-            yield SandboxJudge(box, verify.budget, verify.profile or "seed", None, verify.seed_salt, verify.min_usable, extra)
+            profile = verify.profile or "seed"
+            yield SandboxJudge(box, verify.budget, profile, None, verify.seed_salt, verify.min_usable, extra, step)
 
     def _open(self) -> Sandbox:
         from sandbox import open_sandbox
@@ -204,3 +225,7 @@ class SkillCrystallizer:
         return open_sandbox(
             image=where.image, runtime=where.runtime, workers=where.workers, host=where.host, packages=where.packages
         )
+
+
+def _tree(workspace: Workspace | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return workspace.to_json() if isinstance(workspace, Workspace) else workspace

@@ -7,12 +7,13 @@ A person's edits are never overwritten.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from synth import owned
-from synth.interface import Draft
+from synth.interface import Candidate, Draft, TracePattern
 from synth.owned import write_owned
 from synth.tracing.traces import dump_trace, load_traces
 from verifiers.decisions import add, dump_decision, load_decisions
@@ -54,6 +55,12 @@ def write_draft(root: Path, draft: Draft, on_conflict: Literal["sibling", "error
     if draft.decisions:
         add(directory / DECISIONS, draft.decisions)
     return directory
+
+
+def unverified(candidate: Candidate, pattern: TracePattern, bindings: Mapping[str, Args]) -> Draft:
+    """The draft of a candidate that has not passed."""
+    text = f"# {candidate.name}\n\n{candidate.description}\n\nUnverified: run `assay verify` on this directory.\n"
+    return Draft(candidate.name, candidate.source, pattern.traces, bindings, text)
 
 
 def is_ours(directory: Path) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from synth.verification import Job
 
 Work = Callable[["Job"], Report]
-INSTALL = "Install it with: pip install 'skill-assay[dask]'"
+INSTALL = "Install it with: python3 -m pip install distributed, here and on the workers"
 CONNECT_S = 10.0
 NO_WORKER_S = 60.0
 """How long to wait for a worker when there is none."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.interface import SandboxError
 from verifiers.binding.bindings import load_bindings
 from verifiers.decisions import check_cases, load_decisions
 from verifiers.evidence import load_evidence
+from verifiers.gating.discover import shown
 from verifiers.interface import Binding, Evidence, Profile, Report, Subject
 from verifiers.subject import load_subject
 from verifiers.verify import Options, verify
@@ -56,6 +58,8 @@ def read_job(target: Target, options: Options, profile: Profile | None, **where:
         return Job(subject, (), None, options, **where)
     evidence = load_evidence(target.evidence) if target.evidence is not None else []
     bindings = load_bindings(target.bindings) if target.bindings is not None else None
+    if target.bindings is not None:
+        options = replace(options, bindings_path=shown(target.bindings, Path.cwd()))
     if target.decisions is not None:
         decisions = load_decisions(target.decisions)
         check_cases(decisions, {e.task_id for e in evidence}, target.decisions)

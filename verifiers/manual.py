@@ -11,6 +11,17 @@ from verifiers.conventions import RULES, Rule
 from verifiers.conventions.allow_list import ALLOWED, REFUSED
 from verifiers.interface import ConfigError, Example
 
+STEPS = {
+    "bindings": """**Do the arguments come from the evidence?** (before the dynamic checks)
+
+A skill is replayed with the argument values that make it do what a trace did. They are those of `bindings.json`
+(`{"<task_id>": {"args": {...}}}`), or inferred where there is no such file. Every value must occur in that trace's commands,
+description or start: one that is only in its outputs or its end would carry the answer into the skill.
+
+When it does not hold, look at `bindings.json` first, not at the code: a trace without arguments, a parameter that was renamed
+in the code alone, or a value that the recording does not have. Without the file the arguments are inferred.""",
+}
+"""What a finding may name besides checks and conventions."""
 _STAGES = {"static": "reads the text only", "dynamic": "runs the skill in the sandbox"}
 
 
@@ -35,7 +46,9 @@ def explain(id: str) -> str:
     rule = next((r for r in RULES if r.id == id), None)
     if rule is not None:
         return f"# {rule.id}\n\n{_rule(rule)}"
-    known = [c.id for c in CATALOG] + [r.id for r in RULES]
+    if id in STEPS:
+        return f"# {id}\n\n{STEPS[id]}\n"
+    known = [*(c.id for c in CATALOG), *(r.id for r in RULES), *STEPS]
     near = difflib.get_close_matches(id, known, n=3, cutoff=0.4)
     advice = f"Did you mean {' or '.join(near)}?" if near else "List them with: assay explain"
     raise ConfigError(f"no check is called {id!r}", advice)

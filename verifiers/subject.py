@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -64,7 +64,8 @@ def load_subject(path: str | Path, profile: Profile | None = "seed", function: s
     if function and subject.name != function:
         known = ", ".join(commands(subject.source)) or "none"
         raise SkillFileError(f"has no @skill_command function {function}", f"It has: {known}", where)
-    return subject
+    nameless = subject.name == where.stem == "skill" and not subject.parameters and not subject.description
+    return replace(subject, name=where.resolve().parent.name) if nameless else subject
 
 
 def read_regular(where: Path) -> bytes:

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
+
+import platformdirs
 
 from sandbox import telemetry
 from sandbox.interface import Sandbox, SandboxError
@@ -81,6 +84,8 @@ class Options:
     """Directory of past counterexamples, which are tried first."""
     reproduce_with: tuple[str, ...] = ()
     """What commands that show a finding again must say besides the skill, quoted."""
+    bindings_path: str = ""
+    """Where the bindings were read from, as reports show it; "" where they are inferred or have no file."""
     memory: Memory | None = None
     """Replays of traces to share between verifications in one process."""
     progress: Callable[[str], None] | None = None
@@ -131,10 +136,16 @@ def verify(
     Returns:
         A report. A bad skill, an unusable trace, a lost engine or a crashed check are all in it; nothing is raised for them.
     """
+    _keep_the_directory_clean()
     with telemetry.span("verification", skill=subject.name, path=subject.path, sha256=subject.sha256) as span:
         report = _verified(subject, evidence, bindings, sandbox, options, no_sandbox)
         span.set_attribute("assay.verdict", report.verdict.name)
     return report
+
+
+def _keep_the_directory_clean() -> None:
+    """Hypothesis keeps what it read of modules below the working directory, unless it is told another place."""
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(platformdirs.user_cache_path("assay") / "hypothesis"))
 
 
 def _verified(
@@ -228,7 +239,7 @@ def _dynamic(
                 options.progress("replaying the evidence")
             kept, lost = _rebuilt(evidence, traces)
             run.replayed = replay(kept, traces, lost)
-            run.bound = bind(subject, run.replayed, bindings, skill)
+            run.bound = _in_their_file(bind(subject, run.replayed, bindings, skill), options.bindings_path)
             if options.wants("bindings") or run.bound.result.verdict is not Verdict.PASS:
                 run.results.append(run.bound.result)
             run.context = Context(
@@ -242,6 +253,14 @@ def _dynamic(
     except SandboxError as error:
         run.not_checked += [NotChecked(i, error.diagnostics()) for i in waiting]
     run.sandbox_seconds = time.monotonic() - began
+
+
+def _in_their_file(bound: Bound, path: str) -> Bound:
+    """What is wrong with given bindings is mended in their file, not in the code."""
+    if not path:
+        return bound
+    findings = tuple(replace(f, path=path, line=1) for f in bound.result.findings)
+    return replace(bound, result=replace(bound.result, findings=findings))
 
 
 def _rebuilt(evidence: Sequence[Evidence], traces: RememberingSession) -> tuple[list[Evidence], dict[str, str]]:

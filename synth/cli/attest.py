@@ -12,6 +12,7 @@ import click
 
 from synth.cli import console
 from synth.cli.exits import FAIL, INCONCLUSIVE, PASS
+from synth.cli.groups import Group
 from synth.cli.home import config
 from synth.cli.report import read
 from synth.cli.settings import Judging, sandbox_options
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 FILE = click.Path(path_type=Path)
 
 
-@click.group("attest", short_help="Sign and verify attestations.")
+@click.group("attest", cls=Group, short_help="Sign and verify attestations.")
 def command() -> None:
     """In-toto statements with the test-result predicate, in DSSE envelopes signed with Ed25519."""
 

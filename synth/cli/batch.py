@@ -57,6 +57,7 @@ def _here(waiting: Mapping[int, Target], verifier: Verifier, talk: console.Talk)
         _read_ahead(list(waiting.values()), verifier)
     for done, (number, target) in enumerate(waiting.items()):
         talk.step(target.path, done, len(waiting))
+        verifier.heading = f"{target.path}: "
         try:
             yield number, verifier.fresh(target)
         except AssayError as e:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+
+QUIET, NORMAL, VERBOSE = 0, 1, 2
+_LEVEL = [NORMAL]
+
+
+def set_level(level: int) -> None:
+    """How much is said on stderr from now on: results and errors alone, the usual, or each step in logs too."""
+    _LEVEL[0] = level
 
 
 def escape(text: str) -> str:
@@ -35,7 +44,8 @@ def raw(text: str) -> None:
 
 def say(text: str) -> None:
     """Prints talk on stderr."""
-    _write(sys.stderr, text)
+    if _LEVEL[0] > QUIET:
+        _write(sys.stderr, text)
 
 
 def error(text: str) -> None:
@@ -79,6 +89,11 @@ class Talk:
             return
         say(f"[{done}/{total}] {text}" if done is not None and total is not None else text)
 
+    @property
+    def watched(self) -> Callable[..., None] | None:
+        """``step`` where a person waits or asked for steps: a log gets the result alone."""
+        return self.step if self._bar is not None or _LEVEL[0] >= VERBOSE else None
+
     def note(self, text: str) -> None:
         """Says something that stays on the screen."""
         if self._quiet:
@@ -92,6 +107,7 @@ class Talk:
 @contextmanager
 def talk(quiet: bool = False) -> Iterator[Talk]:
     """Progress on stderr for the length of the block."""
+    quiet = quiet or _LEVEL[0] == QUIET
     if quiet or not sys.stderr.isatty():
         yield Talk(None, quiet)
         return

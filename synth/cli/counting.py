@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from synth.cli.metrics import path
 
 if TYPE_CHECKING:
+    from sandbox.interface import Sandbox, SandboxInfo, Session
     from synth.crystallization.outcome import PatternOutcome
     from synth.metrics import Metrics
     from verifiers.interface import Report
@@ -24,6 +25,47 @@ def count_reports(reports: Sequence[Report], cache_hits: int = 0) -> None:
         steps += [("check_seconds", check.seconds, check.id) for check in report.checks]
     if steps:
         _count(lambda metrics: metrics.add_all(steps))
+
+
+def count_recorded() -> None:
+    """One more trace was kept."""
+    _count(lambda metrics: metrics.add("traces_recorded"))
+
+
+def count_runs(runs: int) -> None:
+    """Runs that belong to no report: of candidates that were dropped, and of replays."""
+    if runs:
+        _count(lambda metrics: metrics.add("sandbox_runs", runs))
+
+
+class Counted:
+    """A sandbox that knows how many runs its sessions have made."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self._box = box
+        self._sessions: list[Session] = []
+
+    @property
+    def info(self) -> SandboxInfo:
+        return self._box.info
+
+    @property
+    def runs(self) -> int:
+        return sum(session.runs for session in self._sessions)
+
+    def session(self, label: str, workers: int | None = None) -> Session:
+        self._sessions.append(self._box.session(label, workers))
+        return self._sessions[-1]
+
+    def close(self) -> None:
+        self._box.close()
+
+    def __enter__(self) -> Counted:
+        self._box.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._box.__exit__(*exc)
 
 
 def count_demotions(skills: int) -> None:

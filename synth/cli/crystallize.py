@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli import console
-from synth.cli.counting import count_outcomes
+from synth.cli.counting import Counted, count_outcomes, count_runs
 from synth.cli.exits import FAIL, INCONCLUSIVE, NOTHING, PASS
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
+from synth.cli.next_steps import keep_draft, next_step
 from synth.cli.outputs import Output, emit_document, output_options, plan
+from synth.cli.patterns import show_patterns
 from synth.cli.settings import BUDGETS, Judging, sandbox_options
+from synth.cli.synthesize import make_drafts
+from synth.cli.talking import talking_options
 from synth.cli.tracefiles import nothing_repeated, read_traces
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from synth.detect.watch import Watch
     from synth.interface import ExecutionTrace, TracePattern
 
+FOLDER = click.Path(path_type=Path, file_okay=False)
 PLAIN_JSON = ("plain", "json")
 MOST_AT_ONCE = 600
 """Recordings that are replayed and remembered before the first pattern; of more, each pattern's in its turn."""
@@ -45,7 +50,7 @@ class Request:
     hold_out: int
     max_candidates: int
     outputs: list[Output]
-    quiet: bool
+    review: bool = False
 
 
 @click.command("crystallize", short_help="Turn traces into verified, registered skills.")
@@ -62,7 +67,10 @@ class Request:
 @click.option("--budget", type=BUDGETS, help="How many cases, crash points and mutants to try. Default: standard.")
 @click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs.")
 @click.option("--every", is_flag=False, flag_value=-1.0, type=float, metavar="[SECONDS]", help="Again and again, as configured.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("--dry-run", is_flag=True, help="Only show the repeated tasks, and which traces belong to none.")
+@click.option("--drafts", type=FOLDER, metavar="DIR", help="Only write candidates here, unverified, for `assay verify`.")
+@click.option("--review", is_flag=True, help="Then show one new skill after the other: accept, rename or leave it.")
+@talking_options
 @generation_options
 @sandbox_options
 @output_options(PLAIN_JSON)
@@ -74,10 +82,15 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
     4: no pattern was found.
     """
     settings = _configured(rest)
+    outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
+    if rest["dry_run"]:
+        return show_patterns(traces, settings, outputs)
+    if rest["drafts"] is not None:
+        return make_drafts(traces, rest["drafts"], settings, Generation.of(rest, settings))
     request = Request(
         traces=traces, registry=registry, config=settings, judging=Judging.of(rest, settings),
         generation=Generation.of(rest, settings), hold_out=_hold_out(rest["hold_out"], settings),
-        max_candidates=rest["max_candidates"], outputs=plan(rest["formats"], rest["files"], PLAIN_JSON), quiet=rest["quiet"],
+        max_candidates=rest["max_candidates"], outputs=outputs, review=rest["review"],
     )  # fmt: skip
     if every is None:
         return _once(request)
@@ -153,7 +166,7 @@ def _say_funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutc
     from synth.crystallization.funnel import funnel
     from synth.importers.funnel import shown
 
-    for line in shown(funnel(traces, outcomes, request.config.evolution)) if not request.quiet else ():
+    for line in shown(funnel(traces, outcomes, request.config.evolution)):
         console.say(line)
 
 
@@ -173,15 +186,32 @@ def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> l
 
 def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[PatternOutcome]:
     found: list[PatternOutcome] = []
-    with console.talk(request.quiet) as talk, _crystallization(request, talk) as crystallization:
-        _replay_all(crystallization, patterns, talk)
-        for number, pattern in enumerate(patterns):
-            talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
-            crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
-            outcome = _guarded(crystallization, pattern)
-            talk.note(_line(outcome))
-            found.append(outcome)
+    with _crystallization(request) as crystallization:
+        with console.talk() as talk:
+            _replay_all(crystallization, patterns, talk)
+            for number, pattern in enumerate(patterns):
+                talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
+                crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
+                outcome = _guarded(crystallization, pattern)
+                talk.note(_line(outcome))
+                advice = next_step(outcome, keep_draft(outcome, request.config), request.judging.min_usable)
+                if advice:
+                    talk.note(f"    next: {advice}")
+                found.append(outcome)
+        if request.review:
+            _review(crystallization, found)
     return found
+
+
+def _review(crystallization: Crystallization, outcomes: Sequence[PatternOutcome]) -> None:
+    """Asks about what was registered now and waits for that."""
+    from synth.cli.review import Review, judged_by, prompt
+
+    registry = crystallization.registry
+    assert registry is not None  # this command always has one
+    new = [(o.skill, o.version) for o in outcomes if o.skill and o.version and o.report is not None]
+    waiting = [(name, version) for name, version in new if registry.show(name, version).status == "staged"]
+    Review(registry, judged_by(crystallization.judge, registry), prompt).run(waiting)
 
 
 def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePattern], talk: console.Talk) -> None:
@@ -212,7 +242,7 @@ def _guarded(crystallization: Crystallization, pattern: TracePattern) -> Pattern
 
 
 @contextmanager
-def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystallization]:
+def _crystallization(request: Request) -> Iterator[Crystallization]:
     from synth.crystallization.judge import SandboxJudge
     from synth.crystallization.promotion import Crystallization
     from synth.crystallization.search import SearchSettings
@@ -220,7 +250,8 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
 
     judging = request.judging
     with ExitStack() as stack:
-        box = stack.enter_context(judging.sandbox())
+        box = stack.enter_context(Counted(judging.sandbox()))
+        stack.callback(lambda: count_runs(box.runs))
         registry = stack.enter_context(open_registry(request.registry))
         judge = SandboxJudge(box, judging.budget, judging.profile or "seed", judging.seed, judging.salt, judging.min_usable,
             judging.extra_imports,
@@ -237,7 +268,9 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
         generator = generation.open()
         if isinstance(generator, EmbeddedGenerator):
             generator.replays = judge.replays
-        yield Crystallization(generator, judge, registry, settings, request.config.registry.approve, attest=attest)
+        yield Crystallization(
+            generator, judge, registry, settings, request.review or request.config.registry.approve, attest=attest
+        )
 
 
 def _say(talk: console.Talk, number: int, total: int, task: str, text: str) -> None:
@@ -245,7 +278,7 @@ def _say(talk: console.Talk, number: int, total: int, task: str, text: str) -> N
 
 
 def _line(outcome: PatternOutcome) -> str:
-    score = f" {outcome.score:.2f}" if outcome.score is not None else ""
+    score = f" {_score(outcome)}" if outcome.score is not None else ""
     name = f" as {outcome.skill}{score}" if outcome.skill else ""
     why = f": {outcome.why}" if outcome.why else ""
     spent = f"; {outcome.usage}" if outcome.usage is not None else ""
@@ -294,4 +327,6 @@ def _plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
 
 
 def _score(outcome: PatternOutcome) -> str:
-    return f"{outcome.score:.2f}" if outcome.score is not None else "-"
+    from verifiers.formats.text import bound
+
+    return bound(outcome.score) if outcome.score is not None else "-"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
     from verifiers.gating.discover import Target
-    from verifiers.interface import Args, Subject
+    from verifiers.interface import Args, Report, Subject
 
 FILE = click.Path(path_type=Path)
 
@@ -28,14 +29,18 @@ FILE = click.Path(path_type=Path)
 @click.option("--evidence", type=FILE, metavar="FILE", help="Starts to compare on. Default: those of NEW, else of OLD.")
 @click.option("--bindings", type=FILE, metavar="FILE", help="Arguments. Default: beside the evidence, else inferred for OLD.")
 @click.option("--registry", type=FILE, metavar="DIR", help="Where names are registered.")
+@click.option("--recorded", is_flag=True, help="On the recorded starts alone: in seconds, and blind to everything else.")
 @sandbox_options
-def command(old: Path, new: Path, evidence: Path | None, bindings: Path | None, registry: Path | None, **rest: Any) -> int:
-    """Runs OLD and NEW on the same recorded starts, twice each.
+def command(
+    old: Path, new: Path, evidence: Path | None, bindings: Path | None, registry: Path | None, recorded: bool, **rest: Any
+) -> int:
+    """Runs OLD and NEW on the same recorded starts, twice each, then puts both before every check that `assay verify` runs.
 
     Exit code 0: they did the same. 1: they did not. 3: it cannot be said.
     """
     from synth.behaviour import compare
     from verifiers.evidence import load_evidence
+    from verifiers.formats.text import plural
     from verifiers.subject import load_subject
 
     before, after = (target_of(p, evidence, bindings, registry, static=True) for p in (old, new))
@@ -50,11 +55,51 @@ def command(old: Path, new: Path, evidence: Path | None, bindings: Path | None, 
         args = _bindings(replace(before, evidence=source.evidence, bindings=source.bindings), verifier)
         traces = load_evidence(source.evidence)
         changes = compare(a, b, traces, args, box)
-    for change in changes:
-        console.out(f"{change.task_id}, run {change.run}: {change.what}")
-    compared = sum(e.task_id in args and e.base is not None for e in traces)
-    console.out(f"{len(changes)} difference{'' if len(changes) == 1 else 's'} on {compared} recorded starts, two runs each")
-    return FAIL if changes else PASS if compared else INCONCLUSIVE
+        for change in changes:
+            console.out(f"{change.task_id}, run {change.run}: {change.what}")
+        compared = sum(e.task_id in args and e.base is not None for e in traces)
+        console.out(f"{plural(len(changes), 'difference')} on {compared} recorded starts, two runs each")
+        if recorded:
+            return FAIL if changes else PASS if compared else INCONCLUSIVE
+        both = [_report(replace(t, evidence=source.evidence, bindings=source.bindings), args, verifier) for t in (before, after)]
+    judged = list(_judged(*both))
+    for line in judged:
+        console.out(line)
+    console.out(
+        f"{plural(len(judged), 'difference')} in what the checks find: {both[0].verdict.name}, then {both[1].verdict.name}"
+    )
+    return FAIL if changes or judged else PASS if compared else INCONCLUSIVE
+
+
+def _report(target: Target, args: Mapping[str, Args], verifier: Verifier) -> Report:
+    """The whole report on one version: arguments inferred for the old one would not be for the new one."""
+    from synth.verification import run_job
+    from verifiers.interface import Binding
+
+    job = verifier.job(target)
+    known = {p.name for p in job.subject.parameters}
+    given = {task: Binding(task, {n: v for n, v in values.items() if n in known}) for task, values in args.items()}
+    box = verifier.open()
+    assert box is not None  # asked before
+    with console.talk() as talk:
+        return run_job(replace(job, bindings=given), lambda: box, replace(job.options, stop_early=False, progress=talk.watched))
+
+
+def _judged(old: Report, new: Report) -> Iterator[str]:
+    """The dynamic checks that end otherwise, each with what it says now, and the questions that only one version raises."""
+    from verifiers.catalog import CATALOG
+    from verifiers.formats.effects import headline
+
+    for id in (c.id for c in CATALOG if c.stage == "dynamic"):
+        before, after = (r.check(id) for r in (old, new))
+        ended = [c.verdict.name if c is not None and c.verdict is not None else "not applicable" for c in (before, after)]
+        if ended[0] != ended[1]:
+            said = next((c for c in (after, before) if c is not None and c.findings), None)
+            why = next((headline(f) for f in said.findings if f.severity == "error"), said.why) if said is not None else ""
+            yield f"{id}: {ended[0]}, now {ended[1]}{f': {why}' if why else ''}"
+    asked = [{q.message for q in r.questions} for r in (old, new)]
+    yield from (f"new question: {text}" for text in sorted(asked[1] - asked[0]))
+    yield from (f"no question any more: {text}" for text in sorted(asked[0] - asked[1]))
 
 
 def _bindings(target: Target, verifier: Verifier) -> dict[str, Args]:

@@ -10,6 +10,7 @@ import click
 
 from synth.cli import console
 from synth.cli.files import write_atomically
+from synth.cli.groups import Group
 from synth.cli.home import config
 from synth.cli.outputs import emit_document, output_options, plan
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from cyclonedx.model.bom import Bom
 
 
-@click.group("engine", short_help="Check, start or prepare the sandbox.")
+@click.group("engine", cls=Group, short_help="Check, start or prepare the sandbox.")
 def command() -> None:
     """The Docker Engine and the image that skills are replayed in."""
 
@@ -67,6 +68,23 @@ def image(host: str | None, packages: tuple[str, ...], rebuild: bool) -> int:
     except ValueError as e:
         raise ConfigError(str(e), "Give names of Debian packages") from e
     console.out(tag)
+    return 0
+
+
+@command.command("prune")
+@click.option("--host", metavar="URL", help="Engine to tidy up. Default: DOCKER_HOST, else the local one.")
+@click.option("--days", type=click.IntRange(0), default=30, show_default=True, help="Keep what caches wrote in so many days.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+def prune(host: str | None, days: int, dry_run: bool) -> int:
+    """Removes sandbox images of earlier recipes and old files of the caches, and says what is left.
+
+    The image that the configuration asks for and the plain one stay; so do images of others, and those in use.
+    """
+    from synth.cli.pruning import caches, images
+
+    box = config().sandbox
+    for line in (*images(host or box.host, box.image, box.packages, dry_run), *caches(days, dry_run)):
+        console.out(line)
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synth.cli import console
+from synth.cli.files import must_have_parent
 from synth.cli.home import actor, open_registry, registry_option
 from synth.owned import Conflict
 
@@ -36,6 +37,8 @@ def command(
         raise click.UsageError(f"--to {kind} needs -o DIR")
     if release and kind != "wayland":
         raise click.UsageError("--release is for --to wayland")
+    if output is not None:
+        must_have_parent(output)
     edited = 0
     with open_registry(registry, must_exist=True) as opened:
         for name in names or tuple(e.name for e in opened.list()):

@@ -13,16 +13,18 @@ from typing import Any
 
 from verifiers.interface import ConfigError
 
+IN_THE_WAY = "cannot be written: a file is where its directory should be"
+MAKE_IT = "Make it first, or give another path"
+
 
 def write_atomically(path: Path, text: str) -> None:
-    """Writes ``path`` so that a reader sees the old text or the new one, never a part. Makes its directory.
+    """Writes ``path`` so that a reader sees the old text or the new one, never a part.
 
     Raises:
         ConfigError: it cannot be written.
     """
     with _told(path):
         path = path.resolve()  # a link stays a link
-        path.parent.mkdir(parents=True, exist_ok=True)
         if _is_special(path):
             path.write_text(_ended(text), encoding="utf-8", errors="backslashreplace")
             return
@@ -70,7 +72,7 @@ def dump(value: object) -> str:
 
 
 def append_lines(path: Path, lines: Sequence[str]) -> None:
-    """Adds whole lines to a file, making it and its directory where they are not there. A last line that was cut off stays alone.
+    """Adds whole lines to a file, making it where it is not there. A last line that was cut off stays alone.
 
     Raises:
         ConfigError: they cannot be written; the file is as it was.
@@ -100,13 +102,25 @@ def check_appendable(path: Path) -> None:
             _opened(path).close()
 
 
+def must_have_parent(path: Path) -> None:
+    """Returns if the directory is there that something is to be put in: a misspelt one is never made.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    parent = path.resolve().parent
+    if parent.exists() and not parent.is_dir():
+        raise ConfigError(IN_THE_WAY, "Give another file", path)
+    if not parent.is_dir():
+        raise ConfigError(f"cannot be written: there is no directory {_missing(parent)}", MAKE_IT, path)
+
+
 def _is_special(path: Path) -> bool:
     """A pipe or a device: written to as it is, and only once, as opening it may already mean something to its reader."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _opened(path: Path) -> io.FileIO:
-    path.parent.mkdir(parents=True, exist_ok=True)
     access = os.O_WRONLY if _is_special(path) else os.O_RDWR | os.O_CREAT | os.O_APPEND
     return io.FileIO(os.open(path, access, 0o644), "w" if _is_special(path) else "r+")
 
@@ -116,7 +130,14 @@ def _told(path: Path) -> Iterator[None]:
     """Translates what the system says of a file that cannot be written."""
     try:
         yield
+    except FileNotFoundError as e:
+        raise ConfigError(f"cannot be written: there is no directory {_missing(path.resolve().parent)}", MAKE_IT, path) from e
     except (FileExistsError, NotADirectoryError) as e:
-        raise ConfigError("cannot be written: a file is where its directory should be", "Give another file", path) from e
+        raise ConfigError(IN_THE_WAY, "Give another file", path) from e
     except OSError as e:
         raise ConfigError(f"cannot be written: {e.strerror}", "Give another file", path) from e
+
+
+def _missing(directory: Path) -> Path:
+    """The first directory on the way that is not there."""
+    return next((p for p in reversed([directory, *directory.parents]) if not p.exists()), directory)

@@ -36,6 +36,7 @@ FILE = click.Path(path_type=Path)
 @click.argument("paths", nargs=-1, required=True, type=FILE, metavar="DIR...")
 @click.option("--policy", "policy_file", type=FILE, metavar="FILE", help="What must hold, beyond the defaults (YAML).")
 @click.option("--since", metavar="REV", help="Only skills that changed since this git revision.")
+@click.option("--touched", is_flag=True, help="DIR... are files that changed: only the skills they belong to.")
 @click.option("--registry", type=FILE, metavar="DIR", help="Where to look for evidence by name.")
 @click.option("--require-attestation", "public_key", type=FILE, metavar="KEY", help="Close on what is not signed with this key.")
 @click.option("--scheduler", metavar="ADDRESS", help="Verify on the workers of this Dask scheduler, each with its own engine.")
@@ -51,7 +52,7 @@ def command(paths: tuple[Path, ...], policy_file: Path | None, since: str | None
     began = time.monotonic()
     settings = config(*paths, since=since)
     judging = Judging.of(rest, settings)
-    more = {"public_key": rest.get("public_key"), "scheduler": rest.get("scheduler")}
+    more = {name: rest[name] for name in ("public_key", "scheduler", "touched")}
     result = gate(paths, judging, policy_of(policy_file, settings), since=since, registry=registry, **more)
     show(result, outputs, time.monotonic() - began)
     return result.exit_code
@@ -67,28 +68,33 @@ def gate(
     public_key: Path | None = None,
     scheduler: str | None = None,
     progress: Callable[[str], None] | None = None,
+    touched: bool = False,
 ) -> GateResult:
     """The gate's verdict on every skill below ``paths``. Unchanged skills come from the cache.
 
     Args:
         progress: Called with the id of each check as it starts.
         scheduler: Address of a Dask scheduler whose workers verify; None = verify here.
+        touched: ``paths`` are files that changed, and only the skills that they belong to are judged.
     """
     from dataclasses import replace
 
     from synth.cli.batch import reports as reports_on
     from verifiers.gating.cache import open_cache
+    from verifiers.gating.gate import Facts
 
     # A waived check must not stop the others: what it would have hidden still counts.
     every = judging.every or bool(policy.waivers)
     salted = replace(judging, salt=policy.seed_salt or judging.salt, min_usable=policy.min_usable, every=every)
     if scheduler is not None:
         salted = replace(salted, database=None)  # its workers have none
-    targets, facts = _targets(paths, since, salted)
+    if touched:
+        paths = [t.skill for t in _touched(paths)]
+    targets, facts = _targets(paths, since, salted) if paths else ([], Facts(unchanged=1))
     tell_edits(targets)
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
-        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted"), progress))
+        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted"), progress or talk.watched))
         fleet = stack.enter_context(_fleet(scheduler)) if scheduler is not None else None
         if fleet is not None:
             there = fleet.facts(salted.image, salted.packages, engine=not salted.static)
@@ -130,6 +136,15 @@ def _targets(paths: Sequence[Path], since: str | None, judging: Judging) -> tupl
     console.say(f"{len(chosen)} of {len(found)} skills changed since {since}")
     left_out = len(found) - len(chosen)
     return chosen, Facts(changed=touched, revision_known=True, allow_partial=partial, unchanged=left_out)
+
+
+def _touched(files: Sequence[Path]) -> list[Target]:
+    from verifiers.gating.discover import owners
+
+    found = owners(files)
+    if not found:
+        console.say(f"none of {len(files)} files belongs to a skill")
+    return found
 
 
 def _approved(registry: Path | None) -> frozenset[tuple[str, str]]:

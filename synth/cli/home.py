@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -53,9 +54,14 @@ def forget_what_was_said() -> None:
     _SAID.clear()
 
 
+REGISTRY = "ASSAY_REGISTRY"
+"""Environment variable that names the registry where no option does."""
+
+
 def registry_dir(given: Path | None = None) -> Path:
-    """The registry's directory: as given, else as configured."""
-    return given if given is not None else config().registry_dir
+    """The registry's directory: as given, else of the environment, else as configured."""
+    named = given or (Path(os.environ[REGISTRY]) if os.environ.get(REGISTRY) else None)
+    return named if named is not None else config().registry_dir
 
 
 def open_registry(given: Path | None = None, *, must_exist: bool = False) -> Registry:
@@ -68,7 +74,7 @@ def open_registry(given: Path | None = None, *, must_exist: bool = False) -> Reg
     from verifiers.interface import NothingToVerify
 
     settings = config()
-    directory = given if given is not None else settings.registry_dir
+    directory = registry_dir(given)
     if must_exist and not (directory / "registry.db").is_file():
         raise NothingToVerify("there is no registry", "Fill one with: assay crystallize TRACES --registry DIR", directory)
     if settings.untrusted is not None:
@@ -80,7 +86,7 @@ def registry_option(command: Command) -> Command:
     """Adds ``--registry DIR`` (parameter ``registry``)."""
     return click.option(
         "--registry", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-        help="The registry. Default: the configured one.",
+        help="The registry. Default: $ASSAY_REGISTRY, else the configured one.",
     )(command)  # fmt: skip
 
 

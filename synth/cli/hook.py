@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from synth.cli import console
+from synth.cli import console, store
 from synth.cli.exits import NOTHING, PASS
+from synth.cli.groups import Group
 
 NAMES = ("claude-code", "codex", "gemini-cli")
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -18,9 +19,12 @@ STORE = click.option("--store", type=FOLDER, metavar="DIR", help="Where it is ke
 MOST_ERRORS = 5
 
 
-@click.group("hook", short_help="Record what agents do, where they do it.")
+@click.group("hook", cls=Group, short_help="Record what agents do, where they do it.")
 def command() -> None:
-    """Hooks in an agent's own settings: the tree before and after each request, with the commands and edits between."""
+    """Hooks in an agent's own settings: the tree before and after each request, with the commands and edits between.
+
+    What they recorded is kept in a directory that only its owner can read.
+    """
 
 
 @command.command("install")
@@ -85,6 +89,10 @@ def run_command(agent: str, store: Path | None, event: str | None) -> int:
 
     sys.stdout.write(receive(agent, sys.stdin.buffer.read(), Store(_store(store))))
     return PASS
+
+
+for name, kept in store.command.commands.items():
+    command.add_command(kept, name)
 
 
 def _place(project: Path | None) -> Path:

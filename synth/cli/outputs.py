@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 import click
 
 from synth.cli import console
-from synth.cli.files import dump, write_atomically
+from synth.cli.files import dump, must_have_parent, write_atomically
 from verifiers.formats.text import no_commands
 
-FORMATS = ("plain", "json", "sarif", "junit", "github", "html", "markdown")
+FORMATS = ("plain", "json", "sarif", "junit", "github", "html", "markdown", "gitlab", "badge")
 SUFFIXES = {
     ".txt": "plain", ".json": "json", ".sarif": "sarif", ".xml": "junit", ".html": "html", ".htm": "html", ".md": "markdown",
+    ".svg": "badge",
 }  # fmt: skip
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -52,7 +53,10 @@ def plan(formats: Sequence[str], files: Sequence[Path], known: Sequence[str] = F
 
     Raises:
         click.UsageError: a file for which no format is left, or two formats for stdout.
+        ConfigError: a file in a directory that is not there.
     """
+    for path in files:
+        must_have_parent(path)
     left = list(formats)
     outputs: list[Output] = []
     unmatched: list[Path] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,30 +11,45 @@ import click
 from synth.cli import console
 from synth.cli.exits import NOTHING, PASS
 from synth.cli.home import config
-from synth.cli.outputs import emit_document, output_options, plan
+from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.tracefiles import nothing_repeated, read_traces
 
 if TYPE_CHECKING:
+    from synth.config import Config
     from synth.interface import TracePattern
 
 PLAIN_JSON = ("plain", "json")
+MOST_SHOWN = 20
+"""Traces that belong to no task and are said one by one."""
 
 
-@click.command("patterns", short_help="Show the repeated tasks in traces.")
+@click.command("patterns", hidden=True)
 @click.argument("traces", nargs=-1, type=click.Path(path_type=Path), metavar="[TRACES]...")
 @output_options(PLAIN_JSON)
 def command(traces: tuple[Path, ...], **rest: Any) -> int:
     """Lists the tasks in TRACES (files or directories; default: the configured store) that are due for a skill."""
-    from synth.detect import detect
+    return show_patterns(traces, config(), plan(rest["formats"], rest["files"], PLAIN_JSON))
 
-    outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
-    settings = config()
+
+def show_patterns(traces: Sequence[Path], settings: Config, outputs: Sequence[Output]) -> int:
+    """Lists the tasks that are due for a skill, and on stderr each trace that belongs to none, with the reason."""
+    from synth.detect import detect, ungrouped
+
     known = read_traces(traces or (settings.trace_dir,))
     found = detect(known, settings)
-    document = {"schema": "assay-patterns/1", "patterns": [_json(p) for p in found]}
+    left = ungrouped(known, found, settings)
+    document = {
+        "schema": "assay-patterns/1",
+        "patterns": [_json(p) for p in found],
+        "ungrouped": [{"task_id": t.task_id, "task_description": t.task_description, "why": why} for t, why in left],
+    }
     rows = [(p.task_category, p.pattern_type, str(p.frequency), f"{p.success_rate:.0%}", p.command_sequence[0]) for p in found]
     plain = console.table(("task", "type", "traces", "success", "first command"), rows) if rows else "no pattern"
     emit_document(outputs, document, plain)
+    for trace, why in left[:MOST_SHOWN]:
+        console.say(f"{trace.task_id}: {trace.task_description[:60]!r}: {why}")
+    if len(left) > MOST_SHOWN:
+        console.say(f"{len(left) - MOST_SHOWN} more traces belong to no task: see --format json")
     if not found:
         console.error(nothing_repeated(known, settings.evolution))
     return PASS if found else NOTHING

@@ -18,70 +18,90 @@ from types import FrameType
 import click
 
 from synth.cli import console
+from synth.cli.groups import Group
 from synth.cli.shadow import shadowed
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "record": ("record", "Run a command and keep it as a trace."),
     "import": ("importing", "Bring in traces from other tools."),
     "hook": ("hook", "Record what agents do, where they do it."),
-    "store": ("store", "Show, export or prune what hooks recorded."),
-    "patterns": ("patterns", "Show the repeated tasks in traces."),
-    "synth": ("synthesize", "Generate candidates for repeated tasks, without verifying them."),
     "crystallize": ("crystallize", "Turn traces into verified, registered skills."),
     "verify": ("verify", "Judge one skill on its evidence."),
-    "answer": ("answer", "Answer a question that a report asks."),
-    "fix": ("fix", "Apply the safe fixes of the static checks."),
     "gate": ("gate", "Judge every skill below a directory, for CI."),
-    "run": ("run", "Run a skill in the sandbox on a copy of a directory."),
-    "replay": ("replay", "Reproduce one finding."),
-    "diff": ("diff", "Say what an edit changed in behaviour."),
-    "explain": ("explain", "Say what a check asks, and why."),
-    "registry": ("registry", "List, promote, roll back, audit registered skills."),
     "route": ("route", "Find the skill for a request."),
-    "feedback": ("feedback", "Tell the router how a skill did."),
+    "run": ("run", "Run a skill in the sandbox on a copy of a directory."),
+    "registry": ("registry", "List, activate, retire, audit registered skills."),
     "export": ("export", "Write a registered skill for another agent."),
-    "attest": ("attest", "Sign and verify attestations."),
     "report": ("report", "Show a saved report in another format."),
-    "metrics": ("metrics", "Print the counters, also as Prometheus text."),
     "engine": ("engine", "Check, start or prepare the sandbox."),
     "mcp": ("serve", "Offer verification to an agent host over MCP."),
-    "trust": ("trust", "Let the commands of a configuration run."),
+    "answer": ("answer", "Answer a question that a report asks."),
+    "replay": ("replay", "Reproduce one finding."),
+    "diff": ("diff", "Say what an edit changed in behaviour."),
+    "fix": ("fix", "Apply the safe fixes of the static checks."),
+    "explain": ("explain", "Say what a check asks, and why."),
+    "attest": ("attest", "Sign and verify attestations."),
+    "metrics": ("metrics", "Print the counters, also as Prometheus text."),
     "init": ("init", "Write a commented configuration file."),
+    "trust": ("trust", "Let the commands of a configuration run."),
     "completion": ("completion", "Print the shell completion script."),
 }
 """Command -> (module of synth.cli that defines ``command``, one line of help)."""
+MAIN = 13
+"""So many of them are the work itself; the others are listed after them."""
+OLD = {
+    "patterns": ("patterns", "crystallize --dry-run"),
+    "synth": ("synthesize", "crystallize --drafts DIR"),
+    "feedback": ("feedback", "route --outcome NAME ok|fail"),
+    "store": ("store", "hook show, hook export and hook prune"),
+}
+"""Names of before -> (module, what to write now)."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group whose commands are imported when they are used, and listed without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        found = COMMANDS.get(cmd_name) or OLD.get(cmd_name)
+        if found is None:
             return None
-        module = importlib.import_module(f"synth.cli.{COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"synth.cli.{found[0]}")
         command = module.command
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
+        lines = [(name, help_line) for name, (_, help_line) in COMMANDS.items()]
+        for title, some in (("Commands", lines[:MAIN]), ("Now and then", lines[MAIN:])):
+            with formatter.section(title):
+                formatter.write_dl(some)
 
 
-@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=LazyGroup, old={name: now for name, (_, now) in OLD.items()}, invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)  # fmt: skip
 @click.version_option(package_name="skill-assay", prog_name="assay", message="%(prog)s %(version)s")
 @click.option(
     "--config", "config_file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
     help="Settings. Default: the nearest assay.yaml; in CI, none of the judged tree.",
 )  # fmt: skip
-def assay(config_file: Path | None) -> None:
+@click.pass_context
+def assay(ctx: click.Context, config_file: Path | None) -> None:
     """Replays recorded evidence in a sandbox until a learned skill is shown to reproduce it, or a counterexample is found.
+
+    Without a command: how things stand here, and the next step.
 
     Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive, 4 nothing to verify, 70 internal, 130 interrupted.
     """
+    if ctx.invoked_subcommand is None:
+        from synth.cli.home import config, registry_dir
+        from synth.cli.state import state
+
+        console.out("\n".join(state(config(), registry_dir(), Path.cwd()).lines()))
 
 
 def main() -> None:
@@ -171,8 +191,11 @@ def _failed(error: Exception) -> int:
         console.error(error.diagnostics())
         return 3
     if isinstance(error, OSError) and error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        from synth.cli.room import full_places
+
+        where = " and ".join(full_places()) or "the output"
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more may be written at exit
-        console.error(f"the output cannot be written: {error.strerror}")
+        console.error(f"{where} cannot be written: {error.strerror}. Make room, or write elsewhere")
         return 2
     if isinstance(error, OSError) and error.filename is not None:
         where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(error.filename)

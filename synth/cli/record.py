@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from synth.cli import console
+from synth.cli.counting import count_recorded
 from synth.cli.exits import FAIL, PASS
 from synth.cli.files import append_lines, check_appendable
 from synth.cli.home import config
@@ -56,5 +57,6 @@ def command(
         kept = file
     else:
         kept = store.store(trace)
+    count_recorded()
     console.say(f"recorded {trace.task_id} in {kept}")
     return PASS if trace.success else FAIL

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from synth.cli import console, export
+from synth.cli import console, export, routing
 from synth.cli.counting import count_demotions
 from synth.cli.exits import FAIL, NOTHING, PASS, exit_code
+from synth.cli.groups import Group
 from synth.cli.home import actor, config, open_registry, registry_option
 from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
@@ -27,7 +29,14 @@ STATUSES = ("active", "staged", "archived", "revoked")
 PLAIN_JSON = ("plain", "json")
 
 
-@click.group("registry", short_help="List, promote, roll back, audit registered skills.")
+OLD = {
+    "promote": "registry activate", "approve": "registry activate --approver WHO", "restore": "registry activate",
+    "rollback": "registry activate", "archive": "registry retire", "revoke": "registry retire --forever",
+    "bench": "route --bench NAME SCORE", "seeds": "route --seeds", "export": "export",
+}  # fmt: skip
+
+
+@click.group("registry", cls=Group, old=OLD, short_help="List, activate, retire, audit registered skills.")
 def command() -> None:
     """Registered skills: every version is kept, bound to the bytes and the report that it passed with."""
 
@@ -57,11 +66,13 @@ def _said(entry: RegistryEntry, what: str) -> int:
 @output_options(PLAIN_JSON)
 def list_(registry: Path | None, status: str, **rest: Any) -> int:
     """Lists skills in name order."""
+    from verifiers.formats.text import bound
+
     outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
     with open_registry(registry, must_exist=True) as opened:
         entries = opened.list(None if status == "all" else status)  # type: ignore[arg-type]  # click has checked the choice
         document = {"schema": "assay-registry/1", "skills": [_entry_json(e) for e in entries]}
-    rows = [(e.name, e.version[:12], e.status, f"{e.score:.2f}", e.description) for e in entries]
+    rows = [(e.name, e.version[:12], e.status, bound(e.score), e.description) for e in entries]
     table = console.table(("skill", "version", "status", "score", "what it does"), rows) if rows else "no skill is registered"
     emit_document(outputs, document, table)
     return 0
@@ -82,7 +93,7 @@ def show(registry: Path | None, name: str, version: str | None, **rest: Any) -> 
             "source": source,
             "report": opened.report(name, entry.version),
         }
-    head = [f"{key:14} {value}" for key, value in _entry_json(entry).items() if key != "metadata"]
+    head = [f"{key:14} {value}" for key, value in _entry_json(entry).items() if key not in ("metadata", "estimate")]
     emit_document(outputs, document, "\n".join([*head, "", source]))
     return 0
 
@@ -122,91 +133,82 @@ def diff(registry: Path | None, name: str, old: str, new: str | None) -> int:
     return 0
 
 
-@command.command("promote")
+@command.command("activate")
 @_target
-def promote(registry: Path | None, name: str, version: str | None) -> int:
-    """Makes a staged version the active one."""
+@click.option("--approver", metavar="NAME", help="Who approves exactly this version, where the policy asks for it.")
+@click.option("--note", default="", metavar="TEXT", help="Kept with the approval.")
+def activate(registry: Path | None, name: str, version: str | None, approver: str | None, note: str) -> int:
+    """Makes a version the active one: one that waits, an archived one, or an earlier one.
+
+    Without VERSION: the one that waits, else the newest archived one. With --approver VERSION must be said: an approval is of
+    bytes, not of a name.
+    """
+    if approver is not None and version is None:
+        raise click.UsageError("--approver needs VERSION: an approval is of bytes, not of a name")
     with open_registry(registry, must_exist=True) as opened:
-        return _said(opened.promote(name, version, actor=actor()), "promoted")
+        if approver is not None and version is not None:
+            return _said(opened.approve(name, version, approver=approver, note=note), f"approved by {approver}")
+        versions = opened.versions_of(name)
+        wanted = [e for e in versions if version is None or e.version == opened.show(name, version).version]
+        if any(e.status == "staged" for e in wanted):
+            return _said(opened.promote(name, version, actor=actor()), "promoted")
+        if any(e.status == "active" for e in versions):
+            return _said(opened.rollback(name, version, actor=actor()), "rolled back")
+        return _said(opened.restore(name, version or versions[-1].version, actor=actor()), "restored")
 
 
-@command.command("rollback")
-@_target
-def rollback(registry: Path | None, name: str, version: str | None) -> int:
-    """Makes an earlier version the active one again."""
-    with open_registry(registry, must_exist=True) as opened:
-        return _said(opened.rollback(name, version, actor=actor()), "rolled back")
-
-
-@command.command("archive")
-@_target
-@click.option("--reason", default="", metavar="TEXT")
-def archive(registry: Path | None, name: str, version: str | None, reason: str) -> int:
-    """Takes a version out of use; its files stay."""
-    with open_registry(registry, must_exist=True) as opened:
-        return _said(opened.archive(name, version, actor=actor(), reason=reason), "archived")
-
-
-@command.command("restore")
-@_target
-def restore(registry: Path | None, name: str, version: str | None) -> int:
-    """Puts an archived version back into use."""
-    with open_registry(registry, must_exist=True) as opened:
-        return _said(opened.restore(name, version, actor=actor()), "restored")
-
-
-@command.command("approve")
-@registry_option
-@click.argument("name")
-@click.argument("version")
-@click.option("--approver", required=True, metavar="NAME", help="Who approves.")
-@click.option("--note", default="", metavar="TEXT")
-def approve(registry: Path | None, name: str, version: str, approver: str, note: str) -> int:
-    """Approves exactly one version, and makes it active if it waited for that."""
-    with open_registry(registry, must_exist=True) as opened:
-        return _said(opened.approve(name, version, approver=approver, note=note), f"approved by {approver}")
-
-
-@command.command("revoke")
+@command.command("retire")
 @_target
 @click.option("--reason", default="", metavar="TEXT")
-def revoke(registry: Path | None, name: str, version: str | None, reason: str) -> int:
-    """Withdraws a version, or all of them, for good: its code cannot be registered again."""
+@click.option("--forever", is_flag=True, help="Its code cannot be registered again. Without VERSION: all versions.")
+def retire(registry: Path | None, name: str, version: str | None, reason: str, forever: bool) -> int:
+    """Takes a version out of use; its files stay, and `activate` brings it back unless it is retired forever."""
     with open_registry(registry, must_exist=True) as opened:
+        if not forever:
+            return _said(opened.archive(name, version, actor=actor(), reason=reason), "archived")
         for entry in opened.revoke(name, version, actor=actor(), reason=reason):
             _said(entry, "revoked")
     return 0
 
 
-@command.command("bench")
+def _moved(method: str, what: str) -> Callable[..., int]:
+    def callback(registry: Path | None, name: str, version: str | None) -> int:
+        with open_registry(registry, must_exist=True) as opened:
+            return _said(getattr(opened, method)(name, version, actor=actor()), what)
+
+    return callback
+
+
+def _before(old: str, new: click.Command, callback: Callable[..., int], *without: str) -> None:
+    """A name of before, with the parameters of the new one but some."""
+    params = [p for p in new.params if p.name not in without]
+    command.add_command(click.Command(old, params=params, callback=callback, hidden=True, help=new.help))
+
+
+assert activate.callback is not None
+assert retire.callback is not None
+for old, said in (("promote", "promoted"), ("rollback", "rolled back"), ("restore", "restored")):
+    _before(old, activate, _moved(old, said), "approver", "note")
+_before("approve", activate, activate.callback)
+_before("archive", retire, partial(retire.callback, forever=False), "forever")
+_before("revoke", retire, partial(retire.callback, forever=True), "forever")
+
+
+@command.command("bench", hidden=True)
 @registry_option
 @click.argument("name")
 @click.argument("score", required=False, type=click.FloatRange(0, 1))
 def bench(registry: Path | None, name: str, score: float | None) -> int:
-    """Records what a skill scored on a benchmark (0 to 1): routing then starts from that. Without SCORE, forgets it."""
-    from synth.route import RouteIndex
-
-    with open_registry(registry, must_exist=True) as opened:
-        index = RouteIndex(opened)
-        index.set_bench(name, score)
-        arm = index.arms([name])[name]
-    console.out(f"{name}: {'no bench score' if score is None else f'bench score {score:g}'}; {arm.seeds} seeds")
-    return 0
+    """Records what a skill scored on a benchmark. Without SCORE, forgets it."""
+    return routing.bench(registry, name, score)
 
 
-@command.command("seeds")
+@command.command("seeds", hidden=True)
 @registry_option
 @output_options(PLAIN_JSON)
 def seeds(registry: Path | None, **rest: Any) -> int:
-    """Lists what another router should start each skill with: from bench scores, else measured ones, else a head start."""
-    from synth.route import RouteIndex
-
-    outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
-    with open_registry(registry, must_exist=True) as opened:
-        found = RouteIndex(opened).seeds()
-    table = console.table(("skill", "successes"), [(name, str(n)) for name, n in found.items()]) if found else "no skill has any"
-    emit_document(outputs, {"schema": "assay-seeds/1", "seeds": found}, table)
-    return 0
+    """Lists what another router should start each skill with."""
+    return routing.seeds(registry, plan(rest["formats"], rest["files"], PLAIN_JSON))
 
 
 @command.command("audit")
@@ -233,6 +235,23 @@ def audit(registry: Path | None, **rest: Any) -> int:
 command.add_command(export.command, "export")
 
 
+@command.command("gc")
+@registry_option
+def gc(registry: Path | None) -> int:
+    """Removes directories that no entry names, and says what the registry takes. Every version that was registered stays."""
+    from synth.cli.room import size_of
+    from verifiers.formats.text import plural
+
+    with open_registry(registry, must_exist=True) as opened:
+        removed = opened.collect()
+        kept = len(opened.list(None))
+        root = opened.root
+    for version, size in removed.items():
+        console.out(f"removed {version[:12]} ({size / (1 << 20):.1f} MiB)")
+    console.out(f"{plural(kept, 'version')} in {root}, {size_of(root) / (1 << 20):.1f} MiB")
+    return 0
+
+
 @command.command("verify")
 @registry_option
 @click.argument("names", nargs=-1, metavar="[NAME]...")
@@ -246,6 +265,7 @@ def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
     """
     from synth.cli.verifying import Verifier
     from synth.interface import Draft
+    from verifiers.formats.text import bound
     from verifiers.gating.discover import find
     from verifiers.interface import Report
 
@@ -266,7 +286,7 @@ def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
         "skills": [{**dataclasses.asdict(r), "verdict": str(r.verdict)} for r in found],
     }
     rows = [
-        (r.name, r.version[:12], str(r.verdict), f"{r.before:.2f}", "-" if r.after is None else f"{r.after:.2f}", r.why)
+        (r.name, r.version[:12], str(r.verdict), bound(r.before), "-" if r.after is None else bound(r.after), r.why)
         for r in found
     ]
     emit_document(outputs, document, console.table(("skill", "version", "verdict", "before", "now", "why"), rows))

@@ -11,6 +11,7 @@ import click
 
 from synth.cli import console
 from synth.cli.exits import FAIL, PASS, exit_code
+from synth.cli.files import must_have_parent
 from synth.cli.home import config
 from synth.cli.settings import Judging, judging_options, sandbox_options
 from synth.cli.targets import target_of
@@ -178,6 +179,7 @@ def _say(what: str, record: ReplayRecord, expected: Snapshot | None) -> bool:
 def _must_be_new(folder: Path) -> None:
     from verifiers.interface import ConfigError
 
+    must_have_parent(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError("is there already, and not an empty directory", "Give a new directory to --keep", folder)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from synth.cli.targets import target_of
 
 if TYPE_CHECKING:
     from sandbox.interface import Effect, ReplayRecord, SkillJob, Snapshot
+    from verifiers.interface import Subject
 
 SCHEMA = "assay-run/1"
 
@@ -35,6 +37,7 @@ SCHEMA = "assay-run/1"
     metavar="DIR",
     help="Directory to work on (a copy). Default: here.",
 )
+@click.option("--diff", "diff_", is_flag=True, help="Show the effects as diffs, before you --apply them.")
 @click.option("--apply", "apply_", is_flag=True, help="Copy the effects back into the directory when the skill claims success.")
 @click.option(
     "--timeout",
@@ -48,19 +51,24 @@ SCHEMA = "assay-run/1"
 @sandbox_options
 @output_options(("plain", "json"))
 def command(
-    skill: Path, registry: Path | None, arguments: str, workspace: Path, apply_: bool, timeout_s: float, **rest: Any
+    skill: Path, registry: Path | None, arguments: str, workspace: Path, apply_: bool, diff_: bool, timeout_s: float, **rest: Any
 ) -> int:
     """Runs SKILL on a copy of the workspace and prints its value and its effects. Without --apply the directory stays as it is.
 
     Exit code 0: the skill claims success. 1: it reported failure. 3: the sandbox could not run it.
     """
+    from verifiers.formats.text import plural
+
     outputs = plan(rest["formats"], rest["files"], ("plain", "json"))
     args = json_object(arguments, "--args")
     judging = Judging.of(rest, config(skill))
-    document, changes = run_skill(*_source(skill, registry), args, workspace, judging, apply_=apply_, timeout_s=timeout_s)
-    emit_document(outputs, document, _plain(document, changes, workspace))
+    began = time.monotonic()
+    subject, function = _subject(skill, registry)
+    _must_fit(subject, args)
+    document, changes = run_skill(subject.source, function, args, workspace, judging, apply_=apply_, timeout_s=timeout_s)
+    emit_document(outputs, document, _plain(document, changes, workspace, time.monotonic() - began, diff_))
     if apply_ and document["claims_success"]:
-        console.say(f"applied {len(changes)} effects to {workspace}")
+        console.say(f"applied {plural(len(changes), 'effect')} to {workspace}")
     return PASS if document["claims_success"] else FAIL
 
 
@@ -99,12 +107,34 @@ def run_skill(
     return document, changes
 
 
-def _source(skill: Path, registry: Path | None) -> tuple[str, str]:
-    """The text of a skill, and which of its functions is meant."""
+def _subject(skill: Path, registry: Path | None) -> tuple[Subject, str]:
+    """The skill, and which of its functions is meant."""
     from verifiers.subject import load_subject
 
     target = target_of(skill, registry=registry, static=True)
-    return load_subject(target.skill, function=target.function).source, target.function
+    return load_subject(target.skill, function=target.function), target.function
+
+
+def _must_fit(subject: Subject, args: Mapping[str, Any]) -> None:
+    """What the skill's own signature says of arguments, before anything runs.
+
+    Raises:
+        ConfigError: one is missing, unknown or of another type.
+    """
+    from verifiers.binding.argtypes import fits
+    from verifiers.interface import ConfigError
+
+    known = {p.name: p for p in subject.parameters}
+    signature = ", ".join(f"{p.name}: {p.annotation}{'' if p.required else ' (optional)'}" for p in subject.parameters)
+    advice = f"{subject.name} takes {signature or 'no arguments'}"
+    for name, value in args.items():
+        if name not in known:
+            raise ConfigError(f"there is no argument {name!r}", advice, "--args")
+        if not fits(known[name].annotation, value):
+            raise ConfigError(f"{name} is no {known[name].annotation}: {value!r}", advice, "--args")
+    for parameter in subject.parameters:
+        if parameter.required and parameter.name not in args:
+            raise ConfigError(f"{parameter.name} is missing", advice, "--args")
 
 
 def _run(session: Any, job: SkillJob, base: Snapshot, timeout_s: float) -> ReplayRecord:
@@ -142,11 +172,14 @@ def describe(record: ReplayRecord, changes: tuple[Effect, ...]) -> dict[str, Any
     }
 
 
-def _plain(document: dict[str, Any], changes: tuple[Effect, ...], workspace: Path) -> str:
+def _plain(document: dict[str, Any], changes: tuple[Effect, ...], workspace: Path, seconds: float, diff: bool) -> str:
     import json
 
+    from synth.cli.trees import diff_lines
+    from verifiers.formats.text import plural
+
     lines = [f"value: {json.dumps(document['value'])}"] if document["failure"] is None else [f"failed: {document['failure']}"]
-    lines += [f"{c.kind:8} {c.path}" for c in changes]
+    lines += diff_lines(changes) if diff else [f"{c.kind:8} {c.path}" for c in changes]
     lines += [f"outside  {text}" for text in document["outside"]]
-    lines.append(f"{len(changes)} effects on a copy of {workspace} ({document['seconds']:.2f} s)")
+    lines.append(f"{plural(len(changes), 'effect')} on a copy of {workspace} ({seconds:.1f} s)")
     return "\n".join(lines)

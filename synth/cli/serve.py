@@ -33,7 +33,7 @@ TOKEN = "ASSAY_MCP_TOKEN"
 def command(
     registry: Path | None, no_skills: bool, learn: bool, address: str | None, token_file: Path | None, **rest: Any
 ) -> int:
-    """Serves until the host hangs up. Needs the extra: pip install skill-assay[mcp]."""
+    """Serves until the host hangs up. Needs the extra `mcp` of this package."""
     from verifiers.interface import ConfigError
 
     if token_file is not None and address is None:
@@ -44,7 +44,7 @@ def command(
         from synth.mcp_server import Services, build
         from synth.serving.transport import serve_http, serve_stdio
     except ModuleNotFoundError as e:
-        raise ConfigError(f"{e.name} is not installed", "Install it with: python3 -m pip install 'skill-assay[mcp]'") from e
+        raise ConfigError(f"{e.name} is not installed", "Install it with: python3 -m pip install mcp") from e
     offered = Offered(Judging.of(rest, config()), registry_dir(registry))
     server = build(
         Services(

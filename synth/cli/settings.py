@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from synth.cli.talking import talking_options
 from synth.config_origin import in_ci
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def judging_options(command: Command) -> Command:
     """Adds the options that steer a verification."""
     for option in reversed(JUDGING):
         command = option(command)
-    return command
+    return talking_options(command)
 
 
 def sandbox_options(command: Command) -> Command:
@@ -89,6 +90,9 @@ class Judging:
         Raises:
             click.BadParameter: an exclusion without a reason, or an unknown check.
         """
+        from synth.cli.room import usable_cache
+
+        usable_cache()
         box, verify = config.sandbox, config.verify
         known: dict[str, Any] = {
             "profile": verify.profile, "budget": verify.budget, "salt": verify.seed_salt, "min_usable": verify.min_usable,

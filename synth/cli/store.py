@@ -17,7 +17,7 @@ STORE = click.option("--store", type=FOLDER, metavar="DIR", help="Default: this 
 DAY_S = 86_400
 
 
-@click.group("store", short_help="Show, export or prune what hooks recorded.")
+@click.group("store", short_help="Show, export or prune what hooks recorded.", hidden=True)
 def command() -> None:
     """What hooks recorded: tasks with their trees, in a directory that only its owner can read."""
 

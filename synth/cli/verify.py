@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, sleep, strftime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -98,8 +98,7 @@ def _once(targets: Sequence[Target], judging: Judging, outputs: list[Output]) ->
 def _verifier(judging: Judging, talk: console.Talk) -> Verifier:
     from verifiers.gating.cache import open_cache
 
-    # Steps are for a person who waits: a log gets the report alone.
-    return Verifier(judging, open_cache(), talk.step if sys.stderr.isatty() else None)
+    return Verifier(judging, open_cache(), talk.watched)
 
 
 def show(reports: list[Report], outputs: list[Output], seconds: float) -> None:
@@ -139,10 +138,12 @@ def _watch(targets: Sequence[Target], judging: Judging, outputs: list[Output], p
     while True:
         stamp = _Stamp.of(targets)
         if stamp != seen:
+            if seen is not None:
+                console.say(f"---- {strftime('%H:%M:%S')} {targets[0].skill} changed")
             seen = stamp
             try:
                 _once(targets, quick, outputs)
             except AssayError as e:
                 console.error(e.diagnostics())
-            console.say(f"watching {targets[0].skill} (Ctrl-C ends)")
+            console.say(f"{strftime('%H:%M:%S')} watching {targets[0].skill} (Ctrl-C ends)")
         sleep(pause_s)

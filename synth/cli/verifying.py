@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandbox.interface import JsonValue
 from synth.cli import console
+from synth.cli.counting import Counted
+from synth.cli.progress import Checks, dynamic_checks
 from synth.cli.settings import Judging
+from synth.config_origin import in_ci
 from synth.judged_by import engine_facts, judge_code, tools
 
 if TYPE_CHECKING:
@@ -37,6 +41,8 @@ class Verifier:
     facts: Callable[[], tuple[str, str] | None] | None = None
     """Image and engine that the verdicts come from, where that is not the engine here."""
     cache_hits: int = 0
+    heading: str = ""
+    """What progress begins with."""
 
     def __enter__(self) -> Verifier:
         return self
@@ -108,6 +114,7 @@ class Verifier:
 
         j = self.judging
         options = j.options()
+        origin = origin or registered_origin(target)
         if origin is not None:
             options = replace(options, unseen=origin.unseen, leave_one_out_failures=origin.failures)
         return read_job(target, options, j.profile, image=j.image, runtime=j.runtime, workers=j.workers, packages=j.packages)
@@ -118,8 +125,15 @@ class Verifier:
         from synth.verification import NoSandbox, run_job
 
         job = self.job(target, origin)
-        options = replace(job.options, progress=self.progress, memory=self._memory)
+        progress = None
+        if self.progress is not None:
+            before = self._runs()
+            progress = Checks(self.progress, dynamic_checks(self.judging.checks), self.heading, lambda: self._runs() - before)
+        options = replace(job.options, progress=progress, memory=self._memory)
         return run_job(job, lambda: self.open() or NoSandbox(self._no_box), options)
+
+    def _runs(self) -> int:
+        return self._box.runs if isinstance(self._box, Counted) else 0
 
     def open(self) -> Sandbox | None:
         """The sandbox; None where there is none, and then the reason was said."""
@@ -127,7 +141,7 @@ class Verifier:
 
         if self._box is None and not self._no_box:
             try:
-                self._box = self._stack.enter_context(self.judging.sandbox())
+                self._box = self._stack.enter_context(Counted(self.judging.sandbox()))
             except SandboxError as e:
                 self._no_box = e.diagnostics()
                 console.error(self._no_box)
@@ -157,9 +171,32 @@ class Verifier:
                 "extra_imports": ",".join(sorted(j.extra_imports)),
                 "reproduce_with": list(j.reproduce_with),
                 "decisions": _sha(target.decisions) if decisions is None else decisions,
+                **_origin_key(target),
                 "past": _past(j.database, target.skill) if j.database is not None and not j.static else "",
             },
         )  # fmt: skip
+
+
+def registered_origin(target: Target) -> Origin | None:
+    """How a registered version was made, so that its score here is the registry's; None of any other file, and in CI.
+
+    There a registry may be part of what is judged, and says nothing in its own favour.
+    """
+    from synth.registry import Registry
+    from synth.registry.database import FILE
+
+    place = target.skill.resolve().parent
+    root = place.parent.parent
+    if in_ci() or place.parent.name != "versions" or not (root / FILE).is_file():
+        return None
+    with Registry(root) as opened:
+        entry = next((e for e in opened.list(None) if e.version == place.name), None)
+        return opened.origin(entry.name, entry.version) if entry is not None else None
+
+
+def _origin_key(target: Target) -> dict[str, JsonValue]:
+    origin = registered_origin(target)
+    return {} if origin is None else {"unseen": list[JsonValue](sorted(origin.unseen)), "failures": origin.failures}
 
 
 def _past(database: Path, skill: Path) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from synth.interface import Draft
 from synth.usage import Usage
 from verifiers.interface import Args, Report
 
@@ -39,6 +40,8 @@ class PatternOutcome:
     notes: tuple[str, ...] = ()
     report: Report | None = None
     seconds: float = 0.0
+    draft: Draft | None = None
+    """Of what was not registered: the candidate that came furthest, for a person to look at. It did not pass."""
     usage: Usage | None = None
     generator: str = ""
 

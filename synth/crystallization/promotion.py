@@ -14,6 +14,7 @@ from synth.crystallization.outcome import Ending, PatternOutcome
 from synth.crystallization.search import Found, NotFound, Search, SearchSettings
 from synth.detect.match import evidence_keys, match_existing
 from synth.documentation import skill_md
+from synth.draft import unverified
 from synth.interface import Draft, ExecutionTrace, Generator, RegistryEntry, TracePattern
 from synth.tracing.traces import to_evidence, trace_digest
 from synth.usage import take_usage
@@ -91,7 +92,8 @@ class Crystallization:
         elif found.report is not None:
             ending = "refused" if found.report.verdict is Verdict.FAIL else "inconclusive"
         return self._end(
-            pattern, ending, found.why, held_out=found.held_out, tried=found.tried, notes=found.notes, report=found.report
+            pattern, ending, found.why, held_out=found.held_out, tried=found.tried, notes=found.notes, report=found.report,
+            draft=unverified(found.nearest.candidate, pattern, found.nearest.bindings) if found.nearest is not None else None,
         )  # fmt: skip
 
     def _register(
@@ -128,7 +130,7 @@ class Crystallization:
             metadata=_metadata(pattern, found),
         )
         notes = (*notes, *self._attested(entry, found.report))
-        approve = f"assay registry approve {entry.name} {entry.version[:12]} --approver WHO"
+        approve = f"assay registry activate {entry.name} {entry.version[:12]} --approver WHO"
         why = "" if entry.status == "active" else f"it waits for approval: {approve}"
         return self._end(pattern, "registered", why, skill=entry.name, version=entry.version, notes=notes, **common)
 

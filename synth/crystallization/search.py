@@ -52,15 +52,20 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """No candidate passed. ``report`` is the one that came furthest; None where nothing was generated."""
+    """No candidate passed; ``nearest`` is None where nothing was judged."""
 
     why: str
-    report: Report | None = None
+    nearest: Found | None = None
+    """The candidate that came furthest, with its report."""
     held_out: tuple[str, ...] = ()
     tried: int = 0
     notes: tuple[str, ...] = ()
     refused_evidence: bool = False
     """Too little of the evidence can be used at all."""
+
+    @property
+    def report(self) -> Report | None:
+        return self.nearest.report if self.nearest is not None else None
 
 
 @dataclass
@@ -94,19 +99,20 @@ class Search:
         """Some cases are kept from the generator from the start."""
         parts = split(usable, self.settings.hold_out, self.settings.seed)
         held = tuple(e.task_id for e in parts.held_out)
-        best: Report | None = None
+        best: Found | None = None
         tried = 0
         for candidate in self._candidates(parts.seen):
             tried += 1
             self.say(f"judging candidate {tried} ({candidate.name})")
             report, bindings = self._judge(candidate, parts)
+            found = Found(candidate, report, bindings, held, (), tried)
             if report.verdict is Verdict.PASS:
-                return Found(candidate, report, bindings, held, (), tried)
+                return found
             self.generator.rejected(candidate, without(report, frozenset(held)))
-            best = report if best is None else _further(best, report)
+            best = found if best is None else _further(best, found)
         if best is None:
             return NotFound(self.generator.why_none(), held_out=held)
-        return NotFound(_refusal(best, frozenset(held)), best, held, tried)
+        return NotFound(_refusal(best.report, frozenset(held)), best, held, tried)
 
     def _judge(self, candidate: Candidate, parts: Split) -> tuple[Report, Mapping[str, Args]]:
         if self.settings.sealed and parts.held_out:
@@ -121,7 +127,7 @@ class Search:
 
     def _refitting(self, usable: Sequence[Evidence]) -> Found | NotFound:
         """Candidates from all traces; each is then made again without some of them, and what comes out again was made unseen."""
-        best: Report | None = None
+        best: Found | None = None
         why = ""
         tried = 0
         for candidate in self._made(usable):
@@ -137,13 +143,14 @@ class Search:
             made = self._made_without(candidate, usable, held)
             report = self.judge.verify(made, usable, bindings, hidden | set(refits.held), refits.wrong)
             self._reports[code_of(candidate.source)] = report
+            found = Found(made, report, bindings, tuple(sorted(hidden)), refits.held, tried, refits.notes)
             if report.verdict is Verdict.PASS:
-                return Found(made, report, bindings, tuple(sorted(hidden)), refits.held, tried, refits.notes)
+                return found
             self.generator.rejected(candidate, report)
-            best = report if best is None else _further(best, report)
+            best = found if best is None else _further(best, found)
         if best is None:
             return NotFound(why or self.generator.why_none(), tried=tried)
-        return NotFound(best.why, best, tried=tried)
+        return NotFound(best.report.why, best, tried=tried)
 
     def _bound(self, candidate: Candidate, usable: Sequence[Evidence]) -> Mapping[str, Args]:
         """The candidate's bindings, with inferred ones for traces that it has none for."""
@@ -266,15 +273,15 @@ def without(report: Report, hidden: frozenset[str]) -> Report:
     return replace(report, checks=checks, bindings=bindings)
 
 
-def _further(a: Report, b: Report) -> Report:
-    """The report that came nearer to passing."""
+def _further(a: Found, b: Found) -> Found:
+    """The candidate that came nearer to passing."""
 
     def rank(report: Report) -> tuple[int, int, int]:
         failed = sum(c.verdict is Verdict.FAIL for c in report.checks)
         passed = sum(c.verdict is Verdict.PASS for c in report.checks)
         return (int(report.verdict), failed, -passed)
 
-    return b if rank(b) < rank(a) else a
+    return b if rank(b.report) < rank(a.report) else a
 
 
 def _refusal(report: Report, held: frozenset[str]) -> str:

@@ -9,11 +9,12 @@ from synth.detect.analyzer import Found, find_patterns
 from synth.detect.features import features_of
 from synth.detect.match import match_existing
 from synth.detect.signature import signature
+from synth.detect.ungrouped import ungrouped
 from synth.interface import ExecutionTrace, TracePattern
 from synth.tracing.redact import redact_trace
 from synth.tracing.traces import unique_ids
 
-__all__ = ["MAX_TRACES", "detect", "make_pattern", "match_existing", "signature"]
+__all__ = ["MAX_TRACES", "detect", "make_pattern", "match_existing", "signature", "ungrouped"]
 
 MAX_TRACES = 200
 """Traces that a pattern carries; of more, the newest. ``frequency`` counts all of them."""

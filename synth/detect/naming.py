@@ -35,7 +35,8 @@ def category(members: Sequence[Features]) -> str:
     Words that most descriptions share come first; one description's own words fill up, then the commands' names. Only plain
     lower-case words are used, which no key is.
     """
-    texts = [_plain(t.words) for t in members]
+    values = {w for t in members for w in t.words if w not in t.template} - _shared(members)
+    texts = [[w for w in _plain(t.words) if w not in values] for t in members]
     counts = Counter(w for words in texts for w in dict.fromkeys(words))
     kept = [_plain(t.template) for t in members]
     best = max(
@@ -52,6 +53,12 @@ def category(members: Sequence[Features]) -> str:
     if verb is not None:
         words = [verb, *(w for w in words if w != verb and (w not in _VERBS or counts[w] == len(texts)))]
     return _identifier(words)
+
+
+def _shared(members: Sequence[Features]) -> frozenset[str]:
+    """Words that all descriptions have: what is no other in any trace is no value of one."""
+    first, *others = [frozenset(t.words) for t in members] or [frozenset()]
+    return first.intersection(*others)
 
 
 def _plain(words: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from synth.embedded.idle import Replays, without_idle
 from synth.embedded.naming import skill_name, summary_of
 from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
-from synth.embedded.steps import Work, changes_something, work
+from synth.embedded.steps import Work, changes_something, why_no_work, work
 from synth.embedded.tree import Hole, Lit, ShellError, Word
 from synth.embedded.trial import trial
 from synth.interface import Candidate, TracePattern
@@ -65,7 +65,7 @@ class EmbeddedGenerator:
         writes = sum(changes_something(e) for e in usable) * 3 > len(usable)
         works = [w for e in usable if (w := work(e, writes)) is not None]
         if not works:
-            self._why.append("none of the commands could be read as shell text")
+            self._why.append(why_no_work(c for e in usable for c in e.commands))
             return
         if self.replays is not None and writes:
             with self.replays() as traces:

@@ -48,10 +48,16 @@ def only_prints(node: Simple) -> bool:
     if node.name == "sort":
         parsed = _sort(node)
         return parsed is None or not parsed.has("-o", "--output")
+    if node.name in ("awk", "gawk"):
+        return not any(_AWK_WRITES.search(lit.text) for w in node.words[1:] for lit in w.parts if isinstance(lit, Lit))
     if node.name == "tar" and len(node.words) > 1:
         mode = node.words[1].literal or ""
         return "t" in mode.lstrip("-")[:1] or mode == "--list"
     return node.name in TABLE and TABLE[node.name].kind != "change"
+
+
+_AWK_WRITES = re.compile(r"\bprintf?\b[^;}\n]*[>|]|\bsystem\s*\(")
+"""Output to files or commands in an awk program."""
 
 
 def edits_in_place(words: Sequence[Word]) -> bool:

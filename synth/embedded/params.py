@@ -27,6 +27,8 @@ class Context:
     """It is in the command's last operand."""
     cursor_after: bool = False
     """The path that find found follows."""
+    lead: str = ""
+    """All of the word before the hole, each other hole as one NUL."""
 
 
 def contexts(node: object, command: str = "") -> Iterator[tuple[int, Context]]:
@@ -85,6 +87,7 @@ def inner_name(node: Simple, at: int) -> str:
 
 
 def _word(word: Word, at: Context) -> Iterator[tuple[int, Context]]:
+    lead = ""
     for k, part in enumerate(word.parts):
         if isinstance(part, Hole | Many):
             prev = word.parts[k - 1] if k else None
@@ -92,12 +95,13 @@ def _word(word: Word, at: Context) -> Iterator[tuple[int, Context]]:
             left = prev.text if isinstance(prev, Lit) else ""
             right = after.text if isinstance(after, Lit) else ""
             cursor = isinstance(after, Var) and after.name == CURSOR
-            yield part.index, Context(at.command, at.role, at.option, left, right, at.last, cursor)
+            yield part.index, Context(at.command, at.role, at.option, left, right, at.last, cursor, lead)
         elif isinstance(part, Var):
             for arg in part.args:
                 yield from _word(arg, at)
         elif isinstance(part, Sub | Feed):
             yield from contexts(part.body)
+        lead += part.text if isinstance(part, Lit) else "\0"
 
 
 _BY_OPTION = {
@@ -151,6 +155,31 @@ _LAST = {
 }
 
 
+_SUBSTITUTE = re.compile(r"(?:/(?:\\.|[^/\\])*/[!, ]*|[\d$,!\s;{}]|[dpq](?=\s*[;}\n]))*(?:s|y|tr)([^\w\s])", re.DOTALL)
+"""Addresses and short commands, then the beginning of a substitution."""
+_IN_SCRIPT = {
+    "pattern": ("old", "Text to replace"),
+    "replacement": ("new", "Text to put in its place"),
+    "address": ("text", "Text of the lines to work on"),
+    "text": ("new", "Text to put in"),
+}
+
+
+def place_in_script(lead: str) -> str:
+    """Where in a script of sed or rename a value stands that ``lead`` comes before: a key of ``_IN_SCRIPT``."""
+    found = _SUBSTITUTE.match(lead)
+    if found is None:
+        return "address" if re.fullmatch(r"[\s;{]*/(\\.|[^/\\])*", lead, re.DOTALL) else "text"
+    parts = re.split(rf"(?<!\\)(?:\\\\)*{re.escape(found[1])}", lead[found.end() :], maxsplit=2)
+    if len(parts) < 3:
+        return "pattern" if len(parts) == 1 else "replacement"
+    return place_in_script(re.sub(r"^\w*", "", parts[2]))
+
+
+_PRINTING = frozenset({"echo", "printf"})
+_READING = frozenset({"grep", "sed", "rename"})
+
+
 def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
     if isinstance(values[0], tuple):
         return ("paths", "Paths, relative to the workspace")
@@ -167,7 +196,7 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
     if at.command in ("sed", "rename", "perl", "prename") and at.role == "script":
         if at.command != "sed" and at.before.endswith("^"):
             return ("prefix", "Beginning of the name")
-        return ("old", "Text to replace") if at.before in ("s/", "s|", "s#", "s/^") else ("new", "Text to put in its place")
+        return _IN_SCRIPT[place_in_script(at.lead)]
     if all(isinstance(v, str) and re.fullmatch(r"v?\d+(\.\d+)+[\w.\-]*", v) for v in values):
         return ("version", "Version, such as 1.2.0")
     if at.role == "key":
@@ -184,6 +213,8 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return _LAST[at.command]
     if at.role == "operand" and at.command in ("grep", "jq"):
         return ("file", "File to read, relative to the workspace")
+    if at.command == "echo" and (at.before or at.after):
+        return _BY_COMMAND["printf"]  # a part of a line is no line
     if at.command in _BY_COMMAND:
         return _BY_COMMAND[at.command]
     if at.role == "number":
@@ -205,7 +236,9 @@ def make_params(template: Template, folders: Collection[int] = ()) -> list[Param
     first: dict[int, Context] = {}
     number: set[int] = set()
     for index, at in contexts(template.program):
-        first.setdefault(index, at)
+        # What is looked for or replaced says more of a value than that it is printed too.
+        if index not in first or (first[index].command in _PRINTING and at.command not in _PRINTING and at.command in _READING):
+            first[index] = at
         in_script = at.role == "script" and at.command in ("sed", "awk", "gawk")
         if at.role in ("number", "key") or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sandbox.interface import ROOT, effects
@@ -59,6 +60,16 @@ def work(evidence: Evidence, writes: bool, drop_failed: bool = False) -> Work | 
     if not program or any(t is None for t in program):
         return None
     return Work(evidence, tuple(t for t in program if t is not None), tuple(kept), tuple(dropped))
+
+
+def why_no_work(commands: Iterable[str]) -> str:
+    """One sentence: why no step of the traces with these commands could be taken up."""
+    for command in commands:
+        try:
+            parse(command)
+        except ShellError as e:
+            return f"a command is not understood: {e}"
+    return "the files changed, but none of the commands is known to change one"
 
 
 def _is_cd(tree: Seq) -> bool:

@@ -79,7 +79,7 @@ def audit(
     for entry in registry.list("staged"):
         if entry.metadata["drifted"]:
             found.append(
-                _of(entry, "drifted", "it passed once and no longer does", f"Mend it, or 'assay registry archive {entry.name}'")
+                _of(entry, "drifted", "it passed once and no longer does", f"Mend it, or 'assay registry retire {entry.name}'")
             )
     found += _duplicates(active)
     found += [

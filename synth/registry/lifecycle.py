@@ -66,7 +66,7 @@ class Lifecycle(RegistryReader):
         entry = self.show(name, version)
         active = [e for e in self.versions_of(name) if e.status == "active"]
         if active:
-            raise WrongState("another version is active", f"Use 'assay registry rollback {name} VERSION'", name)
+            raise WrongState("another version is active", f"Use 'assay registry activate {name} VERSION'", name)
         self._must_be(entry, "restore", "archived")
         return self._activate(entry, "restored", actor, {})
 
@@ -198,7 +198,7 @@ class Lifecycle(RegistryReader):
         if entry.metadata["needs_approval"] and not entry.metadata["approved_by"]:
             raise ApprovalRequired(
                 "it waits for an approval",
-                f"Run 'assay registry approve {entry.name} {entry.version[:12]} --approver WHO'",
+                f"Run 'assay registry activate {entry.name} {entry.version[:12]} --approver WHO'",
                 entry.name,
             )
         draft = self.draft(entry.name, entry.version)

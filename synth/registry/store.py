@@ -71,6 +71,18 @@ class Registry(Lifecycle):
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def collect(self) -> dict[str, int]:
+        """Removes directories of versions that no entry names, and what killed writers left. Every entry's files stay.
+
+        Returns:
+            Version -> bytes that it took.
+
+        Raises:
+            RegistryUnusable: the registry cannot be written.
+        """
+        with self.versions.writer():
+            return self.versions.collect()
+
     def register(
         self,
         draft: Draft,

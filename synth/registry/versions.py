@@ -129,6 +129,25 @@ class Versions:
         named = {str(row["version"]) for row in self._database.read("SELECT DISTINCT version FROM version")}
         return sorted({p.name for p in (self.root / VERSIONS).iterdir() if p.is_dir()} - named)
 
+    def collect(self) -> dict[str, int]:
+        """Removes the directories that ``unnamed`` lists. Within ``writer``.
+
+        Returns:
+            Name -> bytes that it took.
+
+        Raises:
+            RegistryUnusable: one cannot be removed.
+        """
+        removed = {}
+        for name in self.unnamed():
+            try:
+                size = sum(p.lstat().st_size for p in self.path(name).rglob("*"))
+                shutil.rmtree(self.path(name))
+            except OSError as e:
+                raise RegistryUnusable(f"it cannot be removed ({e.strerror})", "Check the rights", self.path(name)) from e
+            removed[name] = size
+        return removed
+
     def publish(self) -> None:
         """Brings ``skills/<name>`` (links to the active versions, for people and for tools that walk directories) up to date."""
         for row in self._database.read("SELECT p.name, s.active FROM pending_link p LEFT JOIN skill s USING (name)"):

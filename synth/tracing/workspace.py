@@ -6,7 +6,9 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sandbox.interface import ROOT, Effect, Entry, EntryType, Snapshot
 from verifiers.interface import AssayError
@@ -17,6 +19,26 @@ MAX_ENTRIES = 200_000
 
 class WorkspaceError(AssayError, OSError):
     """A workspace that cannot be read whole, or effects that cannot be copied back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A directory as it was at one moment, for the ``workspace`` and ``post_workspace`` of a recording."""
+
+    snapshot: Snapshot
+
+    @classmethod
+    def from_directory(cls, directory: Path | str) -> Workspace:
+        """Everything below a directory: files with content and mode, directories, links (not followed).
+
+        Raises:
+            WorkspaceError: not a directory, unreadable, or larger than 512 MiB or 200,000 paths.
+        """
+        return cls(snapshot_of(Path(directory)))
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of the trace format: path -> ``{"type", "mode", "content_b64" | "target"}``."""
+        return self.snapshot.to_json()
 
 
 def snapshot_of(directory: Path) -> Snapshot:

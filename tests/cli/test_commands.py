@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
 import time
 from pathlib import Path
 
@@ -267,6 +269,25 @@ def test_attest_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert run(["attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 1
 
 
+def test_a_signed_failure_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`attest verify && deploy` does not deploy what is signed as FAILED."""
+    from verifiers.formats.json_report import dump, report_to_json
+    from verifiers.interface import Verdict
+
+    made = draft("batch_rename")
+    folder = write_draft(tmp_path / "drafts", made)
+    saved, key = tmp_path / "report.json", str(tmp_path / "key")
+    saved.write_text(dump(report_to_json(report(made, verdict=Verdict.FAIL, score=None))), encoding="utf-8")
+    monkeypatch.setattr(attest, "_must_be_found_again", lambda *_: None)
+    assert run(["attest", "keygen", key]) == 0
+    assert run(["attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 0
+    capsys.readouterr()
+    assert run(["attest", "verify", str(folder), "--key", f"{key}.pub"]) == 1
+    assert capsys.readouterr().out.startswith("FAILED: ")
+
+
 def test_metrics_are_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The seed's five, also as Prometheus text."""
     monkeypatch.chdir(tmp_path)
@@ -284,6 +305,37 @@ def test_static_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "broken" / "skill.py").write_text("@skill_command\ndef (:\n", encoding="utf-8")
     assert run(["gate", str(tmp_path), "--static", "--format", "json", "--no-cache"]) == 1
     assert document(capsys)["counts"] == {"pass": 1, "fail": 1, "inconclusive": 0}
+
+
+def test_the_commit_hook_sees_what_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An error that git knows already closes the hook; files of no skill open it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "skill.py").write_text("@skill_command\ndef (:\n", encoding="utf-8")
+    (tmp_path / "README.md").write_text("# nothing\n", encoding="utf-8")
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
+        subprocess.run(["git", *words], check=True)
+    hook = ["gate", "--static", "--touched", "--no-cache"]
+    assert run([*hook, "broken/skill.py", "README.md"]) == 1
+    assert "broken" in capsys.readouterr().out  # and not a skill called `skill`
+    assert run([*hook, "README.md"]) == 0
+    assert "belongs to a skill" in capsys.readouterr().err
+
+
+def test_an_unparsable_draft_has_its_directorys_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In every format that shows names."""
+    (tmp_path / "tidy").mkdir()
+    (tmp_path / "tidy" / "skill.py").write_text("def broken(:\n", encoding="utf-8")
+    assert run(["verify", str(tmp_path / "tidy"), "--static", "--no-cache", "--format", "json"]) == 1
+    assert document(capsys)["subject"]["name"] == "tidy"  # type: ignore[index]  # JSON
+
+
+def test_a_finding_of_bindings_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever id a report shows, `assay explain` knows it."""
+    assert run(["explain", "bindings"]) == 0
+    assert "bindings.json" in capsys.readouterr().out
 
 
 def test_watch_verifies_on_every_change(
@@ -311,4 +363,5 @@ def test_watch_verifies_on_every_change(
     assert run(["verify", str(file), "--static", "--watch"]) == 130
     told = capsys.readouterr()
     assert told.err.count("watching ") == 3
+    assert len(re.findall(r"^---- \d\d:\d\d:\d\d .*skill.py changed$", told.err, re.MULTILINE)) == 2
     assert told.out.index("1 pass") < told.out.index("FAIL[parses]")

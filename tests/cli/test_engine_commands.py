@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +47,14 @@ def test_run_works_on_a_copy(work: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert found["effects"] == [{"path": "a b.md", "kind": "created"}, {"path": "a b.txt", "kind": "removed"}]
     assert set(found["post_workspace"]) == {"a b.md", "keep"}
     assert sorted(p.name for p in work.iterdir()) == ["a b.txt", "keep"]
+
+
+def test_run_shows_diffs_before_anything_is_applied(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What text would change to what; the directory stays as it is."""
+    assert run(["run", str(APPEND), "--workspace", str(work), "--diff", "--args", '{"file": "keep", "line": "three"}']) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[1:6] == ["--- a/keep", "+++ b/keep", "@@ -1 +1,2 @@", " two", "+three"]
+    assert (work / "keep").read_text(encoding="utf-8") == "two\n"
 
 
 def test_run_applies_when_asked(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,8 +124,26 @@ def test_diff_tells_behaviour_not_text(tmp_path: Path, capsys: pytest.CaptureFix
     beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json")]
     assert run(["diff", str(RENAME), str(same), *beside]) == 0
     assert capsys.readouterr().out.startswith("0 differences on ")
+    assert run(["diff", str(RENAME), str(same), *beside, "--recorded"]) == 0
     assert run(["diff", str(RENAME), str(other), *beside]) == 1
     assert "pub_rename_ext-02, run 1: " in capsys.readouterr().out
+
+
+def test_diff_finds_what_verify_would(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An edit that changes nothing on any recorded start: a dot less, which only a name like `atxt` brings out."""
+    edited = tmp_path / "rename_ext"
+    edited.mkdir()
+    text = (RENAME / "skill.py").read_text(encoding="utf-8")
+    broken = text.replace('endswith(f".{old_ext}")', "endswith(old_ext)")
+    assert broken != text
+    (edited / "skill.py").write_text(broken, encoding="utf-8")
+    beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json")]
+    assert run(["diff", str(RENAME), str(edited), *beside, "--recorded"]) == 0
+    capsys.readouterr()
+    assert run(["diff", str(RENAME), str(edited), *beside]) == 1
+    told = capsys.readouterr().out
+    assert "0 differences on" in told
+    assert "generalises: PASS, now FAIL" in told
 
 
 def test_gate_closes_on_one_failure_and_caches(
@@ -150,3 +180,49 @@ def test_engine_sbom_lists_what_the_image_holds(capsys: pytest.CaptureFixture[st
     assert {c["name"] for c in image["components"]} >= {"bash", "python3", "coreutils"}
     assert run(["engine", "sbom", "package", "-o", str(tmp_path / "x.json")]) == 0
     assert json.loads((tmp_path / "x.json").read_text())["metadata"]["component"]["name"] == "skill-assay"
+
+
+def test_wrong_bindings_are_found_in_their_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A parameter that only the file misspells is no fault of a line of code, and the advice exists."""
+    for part in RENAME.iterdir():
+        (tmp_path / part.name).write_bytes(part.read_bytes())
+    file = tmp_path / "bindings.json"
+    file.write_text(file.read_text(encoding="utf-8").replace('"old_ext"', '"odl_ext"'), encoding="utf-8")
+    assert run(["verify", str(tmp_path), "--no-cache", "--checks", "effect-equivalent", "--format", "json"]) == 3
+    (check,) = [c for c in document(capsys)["checks"] if c["id"] == "bindings"]
+    assert check["findings"]
+    assert {Path(f["path"]).name for f in check["findings"]} == {"bindings.json"}
+    assert run(["explain", check["id"]]) == 0
+
+
+def test_arguments_are_looked_at_before_a_run(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the wrong type, unknown or missing: one sentence with the signature, and nothing runs. One effect is one effect."""
+    for args, says in (
+        ('{"old_ext": 3, "new_ext": "md"}', "old_ext is no str: 3"),
+        ('{"old_ext": "txt"}', "new_ext is missing"),
+        ('{"old_ext": "txt", "new_ext": "md", "x": 1}', "there is no argument 'x'"),
+    ):
+        assert run(["run", str(RENAME), "--workspace", str(work), "--args", args]) == 2
+        err = capsys.readouterr().err
+        assert says in err
+        assert "rename_ext takes old_ext: str, new_ext: str" in err
+    (work / "a b.txt").unlink()
+    (work / "b.txt").mkdir()
+    began = time.monotonic()
+    assert run(["run", str(APPEND), "--workspace", str(work), "--args", '{"file": "keep", "line": "x"}']) == 0
+    wall = time.monotonic() - began
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("1 effect on a copy of ")
+    assert abs(float(last.rpartition("(")[2].split()[0]) - wall) < 0.5
+
+
+def test_verification_leaves_nothing_in_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cache of a library in the user's own directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HYPOTHESIS_STORAGE_DIRECTORY", raising=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "synth.cli", "verify", str(RENAME), "--no-cache", "--checks", "generalises"],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +15,12 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Cause, SandboxError
 from synth.cli import console, program
+from synth.cli.home import forget_what_was_said
 from synth.cli.outputs import FORMATS, Output, plan
 from synth.cli.program import COMMANDS, assay, run
 from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, Verdict
 
+ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
@@ -141,6 +144,56 @@ def test_nothing_is_created_by_looking(tmp_path: Path, monkeypatch: pytest.Monke
     run(["patterns"])
     run(["metrics"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_misspelt_output_makes_no_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Said before any work, with the first part of the path that is not there."""
+    (tmp_path / "skill.py").write_text("def broken(:\n", encoding="utf-8")
+    wrong = tmp_path / "missing" / "deeper" / "x.json"
+    for argv in (
+        ["verify", str(tmp_path), "--static", "--no-cache", "-o", str(wrong)],
+        ["record", "--task", "t", "-o", str(wrong), "--", "true"],
+        ["export", "x", "--to", "agentskills", "-o", str(wrong)],
+        ["metrics", "-o", str(wrong)],
+        ["synth", str(ROOT / "fixtures" / "demo" / "rename.jsonl"), "--drafts", str(wrong)],
+    ):
+        assert run(argv) == 2, argv
+        assert f"there is no directory {tmp_path / 'missing'}. Make it first" in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["skill.py"]
+
+
+def test_a_cache_without_room_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One warning that names it; the verdict is the same and nothing is left behind in it."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "file").write_text("x")
+    usage = shutil.disk_usage
+    full = usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: full if "cache" in str(path) else usage(path))
+    skill = str(ROOT / "fixtures" / "skills" / "rename_ext")
+    for cache in (tmp_path / "cache", tmp_path / "file" / "below"):
+        forget_what_was_said()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+        assert run(["verify", skill, "--static"]) == 0
+        assert capsys.readouterr().err.count(f"warning: the cache in {cache} is not used: ") == 1
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_full_disk_is_named() -> None:
+    """Where standard output goes to a file on a full disk, the file is what the error is about."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "synth.cli", "explain", "--manual"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: /dev/full (standard output) cannot be written: No space left on device. Make room, or write elsewhere\n"
+    )
 
 
 # ---------------------------------------------------------------- outputs

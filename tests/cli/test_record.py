@@ -83,3 +83,14 @@ def test_without_a_command_it_is_a_usage_error(work: Path) -> None:
     """Nothing is run, nothing is kept."""
     assert run(["record", "--task", "nothing"]) == 2
     assert sorted(p.name for p in work.iterdir()) == ["a.txt"]
+
+
+def test_each_recording_is_counted(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`assay metrics` knows them."""
+    from synth.cli.metrics import path
+    from synth.metrics import Metrics
+
+    monkeypatch.chdir(work)
+    for _ in range(2):
+        assert run(["record", "--task", "say it", "--", "true"]) == 0
+    assert Metrics(path()).values()["traces_recorded"] == 2

@@ -226,7 +226,7 @@ def test_an_approval_is_waited_for(tmp_path: Path) -> None:
     run_all(made, 0, 1, 2)
     assert made.outcomes[0].ending == "registered"
     version = made.outcomes[0].version or ""
-    assert f"assay registry approve batch_rename {version[:12]} --approver" in made.outcomes[0].why
+    assert f"assay registry activate batch_rename {version[:12]} --approver" in made.outcomes[0].why
     assert made.registry.list() == []
     made.close()
 

@@ -179,6 +179,13 @@ def test_names_are_distinct_identifiers() -> None:
     assert all(n.isidentifier() and n == n.lower() and len(n) <= 60 for n in names)
 
 
+def test_a_name_holds_no_value_of_some_recordings() -> None:
+    """Two of three made a page of png files: that is a value, though most descriptions have it."""
+    loop = 'for f in *.{e}; do echo "<li>$f</li>"; done > index.html'
+    found = detect([trace(n, f"Generate {e} gallery", loop.format(e=e)) for n, e in enumerate(("png", "png", "gif"))])
+    assert [p.task_category for p in found] == ["generate_gallery"]
+
+
 def entry(pattern_traces: list[ExecutionTrace], **more: Any) -> RegistryEntry:
     fields: dict[str, Any] = {"status": "active", "metadata": {"evidence": evidence_keys(pattern_traces)}, **more}
     return RegistryEntry(

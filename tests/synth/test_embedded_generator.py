@@ -161,3 +161,44 @@ def test_a_failed_attempt_is_left_out_with_a_reason() -> None:
     failed = [Evidence(e.task_id, e.description, e.commands, e.outputs, None, (1, 0), e.base, e.post, True) for e in traces]
     candidates = list(EmbeddedGenerator().generate(pattern(failed), failed))
     assert any("step 1 failed: cp a" in c.notes for c in candidates)
+
+
+SED_SCRIPTS = [
+    ("sed -i 's/{a}/{b}/' f", ("old", "new")),
+    ('sed -i \'s/^version = "{a}"/version = "{b}"/\' f', ("old", "new")),
+    ("sed -i '/^v/s|x {a}|x {b}|g' f", ("old", "new")),
+    ("sed -i 's/q\\/z/w/; s/v {a}/v {b}/' f", ("old", "new")),
+    ("sed -i 's/^version = .*/version = \"{b}\"/' f", ("new",)),
+    ("sed -i '/{a}/s/x/y/' f", ("text",)),
+    ("echo '# {a}' > out.txt; grep -rn '{a}' d >> out.txt", ("text",)),
+    ("echo '# {a}' > out.txt", ("text",)),
+    ("echo {a} > out.txt", ("line",)),
+]
+
+
+@pytest.mark.parametrize(("line", "names"), SED_SCRIPTS)
+def test_parameters_are_named_by_what_is_done_with_them(line: str, names: tuple[str, ...]) -> None:
+    """Whatever stands around a value in a script, the first half of `s` is the old text and the second the new one."""
+    values = [("TODO", "DONE"), ("FIX.ME", "FIXED.IT")]
+    traces = [evidence([line.format(a=a, b=b)], True, f"t{k}") for k, (a, b) in enumerate(values)]
+    candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
+    known = {"old": "TODO", "new": "DONE", "text": "TODO", "line": "TODO"}
+    assert dict(candidate.bindings["t0"]) == {name: known[name] for name in names}
+
+
+def test_awk_that_writes_files_itself_is_work() -> None:
+    """`print > FILE` inside a program changes files, though no redirection of the shell does."""
+    traces = [evidence(["awk '{print > ($1 \".log\")}' a.txt"], True, name) for name in ("a", "b")]
+    assert list(EmbeddedGenerator().generate(pattern(traces), traces))
+
+
+def test_what_cannot_be_taken_up_says_why() -> None:
+    """A command outside the shell that is understood is named; one that is understood is not called unreadable."""
+    for line, says in (
+        ("until false; do cat a.txt; done > out.txt", "until is not understood"),
+        ("cat a.txt", "known to change"),
+    ):
+        generator = EmbeddedGenerator()
+        traces = [evidence([line], True, name) for name in ("a", "b")]
+        assert not list(generator.generate(pattern(traces), traces))
+        assert says in generator.why_none()

@@ -225,6 +225,22 @@ def test_names_are_spelt_as_the_standard_wants(name: str) -> None:
     assert len(kebab(name)) <= 64
 
 
+def test_placeholders_and_signs_can_be_read(tmp_path: Path) -> None:
+    """What the summary leaves open keeps its name, in the front matter too; arrows, code and money are no entities."""
+    made = draft()
+    said = "Rename all .<old_ext> files to .<new_ext>"
+    source = made.source.replace("Rename every file with one extension to another", said)
+    skill = exported(tmp_path / "r", replace(made, source=source))
+    path = export_agentskills(skill, tmp_path / "skills")
+    wanted = "Rename all .OLD_EXT files to .NEW_EXT"
+    assert skills_ref.read_properties(path).description.startswith(f"{wanted}. Use when")
+    body = (path / "SKILL.md").read_text("utf-8").split("---\n", 2)[2]
+    assert prose(f"{said}.") in body
+    assert "OLD_EXT" in prose(said)
+    assert prose("not `is_file`: a -> b, R&D, 5 $ a > b < c!") == "not 'is_file': a -> b, R&D, 5 $ a > b < c!"
+    assert front_matter({"description": f"{said} -> x"}) == f"---\ndescription: {wanted} to x\n---\n"
+
+
 def test_a_long_description_is_cut(tmp_path: Path) -> None:
     """At most 1024 characters."""
     evidence = tuple(trace(n, f"{n} " + "very long request " * 60) for n in range(3))

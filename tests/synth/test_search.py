@@ -190,6 +190,8 @@ def test_feedback_never_tells_of_the_held_out_trace() -> None:
     found = search(5, generator, Judge(), refits=False)
     assert isinstance(found, NotFound)
     assert "left-out trace" in found.why
+    assert found.nearest is not None
+    assert found.nearest.report is found.report
     (hidden,) = found.held_out
     assert hidden not in generator.shown[0]
     assert hidden not in repr(generator.told[0].checks)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from verifiers.gating.discover import changed_since, evidence_changed, find, only_changed, shown, with_evidence
+from verifiers.gating.discover import changed_since, evidence_changed, find, only_changed, owners, shown, with_evidence
 from verifiers.interface import ConfigError, Inconclusive, NothingToVerify, SkillFileError
 
 SKILL = "from skill_api import skill_command\n\n\n@skill_command\nasync def f() -> dict[str, object]:\n    return {}\n"
@@ -51,6 +51,21 @@ def test_a_tree(here: Path) -> None:
     (here / "t/plain.py").write_text("# @skill_command is only named here\nx = '@skill_command'\n")
     (here / "t/omni.py").write_text('from a import b\n@api.decorators.skill_command(name="x")\ndef f(): ...\n')
     assert [t.path for t in find(["t"])] == ["t/omni.py", "t/x/other.py", "t/x/skill.py", "t/y/deep/rename.py"]
+
+
+def test_files_belong_to_skills(here: Path) -> None:
+    """A skill file is its own, evidence and bindings are those of the skill beside them, other files are nobody's."""
+    put(here, "d/skill.py", "d/evidence.jsonl", "a.py", "a.bindings.json", "b.py", "c/evidence.jsonl")
+    (here / "plain.py").write_text("x = 1\n")
+    (here / "e").mkdir()
+    (here / "e" / "skill.py").write_text("def broken(:\n")
+    for files, wanted in (
+        (["d/evidence.jsonl"], ["d/skill.py"]),
+        (["a.bindings.json", "a.py"], ["a.py"]),
+        (["plain.py", "c/evidence.jsonl", "gone.py", "README.md"], []),
+        (["e/skill.py", "b.py"], ["b.py", "e/skill.py"]),
+    ):
+        assert [t.path for t in owners(files)] == wanted
 
 
 def test_each_skill_once(here: Path) -> None:

@@ -22,11 +22,21 @@ from verifiers.formats.page import findings
 from verifiers.formats.text import clip, escape, plural, seconds
 from verifiers.gating.gate import Failure, GateResult, judge
 from verifiers.gating.policy import Policy, Waiver
-from verifiers.interface import CheckResult, Counterexample, Finding, Report, Verdict
+from verifiers.interface import CheckResult, Counterexample, Finding, NotChecked, Report, Verdict
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 NAMES = ("passing", "failing", "inconclusive", "partial")
-SUFFIXES = {"plain": "txt", "json": "json", "sarif": "sarif", "junit": "xml", "github": "txt", "html": "html", "markdown": "md"}
+SUFFIXES = {
+    "plain": "txt",
+    "json": "json",
+    "sarif": "sarif",
+    "junit": "xml",
+    "github": "txt",
+    "html": "html",
+    "markdown": "md",
+    "gitlab": "json",
+    "badge": "svg",
+}
 SOURCES = {
     "drafts/rotate_logs/skill.py": "import time\n@skill_command\nasync def rotate_logs() -> None:\n"
     '    """Rotate."""\n    src.rename(dst.with_suffix(f".{time():.0f}"))\n    src.write_text("")\n'
@@ -157,12 +167,49 @@ def test_github_keeps_to_the_limits() -> None:
     assert errors[-1].endswith("::17 more errors are in the other outputs")
 
 
+def test_every_closed_skill_gets_an_annotation_and_a_result() -> None:
+    """Checks that did not run fill one line a skill, and a skill without evidence comes before anybody's second line."""
+    stopped = tuple(NotChecked(f"check-{n}", "stopped after the first FAIL (--all goes on)") for n in range(15))
+    failing = [replace(REPORTS[1], path=f"{n}.py", not_checked=stopped) for n in range(4)]
+    unsure = replace(REPORTS[2], path="unsure.py", checks=())
+    result = judge([*failing, unsure], today=date(2026, 11, 21), failures=[Failure("empty", Verdict.INCONCLUSIVE, "no evidence")])
+    shown = render(list(result.reports), "github", gate=result, seconds=1.0)
+    first = [line.split("file=")[1].split(",")[0] for line in shown.splitlines() if line.startswith("::error file")][:6]
+    assert "empty" in first
+    assert "unsure.py" in first
+    log = json.loads(render(list(result.reports), "sarif", gate=result, titles=TITLES))
+    own = [r for r in log["runs"][0]["results"] if r["ruleId"] == "not-judged"]
+    assert [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in own] == ["unsure.py", "empty"]
+    assert {r["level"] for r in own} == {"warning"}
+    assert all("check-0" not in reason or "14 more" in reason for row in result.rows for reason in row.reasons)
+
+
 def test_github_commands_cannot_be_forged() -> None:
     """A message with line breaks and ``::`` stays one command; properties cannot be ended early."""
     bad = Finding("a\r\n::error::b %0A", "x,y:z.py", 1)
     report = replace(REPORTS[1], checks=(CheckResult("contained", Verdict.FAIL, (bad,)),))
     first = show([report], "github").splitlines()[0]
     assert first.startswith("::error file=x%2Cy%3Az.py,line=1,title=assay FAIL[contained]::a%0A::error::b %250A")
+
+
+def test_gitlab_gets_what_code_scanning_gets() -> None:
+    """Every result that is not waived, with the fields that GitLab asks for, each print once."""
+    issues = json.loads(show(REPORTS, "gitlab", gated()))
+    (run,) = json.loads(show(REPORTS, "sarif", gated()))["runs"]
+    assert len(issues) == len([r for r in run["results"] if not r.get("suppressions")]) > 3
+    for issue in issues:
+        assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
+        assert issue["location"]["lines"]["begin"] >= 1
+    assert len({i["fingerprint"] for i in issues}) == len(issues)
+
+
+def test_a_badge_says_the_verdict() -> None:
+    """An image that is well-formed, of the verdict, and holds no word of a report."""
+    for reports, told in ((REPORTS[:1], "1 of 1 skill PASS"), (REPORTS, "1 of 4 skills FAIL")):
+        root = ElementTree.fromstring(show(reports, "badge"))
+        assert root.get("aria-label") == f"assay: {told}"
+        assert all("rotate" not in (e.text or "") for e in root.iter())
 
 
 def test_step_summary_fits() -> None:

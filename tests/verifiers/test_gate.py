@@ -65,6 +65,14 @@ def test_nothing_changed_is_not_nothing_to_verify() -> None:
     assert gate(FAILING, facts=Facts(unchanged=12)).verdict is Verdict.FAIL
 
 
+def test_traces_are_counted_only_where_they_were_replayed() -> None:
+    """Without an engine nobody knows how many are usable: that is no lack of them."""
+    unseen = replace(UNSURE, checks=(), evidence=replace(UNSURE.evidence, usable=0))
+    (row,) = gate(unseen).rows
+    assert row.verdict is Verdict.INCONCLUSIVE
+    assert not [reason for reason in row.reasons if "usable trace" in reason]
+
+
 def test_counts() -> None:
     """Failures of loading count as skills."""
     result = judge([PASSING, FAILING, UNSURE], today=TODAY, failures=[Failure("x", Verdict.FAIL, "broken")])
@@ -128,7 +136,7 @@ def test_superfluous_waivers_are_noted() -> None:
         (PASSING, Policy(minimum_score=0.7), Verdict.FAIL, "score 0.676 is below the policy's 0.7"),
         (PASSING, Policy(minimum_score=0.6), Verdict.PASS, ""),
         (replace(PASSING, score=None), Policy(minimum_score=0.1), Verdict.INCONCLUSIVE, "no score"),
-        (PASSING, Policy(min_usable=4), Verdict.INCONCLUSIVE, "3 usable traces, the policy asks for 4"),
+        (PASSING, Policy(min_usable=4), Verdict.INCONCLUSIVE, "3 usable traces, and 4 are needed"),
         (PASSING, Policy(required=("hand-check",)), Verdict.INCONCLUSIVE, "hand-check is required by the policy and did not run"),
         (PASSING, Policy(forbid=("creates",)), Verdict.FAIL, "creates files, which the policy forbids"),
         (PASSING, Policy(forbid=("deletes",)), Verdict.PASS, ""),

@@ -89,6 +89,21 @@ def test_hooks_start_on_what_belongs_to_a_skill() -> None:
         names = ("a/skill.py", "a/evidence.jsonl", "x.bindings.json", "README.md", "my.json")
         wanted = [name for name in names if re.search(hook["files"], name)]
         assert wanted == ["a/skill.py", "a/evidence.jsonl", "x.bindings.json"]
+        assert hook["pass_filenames"]  # what git has changed says nothing of --all-files and of a first push
+        assert "--touched" in hook["entry"]
     assert "--static" in static["entry"]
     assert "pre-commit" in static["stages"]
     assert "pre-commit" not in gate["stages"]
+
+
+def test_two_calls_of_the_workflow_keep_out_of_each_others_way() -> None:
+    """No group that cancels, names that the inputs tell apart, no package by a name that others may claim."""
+    found = workflow()
+    assert "concurrency" not in found
+    assert found["on"]["workflow_call"]["inputs"]["package"]["required"]
+    steps = {step["name"]: step for step in found["jobs"]["gate"]["steps"] if "name" in step}
+    key = "${{ steps.gate.outputs.key }}"
+    assert key in steps["Keep the reports"]["with"]["name"]
+    assert key in steps["Code scanning"]["with"]["category"]
+    assert steps["Code scanning"]["continue-on-error"]
+    assert set(steps["Gate"]["env"]) == {"PATHS", "SINCE", "POLICY", "PYTHON"}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from verifiers.formats.page import Page
     from verifiers.gating.gate import GateResult
 
-Format = Literal["plain", "json", "sarif", "junit", "github", "html", "markdown"]
+Format = Literal["plain", "json", "sarif", "junit", "github", "html", "markdown", "gitlab", "badge"]
 FORMATS: tuple[str, ...] = get_args(Format)
 _MODULES = {f: f"verifiers.formats.{'html_page' if f == 'html' else f}" for f in FORMATS}
 _MAX_SOURCE_BYTES = 1 << 20
@@ -35,7 +35,7 @@ def render(
     """Returns the reports in one format, ending in a newline.
 
     Args:
-        format: ``plain``, ``json``, ``sarif``, ``junit``, ``github``, ``html`` or ``markdown``.
+        format: ``plain``, ``json``, ``sarif``, ``junit``, ``github``, ``html``, ``markdown``, ``gitlab`` or ``badge``.
         color: terminal colours (``plain`` only).
         seconds: wall time of the whole command, for the summary.
         gate: the policy's verdicts on the same reports; JSON is then ``assay-gate/1``.

@@ -44,13 +44,13 @@ def fit_summary(markdown: str) -> str:
 
 def _annotations(page: Page) -> Iterator[tuple[str, str]]:
     """First one finding of every skill, so that no skill is hidden by another's many; then the others."""
-    queues = [list(_of_report(page, r)) for r in page.reports]
+    failures = page.gate.failures if page.gate is not None else ()
+    queues = [[("error", _command("error", f.path, 1, f"assay: {f.verdict.name}", f.why))] for f in failures]
+    queues += [list(_of_report(page, r)) for r in page.reports]
     for depth in range(max((len(q) for q in queues), default=0)):
         for queue in queues:
             if depth < len(queue):
                 yield queue[depth]
-    for failure in page.gate.failures if page.gate is not None else ():
-        yield "error", _command("error", failure.path, 1, f"assay: {failure.verdict.name}", failure.why)
 
 
 def _of_report(page: Page, report: Report) -> Iterator[tuple[str, str]]:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
 
 from sandbox.interface import JsonValue
 from verifiers.formats.effects import Side, headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, points_at_line, score_line
 from verifiers.formats.questions import case_line, commands, did, start
-from verifiers.formats.text import clip, escape, one_line, seconds
+from verifiers.formats.text import bound, clip, escape, one_line, seconds
 from verifiers.interface import CheckResult, Finding, NotChecked, Question, Report, Verdict
 from verifiers.score import unvaried
 
 _MARKS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–", "NOT_CHECKED": "·"}
+_WORST_FIRST = ("FAIL", "INCONCLUSIVE", "PASS")
 _MAX_TEXT = 8000
 _MAX_REASON = 240
 _CONTENT = re.compile(r"(?P<size>\d+ bytes) (?P<quote>['\"])(?P<text>.*)(?P=quote)", re.DOTALL)
@@ -96,9 +99,7 @@ class Survivor:
 @dataclass(frozen=True, slots=True)
 class ScoreView:
     value: str
-    estimate: str
     percent: float
-    estimate_percent: float
     flow: tuple[tuple[str, str, str], ...]
     """Operator before it, number, what it is."""
     unvaried: str
@@ -121,10 +122,14 @@ class QuestionView:
 @dataclass(frozen=True, slots=True)
 class SkillView:
     anchor: str
+    """Of its section: its name, so that a link holds when other skills come and go."""
     report: Report
     state: str
     mark: str
+    why: str
+    """The first reason, and how many more there are: for the table."""
     reasons: tuple[str, ...]
+    """Those that no check below says."""
     waived: tuple[str, ...]
     score: ScoreView | None
     no_score: str
@@ -142,8 +147,10 @@ class SkillView:
 
 
 def render(page: Page) -> str:
-    """Returns the page: overview, then a section a skill, those that passed folded."""
-    skills = [_skill(page, report, n) for n, report in enumerate(page.reports)]
+    """Returns the page: overview, then a section a skill, the worst first, those that passed folded."""
+    names = _anchors([r.name for r in page.reports])
+    views = (_skill(page, report, name) for report, name in zip(page.reports, names, strict=True))
+    skills = sorted(views, key=lambda s: _WORST_FIRST.index(s.state))
     counts = [(name, page.counts[name.lower()]) for name in ("FAIL", "INCONCLUSIVE", "PASS")]
     gate = page.gate
     return _template().render(
@@ -169,6 +176,7 @@ def _template() -> Template:
         lstrip_blocks=True,
         finalize=_shown,
     )
+    environment.filters["spans"] = _spans
     return environment.get_template("report.html.j2")
 
 
@@ -177,14 +185,41 @@ def _shown(value: object) -> object:
     return escape(value, keep="\n\t") if type(value) is str else value
 
 
-def _skill(page: Page, report: Report, n: int) -> SkillView:
+def _spans(text: str) -> Markup:
+    """Text in which what stands between backticks is shown as code."""
+    parts = re.split(r"`([^`\n]+)`", escape(text, keep="\n\t"))
+    return Markup("").join(Markup("<code>{}</code>").format(p) if n % 2 else p for n, p in enumerate(parts))
+
+
+def _anchors(names: Sequence[str]) -> list[str]:
+    """An id for each name: its letters, digits and ``_``; with a number where that is not enough."""
+    used: Counter[str] = Counter()
+    out = []
+    for name in names:
+        plain = re.sub(r"[^a-zA-Z0-9_]+", "-", name).strip("-") or "skill"
+        used[plain] += 1
+        out.append(f"s-{plain}" if used[plain] == 1 else f"s-{plain}.{used[plain]}")
+    return out
+
+
+def _unsaid(report: Report, reasons: Sequence[str]) -> tuple[str, ...]:
+    """Reasons that no check of the list below says in its own row."""
+    rows = [f"{c.id}: " for c in report.checks if c.findings or c.why]
+    causes = {n.why for n in report.not_checked}
+    return tuple(r for r in reasons if not r.startswith(tuple(rows)) and not any(r.endswith(f"not checked: {w}") for w in causes))
+
+
+def _skill(page: Page, report: Report, anchor: str) -> SkillView:
     row = page.row(report)
+    reasons = [clip(r, _MAX_REASON) for r in row.reasons or ((report.why,) if row.verdict is not Verdict.PASS else ())]
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     return SkillView(
-        anchor=f"skill-{n + 1}",
+        anchor=anchor,
         report=report,
         state=row.verdict.name,
         mark=_MARKS[row.verdict.name],
-        reasons=tuple(clip(r, _MAX_REASON) for r in row.reasons or ((report.why,) if row.verdict is not Verdict.PASS else ())),
+        why=f"{reasons[0]}{more}" if reasons else "",
+        reasons=_unsaid(report, reasons) if row.reasons else (),
         waived=tuple(f"{w.check} until {w.expires.isoformat()}: {w.reason}" for w in row.waived),
         score=_score(report),
         no_score=score_line(report),
@@ -210,7 +245,7 @@ def _question(n: int, question: Question) -> QuestionView:
 
 def _checks(page: Page, report: Report) -> tuple[CheckView, ...]:
     order = {"FAIL": 0, "INCONCLUSIVE": 1, "NOT_CHECKED": 2, "PASS": 3, "NOT_APPLICABLE": 4}
-    views = [_check(page, report, c) for c in report.checks] + [_missing(page, n) for n in report.not_checked]
+    views = [_check(page, report, c) for c in report.checks] + _missing(report.not_checked)
     return tuple(sorted(views, key=lambda v: order[v.state]))
 
 
@@ -232,8 +267,12 @@ def _without_repeats(views: Iterable[FindingView]) -> tuple[FindingView, ...]:
     return tuple(out)
 
 
-def _missing(page: Page, row: NotChecked) -> CheckView:
-    return CheckView(row.id, page.title(row.id), "NOT_CHECKED", _MARKS["NOT_CHECKED"], row.why, 0, "", ())
+def _missing(rows: Sequence[NotChecked]) -> list[CheckView]:
+    """One row for each cause, with the checks that did not run for it."""
+    causes: dict[str, list[str]] = {}
+    for row in rows:
+        causes.setdefault(row.why, []).append(row.id)
+    return [CheckView(", ".join(ids), "", "NOT_CHECKED", _MARKS["NOT_CHECKED"], why, 0, "", ()) for why, ids in causes.items()]
 
 
 def _finding(page: Page, check: CheckResult, finding: Finding) -> FindingView:
@@ -317,9 +356,8 @@ def _score(report: Report) -> ScoreView | None:
         ("×", number("V", ".3g"), "variety"),
         ("=", number("N", ".3g"), "trials"),
     )
-    value, estimate = report.score.value, report.score.estimate
-    names = unvaried(report.score.inputs)
-    return ScoreView(f"{value:.3f}", f"{estimate:.3f}", round(100 * value, 2), round(100 * estimate, 2), flow, names)
+    value = report.score.value
+    return ScoreView(bound(value), round(100 * value, 2), flow, unvaried(report.score.inputs))
 
 
 def _rows(check: CheckResult | None, key: str) -> list[Mapping[str, JsonValue]]:

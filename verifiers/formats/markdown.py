@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from verifiers.formats.effects import headline, sides
 from verifiers.formats.page import Page, evidence_line, findings, label, score_line
 from verifiers.formats.questions import case_line, commands, count_line, did, start
-from verifiers.formats.text import clip, escape, one_line, plural, seconds
+from verifiers.formats.text import bound, clip, escape, one_line, plural, seconds
 from verifiers.interface import CheckResult, Finding, Question, Report, Verdict
 from verifiers.score import explain
 
@@ -48,7 +48,7 @@ def _table(page: Page) -> str:
         why = "; ".join(row.reasons) or (report.why if row.verdict is not Verdict.PASS else "")
         if row.waived:
             why = "waived: " + ", ".join(f"{w.check} until {w.expires.isoformat()} ({w.reason})" for w in row.waived)
-        score = f"{report.score.value:.3f}" if report.score else "–"
+        score = bound(report.score.value) if report.score else "–"
         cells = [
             code(report.path), f"{_MARKS[row.verdict]} {row.verdict.name}", score, evidence_line(report), seconds(report.seconds),
             _inline(clip(why, 300)),

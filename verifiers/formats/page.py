@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from verifiers.formats.text import plural, seconds
+from verifiers.formats.text import bound, plural, seconds
 from verifiers.gating.gate import GateResult, Row
 from verifiers.interface import CheckResult, Finding, Report, Severity, Verdict, merge
 from verifiers.score import unvaried
@@ -104,11 +104,11 @@ def evidence_line(report: Report) -> str:
 
 
 def score_line(report: Report) -> str:
-    """``score 0.457, estimate 0.828 (fixed, and no trace varies it: dict)``; why there is none otherwise."""
+    """``score at least 0.46 (fixed, and no trace varies it: dict)``; why there is none otherwise."""
     if report.score is not None:
         names = unvaried(report.score.inputs)
         note = f" (fixed, and no trace varies it: {names})" if names else ""
-        return f"score {report.score.value:.3f}, estimate {report.score.estimate:.3f}{note}"
+        return f"score at least {bound(report.score.value)}{note}"
     if report.verdict is not Verdict.PASS:
         return "no score: only a full PASS has one"
     return "no score: the report is partial" if report.partial else "no score: mutants have not run"

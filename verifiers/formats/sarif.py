@@ -19,7 +19,8 @@ from verifiers.formats.text import clip, escape
 from verifiers.interface import CheckResult, Finding, Question, Report, Verdict
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-INFORMATION_URI = "https://pypi.org/project/skill-assay/"
+NOT_JUDGED = "not-judged"
+"""Rule of what closed a gate and is no finding of a check: evidence that is missing, checks that could not run."""
 MAX_RESULTS = 5000
 """GitHub keeps the top 5,000 results of a run."""
 _MAX_MESSAGE = 4000
@@ -27,22 +28,20 @@ _MAX_MESSAGE = 4000
 
 def render(page: Page) -> str:
     """Returns one SARIF log with one run. Waived findings are suppressed results; what was not checked are notifications."""
-    rows = sorted(_results(page), key=lambda r: r[0])
-    results = [result for _, result in rows]
+    found = results(page)
     notifications = list(_notifications(page))
-    if len(results) > MAX_RESULTS:
-        notifications.append(_notification(f"{len(results) - MAX_RESULTS} more results were left out", "", "warning"))
-        results = results[:MAX_RESULTS]
-    used = sorted({str(r["ruleId"]) for r in results})
+    if len(found) > MAX_RESULTS:
+        notifications.append(_notification(f"{len(found) - MAX_RESULTS} more results were left out", "", "warning"))
+        found = found[:MAX_RESULTS]
+    used = sorted({str(r["ruleId"]) for r in found})
     driver: dict[str, JsonValue] = {
         "name": "assay",
-        "informationUri": INFORMATION_URI,
         "rules": [_rule(page, id) for id in used],
     }
     version = _version()
     if version:
         driver["version"] = version
-    for result in results:
+    for result in found:
         result["ruleIndex"] = used.index(str(result["ruleId"]))
     run: dict[str, JsonValue] = {
         "tool": {"driver": driver},
@@ -53,9 +52,14 @@ def render(page: Page) -> str:
                 "toolExecutionNotifications": list[JsonValue](notifications),
             }
         ],
-        "results": list[JsonValue](results),
+        "results": list[JsonValue](found),
     }
     return dump({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}) + "\n"
+
+
+def results(page: Page) -> list[dict[str, JsonValue]]:
+    """The SARIF results, errors first."""
+    return [result for _, result in sorted(_results(page), key=lambda r: r[0])]
 
 
 def _version() -> str:
@@ -87,17 +91,15 @@ def _location(report: Report, path: str, region: dict[str, JsonValue]) -> JsonVa
 
 
 def _rule(page: Page, id: str) -> dict[str, JsonValue]:
-    if id == RULE:
-        return {
-            "id": id,
-            "shortDescription": {"text": "What should happen where the evidence does not say?"},
-            "help": {"text": "assay answer --help"},
-            "properties": {"tags": ["skill"]},
-        }
+    own = {
+        RULE: ("What should happen where the evidence does not say?", "assay answer --help"),
+        NOT_JUDGED: ("Could the skill be judged?", "assay verify --help"),
+    }
+    question, command = own.get(id, (page.title(id), f"assay explain {id}"))
     return {
         "id": id,
-        "shortDescription": {"text": page.title(id)},
-        "help": {"text": f"assay explain {id}"},
+        "shortDescription": {"text": question},
+        "help": {"text": command},
         "properties": {"tags": ["skill"]},
     }
 
@@ -107,6 +109,7 @@ def _results(page: Page) -> Iterator[tuple[int, dict[str, JsonValue]]]:
     for report in page.reports:
         row = page.row(report)
         waived = {w.check: w for w in row.waived}
+        shown = False
         for check, finding in findings(report):
             level = _level(check, finding)
             result = _result(page, report, check, finding, level)
@@ -115,8 +118,25 @@ def _results(page: Page) -> Iterator[tuple[int, dict[str, JsonValue]]]:
                 waiver = waived[check.id]
                 why = f"{waiver.reason} (until {waiver.expires.isoformat()})"
                 result["suppressions"] = [{"kind": "external", "justification": escape(why)}]
+            shown = shown or level != "note"
             yield {"error": 0, "warning": 1, "note": 2}[level], result
+        if row.verdict is not Verdict.PASS and not shown:
+            yield 1, _not_judged(report.path, row.verdict, "; ".join(row.reasons) or report.why)
         yield from ((2, _question(report, n, question)) for n, question in enumerate(report.questions, 1))
+    for failure in page.gate.failures if page.gate is not None else ():
+        yield 0 if failure.verdict is Verdict.FAIL else 1, _not_judged(failure.path, failure.verdict, failure.why)
+
+
+def _not_judged(path: str, verdict: Verdict, why: str) -> dict[str, JsonValue]:
+    """A skill without any other result: code scanning shows results alone."""
+    print_ = hashlib.sha256(_bytes("\0".join((path, NOT_JUDGED)))).hexdigest()[:16]
+    return {
+        "ruleId": NOT_JUDGED,
+        "level": "error" if verdict is Verdict.FAIL else "warning",
+        "message": {"text": clip(escape(f"{verdict.name}: {why}"), _MAX_MESSAGE)},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(path)}, "region": {"startLine": 1}}}],
+        "partialFingerprints": {"primaryLocationLineHash": f"{print_}:1"},
+    }
 
 
 def _level(check: CheckResult, finding: Finding) -> str:

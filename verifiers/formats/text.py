@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -21,7 +22,14 @@ def escape(text: str, keep: str = "") -> str:
 
 
 _AT_LINE_START = re.compile(r"^(\s*)::", re.MULTILINE)
-_BRACKET = {"json": "##\\u005b", "sarif": "##\\u005b", "junit": "##&#91;", "html": "##&#91;", "markdown": "##&#91;"}
+_BRACKET = {
+    "json": "##\\u005b",
+    "sarif": "##\\u005b",
+    "gitlab": "##\\u005b",
+    "junit": "##&#91;",
+    "html": "##&#91;",
+    "markdown": "##&#91;",
+}
 
 
 def no_commands(text: str, format: str = "plain") -> str:
@@ -60,3 +68,8 @@ def _escape_one(char: str) -> str:
         return simple
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def bound(score: float) -> str:
+    """A score as it is shown everywhere: two digits, cut off, for a lower bound that is rounded up is none."""
+    return f"{math.floor(score * 100 + 1e-9) / 100:.2f}"

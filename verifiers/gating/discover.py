@@ -108,6 +108,18 @@ def _functions(skill: Path) -> list[str]:
     return names if len(names) > 1 else [""]
 
 
+def owners(files: Iterable[str | Path], *, root: Path | None = None) -> list[Target]:
+    """The skills that files belong to: skill files, and evidence, bindings and decisions beside one. Other files have none."""
+    base = (root or Path.cwd()).resolve()
+    there = [Path(f) for f in files]
+    found: dict[Path, Target] = {}
+    for folder in dict.fromkeys(f.parent for f in there):
+        for file in sorted(folder.glob("*.py")):
+            if file.is_file() and file.name not in _NOT_SKILLS and (file.name == SKILL or _is_skill(file)):
+                found.setdefault(file.resolve(), _target(file, base))
+    return only_changed(sorted(found.values(), key=lambda t: t.path), frozenset(f.resolve() for f in there))
+
+
 def with_evidence(target: Target, registry: Callable[[str], Path | None] | None = None) -> Target:
     """The target with its evidence: beside the skill, else in the registry by name.
 
@@ -268,5 +280,7 @@ def _git(where: Path, *arguments: str) -> str:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         what = said[-1] if said else "no such revision"
         advice = "--since needs a git work tree and a revision that it has."
+        if any("origin/HEAD" in a for a in arguments):
+            advice += " Only a clone has origin/HEAD: git remote set-head origin -a makes it, or name the branch."
         raise ConfigError(f"git {arguments[0]} failed: {what}", advice, where)
     return os.fsdecode(done.stdout)

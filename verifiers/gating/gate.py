@@ -10,7 +10,7 @@ from sandbox.interface import JsonValue
 from verifiers.formats.effects import headline
 from verifiers.formats.json_report import report_to_json
 from verifiers.gating.policy import QUESTIONS, SCORE, Policy, Waiver
-from verifiers.interface import AssayError, CheckResult, NothingToVerify, Report, Verdict, merge
+from verifiers.interface import AssayError, CheckResult, NotChecked, NothingToVerify, Report, Verdict, merge
 
 SCHEMA = "assay-gate/1"
 NOT_REQUIRED = frozenset({"mutants-killed"})
@@ -175,7 +175,24 @@ def _row(report: Report, policy: Policy, today: date, facts: Facts) -> Row:
             verdicts.append(Verdict.FAIL)
             reasons.append(f"the waiver for {waiver.check} expired on {waiver.expires.isoformat()} ({waiver.reason})")
     verdict = merge(verdicts) if verdicts else Verdict.PASS
-    return Row(report, verdict, tuple(dict.fromkeys(reasons)), tuple(dict.fromkeys(used)))
+    return Row(report, verdict, _told_once(report, reasons), tuple(dict.fromkeys(used)))
+
+
+def _told_once(report: Report, reasons: Sequence[str]) -> tuple[str, ...]:
+    """The reasons, those of checks that did not run for one cause in one sentence."""
+    by_cause: dict[str, list[str]] = {}
+    for row in report.not_checked:
+        if _not_checked(row) in reasons:
+            by_cause.setdefault(row.why, []).append(row.id)
+    together = {
+        _not_checked(NotChecked(id, why)): f"{ids[0]} and {len(ids) - 1} more were not checked: {why}"
+        for why, ids in by_cause.items() if len(ids) > 1 for id in ids
+    }  # fmt: skip
+    return tuple(dict.fromkeys(together.get(reason, reason) for reason in reasons))
+
+
+def _not_checked(row: NotChecked) -> str:
+    return f"{row.id} was not checked: {row.why}"
 
 
 def _problems(report: Report, policy: Policy, facts: Facts) -> Iterator[tuple[Verdict, str, str]]:
@@ -184,9 +201,10 @@ def _problems(report: Report, policy: Policy, facts: Facts) -> Iterator[tuple[Ve
     if report.partial and not facts.allow_partial:
         yield Verdict.INCONCLUSIVE, "partial", "the report is partial: not every required check was asked for"
     if not report.partial:
-        if report.evidence.usable < policy.min_usable:
+        # Where nothing was replayed, nobody has counted, and why is said already.
+        if report.evidence.usable < policy.min_usable and report.check("evidence-reproduces") is not None:
             usable = f"{report.evidence.usable} usable trace{'' if report.evidence.usable == 1 else 's'}"
-            yield Verdict.INCONCLUSIVE, "min_usable", f"{usable}, the policy asks for {policy.min_usable}"
+            yield Verdict.INCONCLUSIVE, "min_usable", f"{usable}, and {policy.min_usable} are needed"
         yield from _score_problems(report, policy)
     yield from _open_questions(report, policy)
     for capability in policy.forbid:
@@ -211,7 +229,7 @@ def _check_problems(report: Report, policy: Policy) -> Iterator[tuple[Verdict, s
     for row in report.not_checked:
         if row.id in policy.required or (report.verdict is not Verdict.PASS and row.id not in NOT_REQUIRED):
             explained = explained or report.verdict is not Verdict.PASS
-            yield Verdict.INCONCLUSIVE, row.id, f"{row.id} was not checked: {row.why}"
+            yield Verdict.INCONCLUSIVE, row.id, _not_checked(row)
     if not report.checks:
         explained = True
         yield Verdict.INCONCLUSIVE, "checks", "nothing was checked"

@@ -1,0 +1,40 @@
+"""Groups of commands: old names that still work and say the new one, and the nearest name for a misspelt one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from synth.cli import console
+
+
+class Group(click.Group):
+    """A group that knows names which its commands had before.
+
+    Args:
+        old: Old name -> the command line that says the same now, without ``assay``.
+    """
+
+    def __init__(self, *args: Any, old: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.old = old or {}
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except click.UsageError as e:
+            near = difflib.get_close_matches(args[0], [*self.list_commands(ctx), *self.old], n=1, cutoff=0.5)
+            if not near:
+                raise
+            meant = self.old.get(near[0], f"{ctx.command_path} {near[0]}".partition(" ")[2])
+            raise click.UsageError(f"{e.message.rstrip('.')}. Did you mean 'assay {meant}'?", ctx) from None
+        if name is not None and name in self.old:
+            now = f"'{ctx.command_path} {name}' is now 'assay {self.old[name]}'"
+            console.say(f"note: {now}; the old name goes with the next release")
+        return name, command, rest
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in super().list_commands(ctx) if name not in self.old]

@@ -1,0 +1,51 @@
+"""What to do about a task that did not become a skill, as one command line or one sentence."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synth.cli import console
+
+if TYPE_CHECKING:
+    from synth.config import Config
+    from synth.crystallization.outcome import PatternOutcome
+
+
+def next_step(outcome: PatternOutcome, kept: Path | None, least: int) -> str:
+    """The next step; "" for what is registered.
+
+    Args:
+        kept: The directory of its draft, where there is one.
+        least: Usable recordings that a skill needs.
+    """
+    from verifiers.formats.text import plural
+
+    if outcome.ending == "registered":
+        return ""
+    if kept is not None:
+        place = shlex.quote(str(kept))
+        asked = len(outcome.report.questions) if outcome.report is not None else 0
+        answer = f"; answer its {asked} questions: assay answer {place} N" if asked > 1 else ""
+        answer = answer or (f"; answer its question: assay answer {place} 1" if asked else "")
+        return f"draft kept in {place}: mend it, then assay verify {place}{answer}"
+    if outcome.ending == "no-candidate":
+        return "record it in simpler commands, or let a model try: --generator anthropic"
+    usable = len(outcome.task_ids) - sum(note.startswith("trace ") for note in outcome.notes)
+    if usable < least:
+        return f"record it {plural(least - usable, 'more time')}, on other data: assay record --task TEXT -- COMMAND"
+    return "see what is missing: assay engine status"
+
+
+def keep_draft(outcome: PatternOutcome, settings: Config) -> Path | None:
+    """Writes the draft of a task that did not become a skill into the data directory; an edited one stays beside it."""
+    from synth.draft import write_draft
+
+    if outcome.draft is None or outcome.ending == "registered":
+        return None
+    try:
+        return write_draft(settings.path("{PRJ_DATA}/drafts"), outcome.draft)
+    except OSError as e:
+        console.error(f"the draft of {outcome.task} cannot be kept: {e.strerror}")
+        return None

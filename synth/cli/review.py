@@ -1,0 +1,146 @@
+"""``assay crystallize --review``: one new skill after the other, to accept, rename or leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from synth.cli import console
+from synth.cli.home import actor
+from synth.cli.trees import diff_lines
+
+if TYPE_CHECKING:
+    from synth.crystallization.judge import Judge
+    from synth.interface import Draft, RegistryEntry
+    from synth.registry import Registry
+    from verifiers.interface import Report
+
+ORIGIN = (
+    "source", "pattern_type", "frequency", "success_rate", "signature", "evidence", "generator", "held_out", "refitted",
+)  # fmt: skip
+"""Metadata of a version that its renamed form keeps: how it came about."""
+HELP = "y accept · n leave it waiting · r NAME rename it · p OLD NEW rename a parameter · c show its code · q leave the rest"
+
+
+@dataclass
+class Review:
+    """Asks about versions that wait.
+
+    Args:
+        verify: Judges a draft anew, as the version that it is made from was judged.
+        ask: Gives one line of the person's answer.
+    """
+
+    registry: Registry
+    verify: Callable[[Draft, RegistryEntry], Report]
+    ask: Callable[[str], str]
+
+    def run(self, names: list[tuple[str, str]]) -> int:
+        """Goes through versions (name, version). Returns how many were accepted."""
+        accepted = 0
+        for number, (name, version) in enumerate(names, 1):
+            entry = self.registry.show(name, version)
+            console.out(f"\n[{number}/{len(names)}] {entry.name}")
+            for line in shown(self.registry, entry):
+                console.out(line)
+            answer, entry = self._answer(entry)
+            if answer == "q":
+                break
+            if answer == "y":
+                self.registry.approve(entry.name, entry.version, approver=actor(), note="reviewed")
+                console.out(f"{entry.name} is active")
+                accepted += 1
+        return accepted
+
+    def _answer(self, entry: RegistryEntry) -> tuple[str, RegistryEntry]:
+        """Until it is accepted or left: the answer, and the version that it is about by then."""
+        from verifiers.interface import AssayError
+
+        while True:
+            words = self.ask("accept? [y/n/r/p/c/q/?]").split()
+            try:
+                match words:
+                    case ["y" | "n" | "q" as answer]:
+                        return answer, entry
+                    case ["r", name]:
+                        entry = self._renamed(entry, name, {})
+                    case ["p", old, new]:
+                        entry = self._renamed(entry, None, {old: new})
+                    case ["c"]:
+                        console.out(self.registry.source(entry))
+                    case _:
+                        console.out(HELP)
+            except AssayError as e:
+                console.error(e.diagnostics())
+
+    def _renamed(self, entry: RegistryEntry, name: str | None, parameters: dict[str, str]) -> RegistryEntry:
+        """The version under other names, verified anew; it takes the place of the one that waited.
+
+        Raises:
+            AssayError: the names cannot be given, or it no longer passes; nothing changed.
+        """
+        from synth.renaming import renamed
+
+        draft = renamed(self.registry.draft(entry.name, entry.version), name, parameters)
+        console.say("verifying it under its new names")
+        report = self.verify(draft, entry)
+        kept = {key: entry.metadata[key] for key in ORIGIN if key in entry.metadata}
+        new = self.registry.register(
+            draft, report, supersedes=entry.name if name is None else None, require_approval=True, metadata=kept
+        )
+        self.registry.archive(entry.name, entry.version, actor=actor(), reason=f"renamed to {new.name} {new.version[:12]}")
+        console.out(f"now {new.name}: {_signature(new)}")
+        return new
+
+
+def shown(registry: Registry, entry: RegistryEntry) -> Iterator[str]:
+    """What it does in words, its parameters, what it did to one recording, and what is open about it."""
+    from sandbox.interface import effects
+    from synth.tracing.traces import to_evidence
+    from verifiers.expectation.oracle import without_root
+    from verifiers.formats.text import bound
+
+    draft, report = registry.draft(entry.name, entry.version), registry.report(entry.name, entry.version)
+    yield entry.description
+    yield f"  {entry.name}({_signature(entry)}), score at least {bound(entry.score)}; {', '.join(report['capabilities'])}"
+    for p in entry.metadata["parameters"]:
+        yield f"    {p['name']}: {p['description']}"
+    for trace in draft.evidence:
+        e = to_evidence(trace)
+        if e.base is not None and e.post is not None and trace.task_id in draft.bindings:
+            yield f"  on the recording {trace.task_id} ({trace.task_description}), with {dict(draft.bindings[trace.task_id])}:"
+            yield from (f"    {line}" for line in diff_lines(effects(without_root(e.base), without_root(e.post))))
+            break
+    for n, question in enumerate(report.get("questions", ()), 1):
+        yield f"  question {n}: {question['message']}"
+
+
+def _signature(entry: RegistryEntry) -> str:
+    return ", ".join(f"{p['name']}: {p['annotation']}" for p in entry.metadata["parameters"])
+
+
+def prompt(text: str) -> str:
+    """One line from the terminal; ``q`` where there is none to ask."""
+    try:
+        return str(click.prompt(console.escape(text), default="?", show_default=False, err=True))
+    except click.Abort:
+        return "q"
+
+
+def judged_by(judge: Judge, registry: Registry) -> Callable[[Draft, RegistryEntry], Report]:
+    """Judges renamed versions: what was unseen when the code was made still was."""
+    from synth.interface import Candidate
+    from synth.tracing.traces import to_evidence
+
+    def judged(draft: Draft, entry: RegistryEntry) -> Report:
+        origin = registry.origin(entry.name, entry.version)
+        candidate = Candidate(
+            draft.name, draft.source, draft.bindings, entry.description, str(entry.metadata.get("generator", ""))
+        )
+        evidence = [to_evidence(t) for t in draft.evidence]
+        return judge.verify(candidate, evidence, draft.bindings, origin.unseen, origin.failures)
+
+    return judged

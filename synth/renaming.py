@@ -1,0 +1,127 @@
+"""A draft under another name, or with other names for its parameters: code, bindings and text along."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import libcst as cst
+
+from synth.interface import Draft
+from verifiers.interface import AssayError
+from verifiers.subject import parse_subject
+
+
+class RenameError(AssayError, ValueError):
+    """A name that cannot be given."""
+
+
+def renamed(draft: Draft, name: str | None = None, parameters: Mapping[str, str] | None = None) -> Draft:
+    """The draft with other names. It is other code then: it must be verified again.
+
+    Args:
+        name: Of the skill; None = as it is.
+        parameters: Old name -> new name.
+
+    Raises:
+        RenameError: there is no such parameter, or the new name is no identifier, a keyword, or taken in the function.
+    """
+    if draft.decisions:
+        raise RenameError("answers to questions name its arguments", "Rename it before you answer, or answer again", draft.name)
+    subject = parse_subject(draft.source, "skill.py")
+    chosen, new = dict(parameters or {}), name or subject.name
+    missing = [p for p in chosen if p not in {q.name for q in subject.parameters}]
+    if missing:
+        has = ", ".join(q.name for q in subject.parameters) or "none"
+        raise RenameError(f"there is no parameter {missing[0]!r}", f"It has: {has}", draft.name)
+    module = cst.parse_module(draft.source)
+    taken = _names(module)
+    for word in (*chosen.values(), *([new] if new != subject.name else [])):
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,59}", word) or keyword.iskeyword(word) or word in taken:
+            advice = "Use lower-case letters, digits and _, and no name that the code has"
+            raise RenameError(f"{word!r} cannot be a name here", advice, draft.name)
+        taken.add(word)
+    source = module.visit(_Renaming(subject.name, new, chosen)).code
+    bindings = {task: {chosen.get(n, n): value for n, value in args.items()} for task, args in draft.bindings.items()}
+    text = _in_text(draft.skill_md, chosen)
+    if new != subject.name:
+        text = re.sub(rf"\b{re.escape(subject.name)}\b", new, text)
+    return replace(draft, name=new, source=source, bindings=bindings, skill_md=text)
+
+
+def _names(module: cst.Module) -> set[str]:
+    found: set[str] = set()
+
+    class Names(cst.CSTVisitor):
+        def visit_Name(self, node: cst.Name) -> None:
+            found.add(node.value)
+
+    module.visit(Names())
+    return found
+
+
+def _in_text(text: str, chosen: Mapping[str, str]) -> str:
+    """Prose about parameters: placeholders, spans of code, cells of a table, and the lines of a docstring's arguments."""
+    for old, new in chosen.items():
+        text = re.sub(rf"(?<=<){re.escape(old)}(?=>)|(?<=`){re.escape(old)}(?=`)|(?<=\"){re.escape(old)}(?=\":)", new, text)
+        text = re.sub(rf"(?m)^(\s*){re.escape(old)}:", rf"\g<1>{new}:", text)
+        text = re.sub(rf"\b{re.escape(old.upper())}\b", new.upper(), text)
+    return text
+
+
+class _Renaming(cst.CSTTransformer):
+    """Renames the skill's function wherever it is named, and its parameters within it."""
+
+    def __init__(self, old: str, new: str, parameters: Mapping[str, str]) -> None:
+        self._old, self._new, self._parameters = old, new, parameters
+        self._inside = 0
+        self._raising = False
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        self._inside += self._inside > 0 or node.name.value == self._old
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
+        self._inside -= self._inside > 0
+        return updated_node
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.Name:
+        if original_node.value == self._old:
+            return updated_node.with_changes(value=self._new)
+        known = self._parameters.get(original_node.value) if self._inside else None
+        return updated_node.with_changes(value=known) if known is not None else updated_node
+
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.Attribute:
+        return updated_node.with_changes(attr=original_node.attr)
+
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+        # A keyword is the called function's own name for it.
+        return updated_node.with_changes(keyword=original_node.keyword)
+
+    def leave_Expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr:
+        if not isinstance(updated_node.value, cst.SimpleString):
+            return updated_node
+        text = _in_text(updated_node.value.value, self._parameters)
+        return updated_node.with_changes(value=updated_node.value.with_changes(value=text))
+
+    def visit_Raise(self, node: cst.Raise) -> None:
+        self._raising = True
+
+    def leave_Raise(self, original_node: cst.Raise, updated_node: cst.Raise) -> cst.Raise:
+        self._raising = False
+        return updated_node
+
+    def leave_SimpleString(self, original_node: cst.SimpleString, updated_node: cst.SimpleString) -> cst.SimpleString:
+        return updated_node.with_changes(value=self._said(updated_node.value))
+
+    def leave_FormattedStringText(
+        self, original_node: cst.FormattedStringText, updated_node: cst.FormattedStringText
+    ) -> cst.FormattedStringText:
+        return updated_node.with_changes(value=self._said(updated_node.value))
+
+    def _said(self, text: str) -> str:
+        """The message of an error names parameters as they are called."""
+        for old, new in self._parameters.items() if self._raising and self._inside else ():
+            text = re.sub(rf"\b{re.escape(old)}\b", new, text)
+        return text

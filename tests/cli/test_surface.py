@@ -1,0 +1,235 @@
+"""The surface: few commands, old names that say the new ones, the nearest name, how things stand, how much is said."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from factories import draft, report
+
+from sandbox.interface import Cause, SandboxError
+from sandbox.recipe import load_recipe
+from synth.cli.program import run
+from synth.cli.settings import Judging
+from synth.cli.targets import target_of
+from synth.cli.verifying import Verifier
+from synth.registry import Registry
+from verifiers.formats.text import bound
+from verifiers.gating.discover import find
+
+ROOT = Path(__file__).parents[2]
+TRACES = ROOT / "fixtures" / "demo" / "rename.jsonl"
+RENAME = ROOT / "fixtures" / "skills" / "rename_ext"
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    made = draft("batch_rename")
+    newer = draft("batch_rename", source=made.source.replace("changed = 0", "changed = 0 + 0"))
+    with Registry(tmp_path / "skills") as opened:
+        opened.register(made, report(made))
+        opened.register(newer, report(newer), supersedes="batch_rename", require_approval=True)
+    return tmp_path / "skills"
+
+
+@pytest.mark.parametrize(
+    ("argv", "new"),
+    [
+        (["patterns", str(TRACES)], "assay crystallize --dry-run"),
+        (["synth", str(TRACES)], "assay crystallize --drafts DIR"),
+        (["feedback", "batch_rename", "ok"], "assay route --outcome NAME ok|fail"),
+        (["registry", "seeds"], "assay route --seeds"),
+        (["registry", "bench", "batch_rename", "0.5"], "assay route --bench NAME SCORE"),
+        (["registry", "archive", "batch_rename"], "assay registry retire"),
+        (["registry", "revoke", "batch_rename"], "assay registry retire --forever"),
+    ],
+)
+def test_old_names_work_and_say_the_new_one(
+    argv: list[str], new: str, registry: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line on stderr, the output as before; the registry comes from the environment."""
+    monkeypatch.setenv("ASSAY_REGISTRY", str(registry))
+    assert run(argv) == 0
+    told = capsys.readouterr()
+    assert told.err.count(f"is now '{new}'") == 1
+    assert told.out
+    run([argv[0], "--help"])
+    assert f"  {argv[-1]} " not in capsys.readouterr().out
+
+
+def test_what_was_four_verbs_is_one(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`activate` takes up what waits, goes back, and restores; `retire` archives, and withdraws forever."""
+    where = ["--registry", str(registry)]
+    with Registry(registry) as opened:
+        first, second = (e.version for e in opened.versions_of("batch_rename"))
+
+    def active() -> str | None:
+        with Registry(registry) as opened:
+            return next((e.version for e in opened.list("active")), None)
+
+    assert run(["registry", "activate", *where, "batch_rename", second]) == 3  # it waits for an approval
+    assert run(["registry", "activate", *where, "batch_rename", "--approver", "Ada"]) == 2
+    assert run(["registry", "activate", *where, "batch_rename", second, "--approver", "Ada"]) == 0
+    assert active() == second
+    assert run(["registry", "activate", *where, "batch_rename"]) == 0
+    assert active() == first
+    assert run(["registry", "retire", *where, "batch_rename"]) == 0
+    assert active() is None
+    assert run(["registry", "activate", *where, "batch_rename", first]) == 0
+    assert active() == first
+    capsys.readouterr()
+    assert run(["registry", "retire", *where, "batch_rename", "--forever"]) == 0
+    assert capsys.readouterr().out.count("is revoked") == 2
+
+
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["crystalize", "x"], "assay crystallize"),
+        (["verfiy", "x"], "assay verify"),
+        (["patern"], "assay crystallize --dry-run"),
+        (["registry", "lst"], "assay registry list"),
+        (["registry", "promot"], "assay registry activate"),
+        (["engine", "imge"], "assay engine image"),
+    ],
+)
+def test_a_misspelt_command_is_recognised(argv: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 2, and what was meant, by its new name."""
+    assert run(argv) == 2
+    assert f"Did you mean '{meant}'?" in capsys.readouterr().err
+
+
+def test_alone_it_says_how_things_stand(
+    registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Engine, recordings, what is due, skills, what waits, drafts, and one next step; nothing is made."""
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent.sock")
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    assert run([]) == 0
+    told = capsys.readouterr().out
+    assert "recordings  0 in " in told
+    assert told.splitlines()[-1] == "next        assay engine up --install && assay engine image"
+    assert list(here.iterdir()) == []
+    monkeypatch.setenv("ASSAY_REGISTRY", str(registry))
+    (here / "assay.yaml").write_text("evolution: {trace_dir: traces}\n", encoding="utf-8")
+    (here / "traces").mkdir()
+    for n, line in enumerate(TRACES.read_text(encoding="utf-8").splitlines()):
+        (here / "traces" / f"20260101_00000{n}_t_0.json").write_text(line, encoding="utf-8")
+    (here / "tidy").mkdir()
+    (here / "tidy" / "skill.py").write_text("x\n", encoding="utf-8")
+    assert run([]) == 0
+    told = capsys.readouterr().out
+    assert "due         1 repeated task without a skill: rename_file_suffix" in told
+    assert "skills      1 active in " in told
+    assert "drafts      1 here: tidy" in told
+    assert "waiting     batch_rename " in told
+
+
+def test_less_and_more_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """`-q` leaves the result, `-v` names each step in a log too, and the next command says what is usual again."""
+    argv = ["verify", str(RENAME), "--static", "--no-cache"]
+    assert run([*argv, "-v"]) == 0
+    assert "static checks" in capsys.readouterr().err
+    assert run(argv) == 0
+    usual = capsys.readouterr()
+    assert usual.err == ""
+    assert run(["gate", str(RENAME), "--static", "--no-cache", "-q"]) == 0
+    assert capsys.readouterr().err == ""
+    assert run(["crystallize", str(TRACES), "--dry-run", "-q"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_what_belongs_to_no_task_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Too few and failed recordings are listed, each with how many are needed or what was wrong."""
+    base = json.loads(TRACES.read_text(encoding="utf-8").splitlines()[0])
+    ways = ("sed -i 's/\\r$//' a.txt", "tr -d '\\r' < a.txt > b && mv b a.txt", "dos2unix a.txt")
+    rows = [
+        {**base, "metadata": {}, "task_id": f"t{n}", "task_description": "Strip carriage returns from a.txt", "commands": [way],
+         "outputs": [""], "exit_codes": [0], "success": n != 2}
+        for n, way in enumerate(ways)
+    ]  # fmt: skip
+    file = tmp_path / "t.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    assert run(["crystallize", str(file), "--dry-run"]) == 4
+    told = capsys.readouterr().err
+    assert "t0: 'Strip carriage returns from a.txt': 2 of the 3 successful recordings that make a task" in told
+    assert "t2: 'Strip carriage returns from a.txt': the recording failed" in told
+
+
+class Images:
+    """An engine's images, of which one is in use."""
+
+    def __init__(self, tags: dict[str, int]) -> None:
+        self.tags = tags
+
+    def labelled(self, label: str) -> dict[str, int]:
+        assert label == "assay.recipe"
+        return dict(self.tags)
+
+    def untag(self, tag: str) -> None:
+        if tag == "assay-sandbox:busy":
+            raise SandboxError(Cause.PROTOCOL, "it is in use")
+        del self.tags[tag]
+
+
+def test_prune_keeps_what_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Images of earlier recipes and old cache files go; today's image, one in use and new files stay; a dry run only says so."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    old, new = tmp_path / "assay" / "verdicts" / "old.json", tmp_path / "skill-assay" / "new"
+    for file in (old, new):
+        file.parent.mkdir(parents=True)
+        file.write_text("x" * 10)
+    os.utime(old, (0, 0))
+    current = load_recipe().tag
+    store = Images({current: 1 << 20, "assay-sandbox:busy": 1, "assay-sandbox:old": 1})
+    monkeypatch.setattr("sandbox.image_store.open_images", lambda host: contextlib.nullcontext(store))
+    assert run(["engine", "prune", "--dry-run"]) == 0
+    assert "would go image assay-sandbox:old" in capsys.readouterr().out
+    assert old.exists()
+    assert "assay-sandbox:old" in store.tags
+    assert run(["engine", "prune"]) == 0
+    told = capsys.readouterr().out
+    assert f"kept     image {current} (1 MiB)" in told
+    assert "kept     image assay-sandbox:busy (0 MiB): it is in use" in told
+    assert set(store.tags) == {current, "assay-sandbox:busy"}
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_gc_removes_what_nobody_names(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A directory without an entry goes; every registered version stays, and the registry is whole."""
+    stray = registry / "versions" / ("0" * 64)
+    stray.mkdir()
+    (stray / "skill.py").write_text("x = 1\n")
+    assert run(["registry", "gc", "--registry", str(registry)]) == 0
+    told = capsys.readouterr().out
+    assert "removed 000000000000" in told
+    assert "2 versions in " in told
+    assert not stray.exists()
+    with Registry(registry) as opened:
+        assert [opened.versions.intact(e.version) for e in opened.versions_of("batch_rename")] == [True, True]
+
+
+def test_one_score_everywhere(registry: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A registered version is judged as the registry judged it; CI believes no registry. Routing shows the registry's score."""
+    monkeypatch.delenv("CI", raising=False)
+    with Registry(registry) as opened:
+        entry = opened.list("active")[0]
+        origin = opened.origin(entry.name, entry.version)
+    assert origin.unseen
+    (target,) = find([registry])
+    assert Verifier(Judging()).job(target).options.unseen == origin.unseen
+    assert Verifier(Judging()).job(target_of(RENAME)).options.unseen == frozenset()
+    monkeypatch.setenv("CI", "true")
+    assert Verifier(Judging()).job(target).options.unseen == frozenset()
+    monkeypatch.delenv("CI")
+    assert run(["route", "rename all txt files to md", "--registry", str(registry)]) == 0
+    head, row = capsys.readouterr().out.splitlines()
+    assert head.split()[:2] == ["skill", "score"]
+    assert row.split()[1] == bound(entry.score)

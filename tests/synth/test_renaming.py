@@ -1,0 +1,82 @@
+"""Other names for a draft: code, bindings and text along, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from synth.draft import read_draft
+from synth.interface import Draft
+from synth.renaming import RenameError, renamed
+from verifiers.interface import Verdict
+from verifiers.source.static import run_static
+from verifiers.subject import parse_subject
+
+SKILLS = Path(__file__).parents[2] / "fixtures" / "skills"
+
+
+@pytest.fixture
+def draft() -> Draft:
+    return read_draft(SKILLS / "rename_ext")
+
+
+def test_names_change_everywhere(draft: Draft) -> None:
+    """Signature, body, docstring, message, bindings and SKILL.md; the rest of the code is the same tree."""
+    other = renamed(draft, "change_suffix", {"old_ext": "before", "new_ext": "after"})
+    subject = parse_subject(other.source, "skill.py")
+    assert (other.name, subject.name) == ("change_suffix", "change_suffix")
+    assert [p.name for p in subject.parameters] == ["before", "after"]
+    assert [p.description for p in subject.parameters] == [
+        p.description for p in parse_subject(draft.source, "skill.py").parameters
+    ]
+    assert "old_ext" not in other.source
+    assert "before and after must not be empty" in other.source
+    assert all(set(args) == {"before", "after"} for args in other.bindings.values())
+    assert {t: list(a.values()) for t, a in other.bindings.items()} == {t: list(a.values()) for t, a in draft.bindings.items()}
+    assert "old_ext" not in other.skill_md
+    (results,) = run_static([subject])
+    assert all(r.verdict is Verdict.PASS for r in results), [r.why for r in results]
+    again = renamed(other, draft.name, {"before": "old_ext", "after": "new_ext"})
+    assert ast.dump(ast.parse(again.source)) == ast.dump(ast.parse(draft.source))
+    assert again.bindings == draft.bindings
+
+
+@pytest.mark.parametrize("skill", sorted(p.name for p in SKILLS.iterdir() if (p / "skill.py").is_file()))
+def test_there_and_back_is_the_same(skill: str) -> None:
+    """Whatever the code: renaming twice gives the text back."""
+    draft = read_draft(SKILLS / skill)
+    names = [p.name for p in parse_subject(draft.source, "skill.py").parameters]
+    there = renamed(draft, "quite_another_name", {n: f"zz_{n}" for n in names})
+    back = renamed(there, draft.name, {f"zz_{n}": n for n in names})
+    assert back.source == draft.source
+    assert back.bindings == draft.bindings
+
+
+def test_words_of_others_stay(draft: Draft) -> None:
+    """Attributes, keywords of called functions, helpers' own variables and other strings are not the parameter."""
+    source = draft.source.replace(
+        "    changed = 0\n", '    changed = 0\n    word = dict(old_ext=old_ext, x="old_ext").get("old_ext")\n', 1
+    ).replace("    source.rename(target)\n", "    old_ext = source\n    old_ext.rename(target)\n")
+    other = renamed(replace(draft, source=source), parameters={"old_ext": "before"})
+    assert 'dict(old_ext=before, x="old_ext").get("old_ext")' in other.source
+    assert "    old_ext = source\n    old_ext.rename(target)\n" in other.source
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "says"),
+    [
+        (None, {"nope": "x"}, "there is no parameter 'nope'"),
+        (None, {"old_ext": "class"}, "'class' cannot be a name"),
+        (None, {"old_ext": "new_ext"}, "'new_ext' cannot be a name"),
+        (None, {"old_ext": "changed"}, "'changed' cannot be a name"),
+        ("Not-a-name", {}, "cannot be a name"),
+        (None, {"old_ext": "x", "new_ext": "x"}, "'x' cannot be a name"),
+    ],
+)
+def test_names_that_cannot_be_given(draft: Draft, name: str | None, parameters: dict[str, str], says: str) -> None:
+    """Unknown, reserved, taken or malformed: one sentence, nothing changed."""
+    with pytest.raises(RenameError, match=says):
+        renamed(draft, name, parameters)
