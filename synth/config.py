@@ -92,6 +92,9 @@ class Hooks(_Section):
 
 class Conventions(_Section):
     allow_imports: tuple[str, ...] = Field(default=(), strict=False, description="Modules allowed besides the built-in list")
+    allow_programs: tuple[str, ...] = Field(
+        default=(), strict=False, description="Programs that skills may start besides the built-in list and the recordings' own"
+    )
 
 
 class _File(_Section):

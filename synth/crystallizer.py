@@ -194,8 +194,11 @@ class SkillCrystallizer:
             return
         verify = self.config.verify
         with self._open() as box:
-            extra = frozenset(self.config.conventions.allow_imports)
-            yield SandboxJudge(box, verify.budget, verify.profile, None, verify.seed_salt, verify.min_usable, extra)
+            may = self.config.conventions
+            yield SandboxJudge(
+                box, verify.budget, verify.profile, None, verify.seed_salt, verify.min_usable,
+                frozenset(may.allow_imports), frozenset(may.allow_programs),
+            )  # fmt: skip
 
     def _open(self) -> Sandbox:
         from sandbox import open_sandbox

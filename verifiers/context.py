@@ -202,6 +202,8 @@ class Context:
     min_usable: int = 3
     strict_torn: bool = False
     forbid_outside: bool = False
+    programs: frozenset[str] = frozenset()
+    """What the policy allows to start besides the built-in list and what the recordings name."""
     reproduce_with: tuple[str, ...] = ()
     """What the command that shows a finding again must say besides, quoted: where evidence and bindings are."""
     past: Past | None = None

@@ -223,7 +223,7 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
         box = stack.enter_context(judging.sandbox())
         registry = stack.enter_context(open_registry(request.registry))
         judge = SandboxJudge(box, judging.budget, judging.profile, judging.seed, judging.salt, judging.min_usable,
-            judging.extra_imports,
+            judging.extra_imports, judging.programs,
         )  # fmt: skip
         generation = request.generation
         # Every proposal of a model and every repair of it is a candidate.

@@ -154,7 +154,7 @@ class Verifier:
             options={
                 "static": j.static, "all": j.every, "min_usable": j.min_usable, "runtime": j.runtime,
                 "checks": ",".join(sorted(j.checks)) if j.checks is not None else None, "excluded": dict(j.excluded),
-                "extra_imports": ",".join(sorted(j.extra_imports)),
+                "extra_imports": ",".join(sorted(j.extra_imports)), "programs": ",".join(sorted(j.programs)),
                 "reproduce_with": list(j.reproduce_with),
                 "decisions": _sha(target.decisions) if decisions is None else decisions,
                 "past": _past(j.database, target.skill) if j.database is not None and not j.static else "",
