@@ -314,7 +314,8 @@ class Context:
     ) -> Finding:
         """A finding with its counterexample and the command that shows it again."""
         example = Counterexample(
-            case.label, dict(case.args), wrong.expected if wrong else "", wrong.observed if wrong else "", case.task_id
+            case.label, dict(case.args), wrong.expected if wrong else "", wrong.observed if wrong else "", case.task_id,
+            case.base if case.evidence is None else None,
         )
         notes = tuple(f"effect: {d}" for d in (wrong.differences if wrong else ())[:6])
         return Finding(

@@ -198,6 +198,8 @@ class Counterexample:
     expected: str = ""
     observed: str = ""
     trace: str | None = None
+    base: Snapshot | None = field(default=None, compare=False, repr=False)
+    """The start, of a generated case; no part of a report's JSON form."""
 
 
 MOST_QUESTIONS = 3

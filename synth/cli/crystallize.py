@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from synth.crystallization.promotion import Crystallization
     from synth.detect.watch import Watch
     from synth.interface import ExecutionTrace, TracePattern
+    from synth.usage import Usage
 
 PLAIN_JSON = ("plain", "json")
 MOST_AT_ONCE = 600
@@ -290,7 +291,26 @@ def _plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
     summary = ", ".join(f"{n} {ending}" for ending, n in counts(outcomes).items())
     tried = sum(o.tried for o in outcomes)
     patterns, candidates = plural(len(outcomes), "pattern"), plural(tried, "candidate")
-    return f"{table}\n\n{patterns}: {summary} ({candidates}, {seconds:.1f} s)".lstrip("\n")
+    return f"{table}\n\n{patterns}: {summary} ({candidates}, {seconds:.1f} s){_spent(outcomes)}".lstrip("\n")
+
+
+def _spent(outcomes: Sequence[PatternOutcome]) -> str:
+    """What a model cost, by pattern and in all; "" where none was asked."""
+    from synth.usage import total
+
+    asked = [(o, o.usage) for o in outcomes if o.usage is not None and (o.usage.requests or o.usage.reused)]
+    if not asked:
+        return ""
+    head = ("task", "requests", "reused", "tokens in", "cached", "out", "thinking", "cost", "a registered skill")
+    rows = [(o.task, *_figures(u), u.cost if o.ending == "registered" else "-") for o, u in asked]
+    whole, skills = total(u for _, u in asked), sum(o.ending == "registered" for o, _ in asked)
+    each = f"{whole.cost_usd / skills:.3f} USD" if skills and whole.cost_usd is not None else "-"
+    return f"\n\n{console.table(head, [*rows, ('all', *_figures(whole), each)])}"
+
+
+def _figures(u: Usage) -> tuple[str, ...]:
+    sent = u.input_tokens + u.cache_read_tokens + u.cache_write_tokens
+    return (*map(str, (u.requests, u.reused, sent, u.cache_read_tokens, u.output_tokens, u.thinking_tokens)), u.cost)
 
 
 def _score(outcome: PatternOutcome) -> str:

@@ -106,7 +106,9 @@ class Search:
             best = report if best is None else _further(best, report)
         if best is None:
             return NotFound(self.generator.why_none(), held_out=held)
-        return NotFound(_refusal(best, frozenset(held)), best, held, tried)
+        why, ended = _refusal(best, frozenset(held)), self.generator.why_none()
+        # A model that declined, or a budget that is spent, ended it before it was at its end.
+        return NotFound(why if best.why in ended else f"{why}; {ended}", best, held, tried)
 
     def _judge(self, candidate: Candidate, parts: Split) -> tuple[Report, Mapping[str, Args]]:
         if self.settings.sealed and parts.held_out:
