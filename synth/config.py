@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -219,8 +219,14 @@ class Config:
 
     @property
     def base_url(self) -> str | None:
-        """Where the model's service is, with its key: an address of a file counts only if somebody has trusted it."""
-        return self.llm.base_url if self.untrusted is None else None
+        """Where the model's service is. The key is sent there: an address of a file counts only if somebody has trusted it.
+
+        Raises:
+            ConfigError: nobody has.
+        """
+        if self.llm.base_url is not None and self.untrusted is not None:
+            raise ConfigError("llm.base_url would get your key", f"Read the file, then: assay trust {self.source}", self.source)
+        return self.llm.base_url
 
     def attest(self) -> Callable[[Path, Report], object] | None:
         """What signs the report on a registered version, with ``registry.signing_key``; None without a key.
@@ -328,5 +334,6 @@ def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
     """Known keys below a location."""
     fields: Mapping[str, Any] = _File.model_fields
     for part in loc:
-        fields = fields[str(part)].annotation.model_fields
+        if (field := fields.get(str(part))) is not None:  # else a key of a mapping, such as a model's name
+            fields = (get_args(field.annotation) or (field.annotation,))[-1].model_fields
     return list(fields)

@@ -56,8 +56,8 @@ class Refusals:
             # The very same traces again are somebody's wish, and their answers are kept.
             if same and kept.facts == tuple(self.facts) and here != kept.task_ids and len(here) < most:
                 return (
-                    f"no skill passed for {len(kept.task_ids)} of these traces ({kept.why}); the model is asked again from {most} "
-                    "traces, or when model, settings or checks change"
+                    f"no skill passed for {len(kept.task_ids)} of these traces ({kept.why}); the model is asked again from "
+                    f"{most} traces, or when model, settings or checks change"
                 )
         return ""
 

@@ -33,7 +33,7 @@ def ask(server: MessagesServer, request: Request = REQUEST, **how: object) -> tu
 
 
 def test_sends_a_cached_system_prompt_and_strict_tools() -> None:
-    """System prompt and recordings carry cache marks; the answer is a stream, asked for by strict tools with the environment's key."""
+    """System prompt and recordings carry cache marks; the answer is a stream; the key is the environment's."""
     with MessagesServer(GOOD) as server:
         answer, _ = ask(server)
     sent = server.requests[0]
@@ -86,7 +86,9 @@ def test_repeats_what_passes(reply: Reply) -> None:
         (Reply(raw=b"event: message_start\ndata: {\n\n", headers={"content-type": "text/event-stream"}), "instead of a message"),
         (Reply(raw=b"", headers={"content-type": "text/event-stream"}), "instead of a message"),
         (
-            Reply(raw=b'event: message_start\ndata: {"type": "message_start"}\n\n', headers={"content-type": "text/event-stream"}),
+            Reply(
+                raw=b'event: message_start\ndata: {"type": "message_start"}\n\n', headers={"content-type": "text/event-stream"}
+            ),
             "instead of a message",
         ),
         (
@@ -155,7 +157,10 @@ def test_gives_up_with_the_cause() -> None:
 
 def test_an_exhausted_quota_says_so() -> None:
     """A 429 that stays names the quota, and what the service said of it."""
-    with MessagesServer(replace(error(429, "rate_limit_error"), headers=SOON)) as server, pytest.raises(ModelUnavailable) as caught:
+    with (
+        MessagesServer(replace(error(429, "rate_limit_error"), headers=SOON)) as server,
+        pytest.raises(ModelUnavailable) as caught,
+    ):
         ask(server, retries=0)
     assert "quota" in caught.value.advice
 

@@ -12,7 +12,7 @@ from messages_server import MessagesServer, Reply, proposal
 
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
-from synth.claude import AnthropicGenerator, Client, Retrying, Settings
+from synth.claude import AnthropicGenerator, Client, Connection, Settings
 from synth.crystallization.judge import SandboxJudge
 from synth.crystallization.outcome import PatternOutcome
 from synth.crystallization.promotion import Crystallization
@@ -47,9 +47,8 @@ def crystallize(
     """The whole way with a scripted model: the outcome, the registered names and what was sent."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     with MessagesServer(*script) as server, Registry(folder) as registry:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         settings = Settings(model="scripted", candidates=1, rounds=rounds)
-        generator = AnthropicGenerator(settings, Client(10.0, Retrying(2, 0.0)))
+        generator = AnthropicGenerator(settings, Client(Connection(server.url, 10.0, 1), lambda seconds: None))
         judge = SandboxJudge(box, budget="fast")
         outcome = Crystallization(generator, judge, registry, SearchSettings(sealed=True)).run(pattern)
         return outcome, [e.name for e in registry.list(None)], [r["body"] for r in server.requests]
