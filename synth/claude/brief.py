@@ -139,6 +139,8 @@ def _recording(e: Evidence) -> dict[str, Any]:
         {"command": clip(c, 4 * MAX_TEXT), **({"output": clip(o)} if o else {}), **({"exit_code": code} if code else {})}
         for c, o, code in zip(e.commands, e.outputs, codes, strict=True)
     ]
+    if e.answer_step < len(e.commands) - 1:
+        row["steps"][e.answer_step]["answers"] = True
     if e.edits:
         row["edits"] = [_edit(edit) for edit in e.edits]
     if e.base is not None:

@@ -12,6 +12,7 @@ from sandbox.interface import SandboxError
 from synth.crystallization.judge import Judge
 from synth.crystallization.outcome import Ending, PatternOutcome
 from synth.crystallization.search import Found, NotFound, Search, SearchSettings
+from synth.detect.answering import with_answers
 from synth.detect.match import evidence_keys, match_existing
 from synth.documentation import skill_md
 from synth.interface import Draft, ExecutionTrace, Generator, RegistryEntry, TracePattern
@@ -77,9 +78,12 @@ class Crystallization:
         return self._crystallize(pattern, None)
 
     def _crystallize(self, pattern: TracePattern, supersedes: str | None, decisions: tuple[Decision, ...] = ()) -> PatternOutcome:
-        evidence = self.judge.rebuilt([to_evidence(t) for t in pattern.traces])
+        traces, unclear = with_answers(pattern.traces)
+        pattern = replace(pattern, traces=traces)
+        evidence = self.judge.rebuilt([to_evidence(t) for t in traces])
         judge = self.judge.deciding(decisions) if decisions else self.judge
         found = Search(pattern, evidence, self.generator, judge, self.settings, self.say).run()
+        found = replace(found, notes=(*found.notes, unclear)) if unclear else found
         if isinstance(found, NotFound):
             return self._not_found(pattern, found)
         return self._register(pattern, found, {e.task_id: e for e in evidence}, supersedes, decisions)

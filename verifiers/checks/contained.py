@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from sandbox.interface import ReplayRecord, RunRequest, ShellJob
 from verifiers.checks._examples import RENAME_BODY, rename
-from verifiers.context import UNJUDGED, Context, breaches
-from verifiers.conventions.allow_list import PROGRAMS
+from verifiers.context import UNJUDGED, Context, breaches, foreign
 from verifiers.conventions.allowed_imports import refusal
-from verifiers.conventions.programs import named, started
 from verifiers.expectation.carried import carried
 from verifiers.interface import CheckResult, Counterexample, Finding, Subject, Verdict
 
@@ -57,7 +55,7 @@ class Contained:
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
-        known_programs = self._known_programs(context)
+        programs = self._known_programs(context)
         findings: list[Finding] = []
         seen: set[str] = set()
         known, noted = recorded_text(context), dict[str, None]()
@@ -67,7 +65,7 @@ class Contained:
             gives = carried(record, known)
             noted |= dict.fromkeys(c.what for c in gives if c.harmless)
             away = [c.what for c in gives if not c.harmless]
-            for message in [*breaches(record), *unseen(record, context.subject), *foreign(record, known_programs), *away]:
+            for message in [*breaches(record), *unseen(record, context.subject), *foreign(record, programs), *away]:
                 if message not in seen and len(findings) < 20:
                     seen.add(message)
                     example = Counterexample(purpose, expected="nothing outside the workspace", observed=message)
@@ -85,8 +83,7 @@ class Contained:
     @staticmethod
     def _known_programs(context: Context) -> frozenset[str]:
         """What the skill may start. Runs that start programs are repeated, to see what a shell looks for and does not find."""
-        evidence = [c.evidence for c in context.cases if c.evidence is not None]
-        known = PROGRAMS | context.programs | named(text for e in evidence for text in e.commands)
+        known = context.known_programs()
         if context.supervised() or not any(record.started for _, record in context.ran):
             return known
         cases = context.cases[:LOOKED_AT]
@@ -98,13 +95,6 @@ class Contained:
             RunRequest(ShellJob(c.evidence.commands), c.base, observe=True, looks=True) for c in cases if c.evidence is not None
         ]
         return known | {name for r in context.traces.map(same) for name in r.missing}
-
-
-def foreign(record: ReplayRecord, known: frozenset[str]) -> list[str]:
-    """Programs that a run started or looked for and that nobody allowed, a sentence each."""
-    told = {name for words in record.started for name in started(words)} - known
-    absent = [f"looked for {name}, which is not there, and no recording names it" for name in record.missing if name not in known]
-    return absent + [f"started {name}, which no recording names and no policy allows" for name in sorted(told)]
 
 
 def recorded_text(context: Context) -> str:
