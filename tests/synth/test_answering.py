@@ -94,7 +94,7 @@ def test_words_of_its_own_are_no_answer() -> None:
 
 
 def test_what_is_not_clear_is_asked() -> None:
-    """A silent step that may have been the point is not passed over: the last step stays the one that answers, with a question."""
+    """A silent step that may have been the point is not passed over: it answers as before, with a question."""
     traces = [recorded(n, ("wc -l log.txt", f"{n} log.txt\n"), ("diff log.txt log.txt", "")) for n in (1, 2, 3)]
     steps, unclear = step_of(traces)
     assert steps == [1, 1, 1]
