@@ -12,7 +12,7 @@ from synth.claude.errors import Malformed, ModelError, Refused, Truncated
 from synth.claude.exchange import Answer, Request, Tape
 from synth.claude.prompts import fill, prompt, prompts_sha256
 from synth.claude.settings import Settings
-from synth.claude.tools import Declined, Proposal, read
+from synth.claude.tools import Declined, Groups, Proposal, read
 from synth.usage import Usage
 
 MORE_ROOM = 4
@@ -61,36 +61,63 @@ class Asker:
         )  # fmt: skip
 
     def proposal(self, shown: str, instruction: str) -> Proposal | Declined:
-        """What the model answers. One that is malformed or cut off is asked for once more, with what was wrong.
+        """A proposed skill, or why there is none.
 
         Args:
             shown: The recordings, as a block.
             instruction: What to do, with everything that is quoted in blocks.
+
+        Raises: see ``_usable``.
+        """
+        found = self._usable(self._request("system", shown, instruction, "skill"))
+        assert not isinstance(found, Groups)
+        return found
+
+    def groups(self, shown: str) -> Groups:
+        """Which recordings are one task.
+
+        Args:
+            shown: What is known of them, as a block.
+
+        Raises: see ``_usable``.
+        """
+        found = self._usable(self._request("group", shown, "Group them by one call of `group_recordings`.", "groups"))
+        assert isinstance(found, Groups)
+        return found
+
+    def _request(self, system: str, shown: str, instruction: str, purpose: str) -> Request:
+        s = self.settings
+        return Request(
+            self.model, prompt(system), shown, instruction, s.max_output_tokens, prompts_sha256(), s.effort, s.thinking,
+            s.strict, purpose,
+        )  # fmt: skip
+
+    def _usable(self, request: Request) -> Proposal | Declined | Groups:
+        """What the model answers. An answer that is malformed or cut off is asked for once more, with what was wrong.
 
         Raises:
             Refused, Malformed, Truncated: it gave nothing that can be used.
             BudgetSpent: there is no room for the request.
             ModelError: the service gave no answer.
         """
-        request = Request(
-            self.model, prompt("system"), shown, instruction, self.settings.max_output_tokens, prompts_sha256(),
-            self.settings.effort, self.settings.thinking, self.settings.strict,
-        )  # fmt: skip
         answer = self._ask(request)
         try:
-            return self._read(answer)
+            return self._read(answer, request)
         except Truncated:
             room = MORE_ROOM * request.max_output_tokens
-            again = replace(request, instruction=f"{instruction}\n\n{fill('truncated')}", max_output_tokens=room)
+            again = replace(request, instruction=f"{request.instruction}\n\n{fill('truncated')}", max_output_tokens=room)
         except Malformed as e:
             was = {"wrong": e.what, "tool": answer.tool, "input": answer.input, "text": clip(answer.text)}
             shown_again = block("your_last_answer", {k: _clipped(v) for k, v in was.items() if v})
-            again = replace(request, instruction=f"{instruction}\n\n{fill('malformed', answer=shown_again)}")
-        return self._read(self._ask(again))
+            again = replace(request, instruction=f"{request.instruction}\n\n{fill('malformed', answer=shown_again)}")
+        return self._read(self._ask(again), request)
 
-    def _read(self, answer: Answer) -> Proposal | Declined:
+    def _read(self, answer: Answer, request: Request) -> Proposal | Declined | Groups:
         try:
-            return read(answer)
+            found = read(answer)
+            if isinstance(found, Groups) != (request.purpose == "groups"):
+                raise Malformed(f"there is no tool {answer.tool!r}")
+            return found
         except (Refused, Malformed, Truncated) as e:
             self._events.append(f"{type(e).__name__.lower()}: {e.what}")
             raise

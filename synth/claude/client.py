@@ -212,7 +212,7 @@ def _parameters(request: Request) -> dict[str, Any]:
         "max_tokens": request.max_output_tokens,
         "system": [{"type": "text", "text": request.system, **cached}],
         "messages": [{"role": "user", "content": content}],
-        "tools": tools(request.strict),
+        "tools": tools(request.purpose, request.strict),
         "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
     }
     if request.thinking is not None:

@@ -31,6 +31,8 @@ class Request:
     effort: str | None = None
     thinking: str | None = None
     strict: bool = True
+    purpose: str = "skill"
+    """Which tools it may be answered with: ``skill`` or ``groups``."""
 
     @property
     def digest(self) -> str:

@@ -14,11 +14,12 @@ from synth.claude.attempts import Attempt, Line, learned_from, repair_of
 from synth.claude.brief import recordings
 from synth.claude.client import Client, chosen_model
 from synth.claude.errors import AnswerError, BudgetSpent
+from synth.claude.grouping import grouped
 from synth.claude.prompts import fill, prompts_sha256
 from synth.claude.refusals import Refusals
 from synth.claude.settings import Settings
 from synth.claude.tools import Declined, Proposal
-from synth.interface import Candidate, Template, TracePattern
+from synth.interface import Candidate, ExecutionTrace, Template, TracePattern
 from synth.judged_by import judge_code
 from synth.tracing.traces import to_evidence
 from synth.usage import Usage
@@ -90,6 +91,17 @@ class AnthropicGenerator:
     def take_usage(self) -> Usage:
         """What was spent on the pattern since it was begun, with how the answers went."""
         return self._asker.take_usage()
+
+    def together(self, alone: Sequence[ExecutionTrace], least: int) -> list[frozenset[str]]:
+        """Groups of traces that detection left alone, as the model sees them: task_ids.
+
+        Args:
+            least: Traces that a group needs.
+
+        Raises:
+            ModelError: it gave nothing that can be used.
+        """
+        return grouped(self._asker, alone, least)
 
     # ------------------------------------------------------------ one line of proposals
 

@@ -52,13 +52,30 @@ _TOOLS: tuple[dict[str, Any], ...] = (
 )
 
 
-def tools(strict: bool = True) -> list[dict[str, Any]]:
+_GROUP: dict[str, Any] = {
+    "name": "group_recordings",
+    "description": "Say which recordings are the same task, done on other files or with other values.",
+    "input_schema": _object(
+        groups={
+            "type": "array",
+            "description": "Groups of two or more; a recording that is like no other is in none.",
+            "items": _object(
+                task=_text("What they all do, one sentence."), task_ids={"type": "array", "items": {"type": "string"}}
+            ),
+        }
+    ),
+}
+
+
+def tools(purpose: str = "skill", strict: bool = True) -> list[dict[str, Any]]:
     """The tools as the service wants them.
 
     Args:
+        purpose: ``skill`` or ``groups``.
         strict: Have it hold answers to the schemas; not every model can.
     """
-    return [{**tool, "strict": True} for tool in _TOOLS] if strict else [dict(tool) for tool in _TOOLS]
+    chosen = (_GROUP,) if purpose == "groups" else _TOOLS
+    return [{**tool, "strict": True} for tool in chosen] if strict else [dict(tool) for tool in chosen]
 
 
 def _pairs_as_object(value: object) -> object:
@@ -96,8 +113,20 @@ class Declined(_Strict):
     why: str = Field(max_length=2000)
 
 
-def read(answer: Answer) -> Proposal | Declined:
-    """The proposal in an answer.
+class GroupFields(_Strict):
+    task: str
+    task_ids: list[str]
+
+
+class Groups(_Strict):
+    groups: list[GroupFields] = Field(max_length=1_000)
+
+
+_KINDS: dict[str, type[Proposal | Declined | Groups]] = {PROPOSE: Proposal, DECLINE: Declined, "group_recordings": Groups}
+
+
+def read(answer: Answer) -> Proposal | Declined | Groups:
+    """What a whole answer holds.
 
     Raises:
         Refused: the model declined to answer at all.
@@ -121,8 +150,7 @@ def read(answer: Answer) -> Proposal | Declined:
             raise Malformed("the answer stopped before it was finished")
     if answer.calls != 1 or answer.input is None:
         raise Malformed(f"expected one tool call, got {answer.calls}")
-    kinds: dict[str | None, type[Proposal | Declined]] = {PROPOSE: Proposal, DECLINE: Declined}
-    kind = kinds.get(answer.tool)
+    kind = _KINDS.get(answer.tool or "")
     if kind is None:
         raise Malformed(f"there is no tool {answer.tool!r}")
     try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,14 @@ from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
 from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.settings import BUDGETS, Judging, sandbox_options
-from synth.cli.tracefiles import nothing_repeated, read_traces
+from synth.cli.tracefiles import TOGETHER, nothing_repeated, read_traces, said_together
 
 if TYPE_CHECKING:
     from synth.config import Config
     from synth.crystallization.outcome import PatternOutcome
     from synth.crystallization.promotion import Crystallization
     from synth.detect.watch import Watch
-    from synth.interface import ExecutionTrace, TracePattern
+    from synth.interface import ExecutionTrace, Generator, TracePattern
     from synth.usage import Usage
 
 PLAIN_JSON = ("plain", "json")
@@ -47,6 +47,10 @@ class Request:
     max_candidates: int
     outputs: list[Output]
     quiet: bool
+    together: tuple[str, ...]
+    grouping: bool
+    generator: Callable[[], Generator]
+    """The same one each time: its run's budget holds over all rounds."""
 
 
 @click.command("crystallize", short_help="Turn traces into verified, registered skills.")
@@ -64,6 +68,8 @@ class Request:
 @click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs.")
 @click.option("--every", is_flag=False, flag_value=-1.0, type=float, metavar="[SECONDS]", help="Again and again, as configured.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@TOGETHER
+@click.option("--llm-group", is_flag=True, help="Let the model group traces that no pattern has. Execution decides.")
 @generation_options
 @sandbox_options
 @output_options(PLAIN_JSON)
@@ -75,10 +81,14 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
     4: no pattern was found.
     """
     settings = _configured(rest)
+    generation = Generation.of(rest, settings)
+    if rest["llm_group"] and not generation.uses_model:
+        raise click.UsageError("--llm-group asks a model: add --generator anthropic")
     request = Request(
         traces=traces, registry=registry, config=settings, judging=Judging.of(rest, settings),
-        generation=Generation.of(rest, settings), hold_out=_hold_out(rest["hold_out"], settings),
+        generation=generation, hold_out=_hold_out(rest["hold_out"], settings),
         max_candidates=rest["max_candidates"], outputs=plan(rest["formats"], rest["files"], PLAIN_JSON), quiet=rest["quiet"],
+        together=rest["together"], grouping=rest["llm_group"], generator=cache(generation.open),
     )  # fmt: skip
     if every is None:
         return _once(request)
@@ -140,7 +150,10 @@ def _once(request: Request) -> int:
     from verifiers.formats.text import plural
 
     traces = read_traces(request.traces or (request.config.trace_dir,))
-    patterns = detect(traces, request.config)
+    together = said_together(request.together, traces)
+    patterns = detect(traces, request.config, together)
+    if request.grouping:
+        patterns = detect(traces, request.config, [*together, *_suggested(request, traces, patterns)])
     found = f"{plural(len(traces), 'trace')}, {plural(len(patterns), 'pattern')}"
     outcomes = _settle(request, patterns, found if patterns else "")
     if not patterns:
@@ -148,6 +161,24 @@ def _once(request: Request) -> int:
     else:
         _say_funnel(traces, outcomes, request)
     return exit_code(outcomes)
+
+
+def _suggested(request: Request, traces: Sequence[ExecutionTrace], patterns: Sequence[TracePattern]) -> list[frozenset[str]]:
+    """Groups among the traces that no pattern has, as the model sees them; none where it gave no answer."""
+    from synth.claude import AnthropicGenerator
+    from synth.claude.errors import ModelError
+
+    generator = request.generator()
+    assert isinstance(generator, AnthropicGenerator)
+    known = {t.task_id for p in patterns for t in p.traces}
+    alone = [t for t in traces if t.success and t.task_id not in known]
+    try:
+        groups = generator.together(alone, request.config.evolution.min_frequency)
+    except ModelError as e:
+        console.error(f"no traces were grouped: {e.diagnostics()}")
+        groups = []
+    console.say(f"{len(alone)} traces in no pattern, {len(groups)} groups suggested; {generator.take_usage()}")
+    return groups
 
 
 def _say_funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutcome], request: Request) -> None:
@@ -235,7 +266,7 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
             refits=not generation.uses_model, sealed=generation.uses_model,
         )  # fmt: skip
         attest = request.config.attest()
-        generator = generation.open()
+        generator = request.generator()
         if isinstance(generator, EmbeddedGenerator):
             generator.replays = judge.replays
         yield Crystallization(generator, judge, registry, settings, request.config.registry.approve, attest=attest)
