@@ -65,8 +65,13 @@ def test_a_group_takes_its_traces_out_of_other_patterns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [(("mixed-0,nosuch",), "no trace 'nosuch'"), (("mixed-0",), "two traces"), (("mixed-0,other", "other,mixed-1"), "two groups")]
-)  # fmt: skip
+    ("text", "why"),
+    [
+        (("mixed-0,nosuch",), "no trace 'nosuch'"),
+        (("mixed-0",), "two traces"),
+        (("mixed-0,other", "other,mixed-1"), "two groups"),
+    ],
+)
 def test_a_group_that_cannot_be_is_refused(text: tuple[str, ...], why: str) -> None:
     """One sentence that says which trace is the matter."""
     with pytest.raises(click.BadParameter, match=why):
