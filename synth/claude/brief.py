@@ -6,6 +6,7 @@ import difflib
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sandbox.interface import ROOT, Entry, effects
@@ -14,30 +15,51 @@ from synth.tracing.redact import redact_value
 from verifiers.conventions.programs import named
 from verifiers.interface import Edit, Evidence
 
-MAX_TEXT = 1_500
-"""Characters of one output, one diff or one file that the commands touch."""
-MAX_HEAD = 160
-"""Characters of a file that they do not touch."""
-MAX_PATHS = 40
-"""Paths of one workspace that no command touches, and changes of one recording."""
-MAX_RECORDINGS = 6
-"""Recordings shown in full; of the others request and commands only."""
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much of recordings is shown."""
+
+    text: int = 1_500
+    """Characters of one output, one diff or one file that the commands touch."""
+    head: int = 160
+    """Characters of a file that they do not touch."""
+    paths: int = 40
+    """Paths of one workspace, and changes of one recording."""
+    full: int = 6
+    """Recordings shown in full; of the others request and commands only."""
+
+
+FULL = Detail()
+DETAILS = (FULL, Detail(900, 80, 24, 5), Detail(600, 40, 14, 4), Detail(400, 0, 8, 3))
+"""From much to little: the first one that fits is taken, the last one anyway."""
+ENOUGH = 12_000
+"""Characters of a block of recordings, some 4,000 tokens: more is paid for in every request, and says little more."""
 MAX_OTHERS = 12
 MAX_FAILURES = 2
 
 
 def recordings(evidence: Sequence[Evidence], failures: Sequence[Evidence] = ()) -> str:
     """The recordings as one block of data. Equal evidence gives equal text, so that the service can cache it."""
-    full = {id(e) for e in diverse(evidence)[:MAX_RECORDINGS]}
-    rows = [_recording(e) for e in evidence if id(e) in full]
+    shown = ""
+    for detail in DETAILS:
+        shown = block("recordings", _document(evidence, failures, detail))
+        if len(shown) <= ENOUGH:
+            break
+    return shown
+
+
+def _document(evidence: Sequence[Evidence], failures: Sequence[Evidence], detail: Detail) -> dict[str, Any]:
+    full = {id(e) for e in diverse(evidence)[: detail.full]}
+    rows = [_recording(e, detail) for e in evidence if id(e) in full]
     others = [e for e in evidence if id(e) not in full]
-    rows += [_short(e) for e in others[:MAX_OTHERS]]
+    rows += [_short(e, detail) for e in others[:MAX_OTHERS]]
     document: dict[str, Any] = {"recordings": rows}
     if len(others) > MAX_OTHERS:
         document["not_shown"] = [e.task_id for e in others[MAX_OTHERS:]]
     if failures:
-        document["failed_recordings"] = [_recording(e) for e in diverse(failures)[:MAX_FAILURES]]
-    return block("recordings", document)
+        document["failed_recordings"] = [_recording(e, detail) for e in diverse(failures)[:MAX_FAILURES]]
+    return document
 
 
 def block(tag: str, value: object) -> str:
@@ -67,7 +89,7 @@ def diverse(evidence: Sequence[Evidence]) -> list[Evidence]:
     return out + copies
 
 
-def changes(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> list[dict[str, Any]]:
+def changes(before: Mapping[str, Entry], after: Mapping[str, Entry], detail: Detail = FULL) -> list[dict[str, Any]]:
     """What became of a tree, a row a path: renames as such, texts as diffs."""
     by_path: dict[str, list[str]] = defaultdict(list)
     for effect in effects(before, after):
@@ -82,26 +104,26 @@ def changes(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> list[dic
             moved.add(source)
             rows.append({"path": name(path), "what": f"renamed from {name(source)}"})
         elif path not in gone:
-            rows.append({"path": name(path), "what": ", ".join(kinds), **_difference(before.get(path), new)})
+            rows.append({"path": name(path), "what": ", ".join(kinds), **_difference(before.get(path), new, detail)})
     return [*rows, *({"path": name(p), "what": "removed"} for p in gone if p not in moved)]
 
 
-def tree(snapshot: Mapping[str, Entry], touched: Sequence[str] = ()) -> dict[str, Any]:
+def tree(snapshot: Mapping[str, Entry], touched: Sequence[str] = (), detail: Detail = FULL) -> dict[str, Any]:
     """A workspace: the touched paths first and whole, then some of the others with how they begin."""
     paths = [p for p in snapshot if p != ROOT]
     first = [p for p in touched if p in snapshot and p != ROOT]
     others = [p for p in paths if p not in set(first)]
-    shown = {name(p): _entry(snapshot[p], MAX_TEXT) for p in first[:MAX_PATHS]}
-    shown |= {name(p): _entry(snapshot[p], MAX_HEAD) for p in others[: max(MAX_PATHS - len(shown), 10)]}
+    shown = {name(p): _entry(snapshot[p], detail.text) for p in first[: detail.paths]}
+    shown |= {name(p): _entry(snapshot[p], detail.head) for p in others[: max(detail.paths - len(shown), 5)]}
     return {**shown, "…": f"{len(paths) - len(shown)} more paths"} if len(paths) > len(shown) else shown
 
 
-def clip(text: str, most: int = MAX_TEXT) -> str:
+def clip(text: str, most: int = FULL.text) -> str:
     """The beginning and the end of a long text."""
     if len(text) <= most:
         return text
     head = most * 2 // 3
-    return f"{text[:head]}… ({len(text) - most} characters left out) …{text[head - most :]}"
+    return f"{text[:head]}… ({len(text) - most} characters left out) …{text[len(text) - most + head :]}"
 
 
 def name(path: str) -> str:
@@ -128,44 +150,51 @@ def _touched(e: Evidence) -> list[str]:
     return list(dict.fromkeys([*done, *(p for p in base if p != ROOT and p.rpartition("/")[2] in said)]))
 
 
-def _short(e: Evidence) -> dict[str, Any]:
-    return {"task_id": e.task_id, "request": clip(e.description), "commands": [clip(c) for c in e.commands]}
+def _short(e: Evidence, detail: Detail) -> dict[str, Any]:
+    commands = [clip(c, detail.text) for c in e.commands]
+    return {"task_id": e.task_id, "request": clip(e.description, detail.text), "commands": commands}
 
 
-def _recording(e: Evidence) -> dict[str, Any]:
+def _recording(e: Evidence, detail: Detail) -> dict[str, Any]:
     codes = e.exit_codes or (None,) * len(e.commands)
-    row: dict[str, Any] = {"task_id": e.task_id, "request": clip(e.description)}
+    row: dict[str, Any] = {"task_id": e.task_id, "request": clip(e.description, detail.text)}
     row["steps"] = [
-        {"command": clip(c, 4 * MAX_TEXT), **({"output": clip(o)} if o else {}), **({"exit_code": code} if code else {})}
+        {
+            "command": clip(c, 4 * detail.text),
+            **({"output": clip(o, detail.text)} if o else {}),
+            **({"exit_code": code} if code else {}),
+        }
         for c, o, code in zip(e.commands, e.outputs, codes, strict=True)
     ]
     if e.answer_step < len(e.commands) - 1:
         row["steps"][e.answer_step]["answers"] = True
     if e.edits:
-        row["edits"] = [_edit(edit) for edit in e.edits]
+        row["edits"] = [_edit(edit, detail) for edit in e.edits]
     if e.base is not None:
         if e.post is not None:
-            done = changes(e.base, e.post)
-            row["changes"] = done[:MAX_PATHS] + ([{"more": len(done) - MAX_PATHS}] if len(done) > MAX_PATHS else [])
-        row["workspace_before"] = tree(e.base, _touched(e))
+            done = changes(e.base, e.post, detail)
+            row["changes"] = done[: detail.paths] + ([{"more": len(done) - detail.paths}] if len(done) > detail.paths else [])
+        row["workspace_before"] = tree(e.base, _touched(e), detail)
     return row
 
 
-def _edit(edit: Edit) -> dict[str, Any]:
-    return {"after_commands": edit.after_commands, "path": name(edit.path), **_difference(edit.before, edit.after)}
+def _edit(edit: Edit, detail: Detail) -> dict[str, Any]:
+    return {"after_commands": edit.after_commands, "path": name(edit.path), **_difference(edit.before, edit.after, detail)}
 
 
-def _difference(before: Entry | None, after: Entry | None) -> dict[str, Any]:
+def _difference(before: Entry | None, after: Entry | None, detail: Detail) -> dict[str, Any]:
     """What became of one path; a text that changed is a diff."""
     if before is None or after is None or before.type != "file" or after.type != "file":
-        return {"after": _entry(after, MAX_TEXT) if after is not None else None}
+        return {"after": _entry(after, detail.text) if after is not None else None}
     out: dict[str, Any] = {}
     if before.mode != after.mode:
         out["mode"] = f"{before.mode:04o} -> {after.mode:04o}"
     if before.content != after.content:
         old, new = _text(before.content), _text(after.content)
         out["diff"] = (
-            clip("\n".join(_diff(old, new))) if old is not None and new is not None else "bytes that are not text differ"
+            clip("\n".join(_diff(old, new)), detail.text)
+            if old is not None and new is not None
+            else "bytes that are not text differ"
         )
     return out
 

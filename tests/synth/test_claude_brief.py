@@ -15,7 +15,7 @@ from test_claude_generator import BINDINGS, EVIDENCE, PATTERN
 from sandbox.interface import Snapshot
 from synth.claude import AnthropicGenerator, Client, Connection, Settings
 from synth.claude.attempts import Attempt, Line, repair_of
-from synth.claude.brief import MAX_RECORDINGS, changes, diverse, recordings
+from synth.claude.brief import ENOUGH, FULL, changes, diverse, recordings
 from synth.interface import Candidate
 from synth.tracing.traces import to_evidence
 from verifiers.interface import (
@@ -63,7 +63,26 @@ def test_touched_paths_come_first_and_changes_are_diffs() -> None:
     assert next(iter(row["workspace_before"])) == "z.conf"
     assert row["workspace_before"]["z.conf"] == {"content": "one\ntwo\nthree\n"}
     assert row["workspace_before"]["…"].endswith("more paths")
-    assert len(shown) < 15_000
+    assert len(shown) < ENOUGH
+
+
+def test_much_is_shown_in_less_detail() -> None:
+    """Twenty recordings of large trees fit into a few thousand tokens, and each still has its commands and what it changed."""
+    many = {f"a{n}__txt": f"{n}" * 1000 for n in range(60)}
+    made = []
+    for n in range(20):
+        after = tree(**{**many, "a0__txt": "y" * 5000})
+        commands = (f"tool{n} a0.txt",)
+        made.append(
+            replace(EVIDENCE[0], task_id=f"t{n}", commands=commands, outputs=("z" * 9000,), base=tree(**many), post=after)
+        )
+    shown = recordings(made)
+    assert len(shown) < ENOUGH
+    rows = data(shown)["recordings"]
+    full = [r for r in rows if "changes" in r]
+    assert 3 <= len(full) < FULL.full
+    assert all(r["changes"][0]["path"] == "a0.txt" for r in full)
+    assert len(rows) + len(data(shown)["not_shown"]) == 20
 
 
 def test_a_renamed_file_is_said_to_be_renamed() -> None:
@@ -81,7 +100,7 @@ def test_recordings_that_differ_are_shown_in_full() -> None:
     copy = replace(alike[0], task_id="copy")
     rows = data(recordings([*alike, copy, other]))["recordings"]
     full = [r["task_id"] for r in rows if "workspace_before" in r]
-    assert len(full) == MAX_RECORDINGS
+    assert len(full) == FULL.full
     assert "other" in full
     assert "copy" not in full
     assert {r["task_id"] for r in rows} == {"copy", "other", *(f"t{n}" for n in range(11))}
