@@ -94,6 +94,7 @@ class Llm(_Section):
     strict: bool = Field(default=True, description="Have the service hold answers to the tools' schemas; not every model can")
     timeout_s: float = Field(default=120.0, gt=0, description="Seconds without a sign of an answer")
     retries: int = Field(default=8, ge=0, le=100, description="Of a request that got no answer")
+    parallel: int = Field(default=4, ge=1, le=64, description="Patterns whose first proposal is asked for at the same time")
     prices: dict[str, ModelPrice] = Field(
         default_factory=dict, description="By model name or its beginning; before the built-in ones"
     )

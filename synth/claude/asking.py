@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from synth.claude.brief import block, clip
 from synth.claude.budget import PRICES, Budget, Price, price_of
 from synth.claude.client import chosen_model
-from synth.claude.errors import Malformed, ModelError, Refused, Truncated
+from synth.claude.errors import BudgetSpent, Malformed, ModelError, Refused, Truncated
 from synth.claude.exchange import Answer, Request, Tape
 from synth.claude.prompts import fill, prompt, prompts_sha256
 from synth.claude.settings import Settings
@@ -26,6 +27,10 @@ class Asking(Protocol):
 
     def count(self, request: Request) -> int | None: ...
 
+    def submit(self, requests: Sequence[Request]) -> str: ...
+
+    def collect(self, batch: str) -> Iterator[tuple[str, Answer]]: ...
+
 
 @dataclass
 class Asker:
@@ -37,6 +42,8 @@ class Asker:
     _run: Budget = field(init=False)
     _pattern: Budget = field(init=False)
     _events: list[str] = field(default_factory=list)
+    _ahead: dict[str, tuple[Usage, float]] = field(default_factory=dict)
+    """Digests of requests that were asked ahead: what each cost, and at which share of the price. The run has it counted."""
 
     def __post_init__(self) -> None:
         s = self.settings
@@ -69,9 +76,36 @@ class Asker:
 
         Raises: see ``_usable``.
         """
-        found = self._usable(self._request("system", shown, instruction, "skill"))
+        found = self._usable(self.request(shown, instruction))
         assert not isinstance(found, Groups)
         return found
+
+    def request(self, shown: str, instruction: str) -> Request:
+        """What ``proposal`` sends first."""
+        return self._request("system", shown, instruction, "skill")
+
+    def affordable(self, requests: Sequence[Request]) -> list[Request]:
+        """Those of the requests that were not answered yet and that all together fit into the run's budget, at their dearest."""
+        folder, out = self.settings.cache, []
+        rest = replace(self._run)
+        for request in requests:
+            if folder is None or Tape(folder).answered(request) is not None:
+                continue
+            try:
+                sent = self.client.count(request) or _estimate(request)
+                room = min(b.room(sent, request.max_output_tokens) for b in (rest, self._new_budget()))
+            except BudgetSpent:
+                continue
+            rest.count(Usage(cache_write_tokens=sent, output_tokens=room))
+            out.append(replace(request, max_output_tokens=room))
+        return out
+
+    def answered_ahead(self, request: Request, answer: Answer, share: float = 1.0) -> None:
+        """Keeps an answer that a pattern will ask for: the run pays it now, the pattern has it on its bill then."""
+        assert self.settings.cache is not None
+        Tape(self.settings.cache).keep(request, answer)
+        self._run.count(_usage(answer), share)
+        self._ahead[request.digest] = (_usage(answer), share)
 
     def groups(self, shown: str) -> Groups:
         """Which recordings are one task.
@@ -127,6 +161,9 @@ class Asker:
             return self._reused(Tape(self.settings.replay).find(request))
         folder = self.settings.record or self.settings.cache
         kept = Tape(folder).answered(request) if folder is not None else None
+        if kept is not None and request.digest in self._ahead:
+            self._pattern.count(*self._ahead.pop(request.digest))
+            return kept
         if kept is not None:
             return self._reused(kept)
         request = replace(request, max_output_tokens=self._room(request))
@@ -140,12 +177,7 @@ class Asker:
             raise
         if folder is not None:
             Tape(folder).keep(request, answer)
-        self._count(
-            Usage(
-                answer.input_tokens, answer.output_tokens, answer.cache_read_tokens, answer.cache_write_tokens,
-                answer.thinking_tokens, requests=answer.requests, retries=answer.retries,
-            )
-        )  # fmt: skip
+        self._count(_usage(answer))
         return answer
 
     def _room(self, request: Request) -> int:
@@ -153,11 +185,10 @@ class Asker:
         bounded = any(b.max_tokens is not None or b.max_cost_usd is not None for b in (self._pattern, self._run))
         if not bounded:
             return request.max_output_tokens
-        characters = len(request.system) + len(request.evidence) + len(request.instruction)
         # A budget that has no room for half of what is sent needs no exact count.
         for budget in (self._run, self._pattern):
-            budget.room(characters // 6, request.max_output_tokens)
-        sent = self.client.count(request) or characters // 3 + 1
+            budget.room(_estimate(request) // 2, request.max_output_tokens)
+        sent = self.client.count(request) or _estimate(request)
         return min(budget.room(sent, request.max_output_tokens) for budget in (self._run, self._pattern))
 
     def _reused(self, answer: Answer) -> Answer:
@@ -173,6 +204,18 @@ class Asker:
 
     def _price(self) -> Price | None:
         return price_of(self.model, self.settings.prices) or price_of(self.model, PRICES)
+
+
+def _estimate(request: Request) -> int:
+    """Tokens of a request: three characters each err on the dear side for code and JSON."""
+    return (len(request.system) + len(request.evidence) + len(request.instruction)) // 3 + 1
+
+
+def _usage(answer: Answer) -> Usage:
+    return Usage(
+        answer.input_tokens, answer.output_tokens, answer.cache_read_tokens, answer.cache_write_tokens, answer.thinking_tokens,
+        requests=answer.requests, retries=answer.retries,
+    )  # fmt: skip
 
 
 def _clipped(value: object) -> object:

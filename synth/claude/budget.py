@@ -82,7 +82,7 @@ class Budget:
             if room < least:
                 self._spent(f"{self.max_tokens} tokens", f"{self.usage.tokens}", f"{input_tokens + least}", self.options[0])
         if self.max_cost_usd is not None and self.price is not None:
-            spent = self.price.cost(self.usage)
+            spent = self.usage.cost_usd or 0.0
             sending = input_tokens * max(self.price.input, self.price.cache_write) / 1e6
             left = self.max_cost_usd - spent - sending
             room = min(room, int(left * 1e6 / self.price.output) if self.price.output else room)
@@ -95,8 +95,12 @@ class Budget:
         what = f"the budget of {limit} a {self.of} has no room for another request ({spent} spent, up to {needed} more needed)"
         raise BudgetSpent(what, f"Raise it with {option}")
 
-    def count(self, more: Usage) -> None:
-        """Adds what was spent, whatever it was worth."""
+    def count(self, more: Usage, share: float = 1.0) -> None:
+        """Adds what was spent, whatever it was worth.
+
+        Args:
+            share: Of the price, such as a half in a batch.
+        """
         numbers = {f.name: getattr(self.usage, f.name) + getattr(more, f.name) for f in fields(Usage) if f.type == "int"}
-        self.usage = replace(self.usage, **numbers)
-        self.usage = replace(self.usage, cost_usd=self.price.cost(self.usage) if self.price is not None else None)
+        cost = (self.usage.cost_usd or 0.0) + share * self.price.cost(more) if self.price is not None else None
+        self.usage = replace(self.usage, **numbers, cost_usd=cost)

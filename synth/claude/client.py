@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MODEL = "claude-sonnet-5-5"
 """Where neither the command line, the configuration nor ANTHROPIC_MODEL names one."""
 COUNT_TIMEOUT_S = 20.0
+NO_KEY = ("the anthropic generator has no key", "Set ANTHROPIC_API_KEY, or use --generator embedded")
 MOST_S = 1_800.0
 """An answer that still comes after so long is none."""
 
@@ -98,6 +99,36 @@ class Client:
             raise error from e
         return _answer(message, _together(lost), retries + len(lost), len(lost) + 1)
 
+    def submit(self, requests: Sequence[Request]) -> str:
+        """Hands in requests as one batch, at half the price; its id.
+
+        Raises: as ``ask``.
+        """
+        rows: Any = [{"custom_id": r.digest, "params": _parameters(r)} for r in requests]
+        return str(self._called(lambda sdk: sdk.messages.batches.create(requests=rows).id))
+
+    def collect(self, batch: str) -> Iterator[tuple[str, Answer]]:
+        """The answers of a batch, with the digests of their requests, once it has ended. What failed is left out.
+
+        Raises: as ``ask``.
+        """
+        pause_s = 1.0
+        while self._called(lambda sdk: sdk.messages.batches.retrieve(batch).processing_status) != "ended":
+            self.sleep(pause_s)
+            pause_s = min(2 * pause_s, 60.0)
+        for row in self._called(lambda sdk: list(sdk.messages.batches.results(batch))):
+            if row.result.type == "succeeded":
+                yield row.custom_id, _answer(row.result.message, Usage(), 0, 1)
+
+    def _called(self, what: Callable[[anthropic.Anthropic], Any]) -> Any:
+        try:
+            with self._sdk() as sdk:
+                return what(sdk)
+        except (anthropic.AnthropicError, httpx2.HTTPError) as e:
+            raise translated(e) from e
+        except TypeError as e:
+            raise ConfigError(*NO_KEY) from e
+
     def count(self, request: Request) -> int | None:
         """The tokens that a request sends, as the service counts them; None where it does not tell."""
         given = {k: v for k, v in _parameters(request).items() if k not in ("max_tokens",)}
@@ -130,7 +161,7 @@ class Client:
             stream = opened.__enter__()
         except TypeError as e:
             # What the SDK raises where it finds no credentials.
-            raise ConfigError("the anthropic generator has no key", "Set ANTHROPIC_API_KEY, or use --generator embedded") from e
+            raise ConfigError(*NO_KEY) from e
         message: Message | None = None
         ends = time.monotonic() + self.connection.most_s
         try:

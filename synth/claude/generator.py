@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from synth.claude.ahead import batched, side_by_side
 from synth.claude.asking import Asker, Asking
 from synth.claude.attempts import Attempt, Line, learned_from, repair_of
 from synth.claude.brief import recordings
@@ -68,14 +69,10 @@ class AnthropicGenerator:
         if refusals is not None and (why := refusals.why(sorted(ids))):
             self._why = why
             return
-        shown = recordings(evidence, [to_evidence(t) for t in pattern.failures])
+        shown = _shown(pattern, evidence)
         tried: list[Attempt] = []
-        total = self.settings.candidates
-        for number in range(1, total + 1):
-            learned = learned_from(tried)
-            earlier = fill("earlier", data=learned) if learned else ""
-            instruction = fill("propose", number=str(number), total=str(total), earlier=earlier)
-            yield from self._line(shown, ids, instruction, tried)
+        for number in range(1, self.settings.candidates + 1):
+            yield from self._line(shown, ids, self._propose(number, tried), tried)
             if self._ended or any(a.report is not None and a.report.verdict is Verdict.PASS for a in tried):
                 break
         if refusals is not None and not self._spent:
@@ -91,6 +88,27 @@ class AnthropicGenerator:
     def take_usage(self) -> Usage:
         """What was spent on the pattern since it was begun, with how the answers went."""
         return self._asker.take_usage()
+
+    def ahead(self, patterns: Sequence[tuple[TracePattern, Sequence[Evidence]]], workers: int, batch: bool) -> int:
+        """Asks for the first proposals of many patterns before any of them is taken up.
+
+        Args:
+            patterns: Each with the evidence that ``generate`` will be given.
+            workers: Requests at a time.
+            batch: One batch instead, at half the price.
+
+        Returns:
+            How many were answered; those that were not are asked again in their turn.
+
+        Raises:
+            ModelError: the batch was not taken.
+        """
+        if self.settings.cache is None or self.settings.replay is not None or self.settings.record is not None:
+            return 0
+        refusals = self._refusals()
+        due = [(p, e) for p, e in patterns if refusals is None or not refusals.why(sorted(x.task_id for x in e))]
+        requests = [self._asker.request(_shown(p, e), self._propose(1, [])) for p, e in due]
+        return batched(self._asker, requests) if batch else side_by_side(self._asker, requests, workers)
 
     def together(self, alone: Sequence[ExecutionTrace], least: int) -> list[frozenset[str]]:
         """Groups of traces that detection left alone, as the model sees them: task_ids.
@@ -155,12 +173,21 @@ class AnthropicGenerator:
         description = _flat(proposal.description) or subject.description
         return Candidate(name, proposal.code, bindings, description, self.name, notes, float(len(proposal.code)))
 
+    def _propose(self, number: int, tried: Sequence[Attempt]) -> str:
+        learned = learned_from(tried)
+        earlier = fill("earlier", data=learned) if learned else ""
+        return fill("propose", number=str(number), total=str(self.settings.candidates), earlier=earlier)
+
     def _refusals(self) -> Refusals | None:
         s = self.settings
         if s.cache is None or s.replay is not None:
             return None
         facts = (self.name, prompts_sha256(), str(judge_code()), f"{s.candidates} {s.rounds} {s.effort} {s.thinking}")
         return Refusals(s.cache / "refused", facts)
+
+
+def _shown(pattern: TracePattern, evidence: Sequence[Evidence]) -> str:
+    return recordings(evidence, [to_evidence(t) for t in pattern.failures])
 
 
 def _flat(text: str) -> str:

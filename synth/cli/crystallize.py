@@ -49,6 +49,7 @@ class Request:
     quiet: bool
     together: tuple[str, ...]
     grouping: bool
+    batch: bool
     generator: Callable[[], Generator]
     """The same one each time: its run's budget holds over all rounds."""
 
@@ -70,6 +71,7 @@ class Request:
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @TOGETHER
 @click.option("--llm-group", is_flag=True, help="Let the model group traces that no pattern has. Execution decides.")
+@click.option("--llm-batch", is_flag=True, help="First proposals as one batch: half the price, up to a day.")
 @generation_options
 @sandbox_options
 @output_options(PLAIN_JSON)
@@ -88,7 +90,7 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
         traces=traces, registry=registry, config=settings, judging=Judging.of(rest, settings),
         generation=generation, hold_out=_hold_out(rest["hold_out"], settings),
         max_candidates=rest["max_candidates"], outputs=plan(rest["formats"], rest["files"], PLAIN_JSON), quiet=rest["quiet"],
-        together=rest["together"], grouping=rest["llm_group"], generator=cache(generation.open),
+        together=rest["together"], grouping=rest["llm_group"], batch=rest["llm_batch"], generator=cache(generation.open),
     )  # fmt: skip
     if every is None:
         return _once(request)
@@ -207,6 +209,7 @@ def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[Patter
     found: list[PatternOutcome] = []
     with console.talk(request.quiet) as talk, _crystallization(request, talk) as crystallization:
         _replay_all(crystallization, patterns, talk)
+        _ask_ahead(request, crystallization, patterns, talk)
         for number, pattern in enumerate(patterns):
             talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
             crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
@@ -229,6 +232,24 @@ def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePatter
         crystallization.judge.unusable([to_evidence(t) for t in traces])
     except SandboxError as e:
         # Each pattern will say so in its outcome.
+        talk.note(e.diagnostics())
+
+
+def _ask_ahead(request: Request, crystallization: Crystallization, patterns: Sequence[TracePattern], talk: console.Talk) -> None:
+    """Asks a model for the first proposals of all patterns before any is judged."""
+    from sandbox.interface import SandboxError
+    from synth.claude import AnthropicGenerator
+    from verifiers.interface import AssayError
+
+    generator = crystallization.generator
+    if not isinstance(generator, AnthropicGenerator) or (len(patterns) < 2 and not request.batch):
+        return
+    talk.step(f"asking for {len(patterns)} first proposals")
+    try:
+        shown = [s for p in patterns if (s := crystallization.shown(p)) is not None]
+        generator.ahead(shown, request.config.llm.parallel, request.batch)
+    except (AssayError, SandboxError) as e:
+        # Each pattern will ask in its turn, and say so in its outcome.
         talk.note(e.diagnostics())
 
 

@@ -64,6 +64,14 @@ class Crystallization:
             outcome = self._end(pattern, "inconclusive" if e.exit_code == 3 else "refused", e.diagnostics())
         return replace(outcome, seconds=time.monotonic() - began, usage=take_usage(self.generator), generator=self.generator.name)
 
+    def shown(self, pattern: TracePattern) -> tuple[TracePattern, Sequence[Evidence]] | None:
+        """What the generator will be given for a new task; None where nothing, or where that takes more than replays to say."""
+        traces, _ = with_answers(pattern.traces)
+        evidence = [to_evidence(t) for t in traces]
+        if self._known(pattern) is not None or any(e.base is None for e in evidence):
+            return None
+        return Search(replace(pattern, traces=traces), evidence, self.generator, self.judge, self.settings).shown()
+
     def _run(self, pattern: TracePattern) -> PatternOutcome:
         known = self._known(pattern)
         if known is not None:

@@ -175,12 +175,24 @@ class Search:
         code = code_of(candidate.source)
         return next((c for c in self._made(evidence) if code_of(c.source) == code), None)
 
-    def _candidates(self, seen: Sequence[Evidence]) -> Iterator[Candidate]:
+    def shown(self) -> tuple[TracePattern, Sequence[Evidence]] | None:
+        """What a generator that is asked once will be given; None where too little can be used."""
+        unusable = self.judge.unusable(self.evidence)
+        usable = [e for e in self.evidence if e.task_id not in unusable]
+        if distinct(usable) < self.settings.min_usable:
+            return None
+        seen = split(usable, self.settings.hold_out, self.settings.seed).seen
+        return self._pattern_of(seen), seen
+
+    def _pattern_of(self, seen: Sequence[Evidence]) -> TracePattern:
         ids = {e.task_id for e in seen}
         traces = tuple(t for t in self.pattern.traces if t.task_id in ids)
         commands = tuple(dict.fromkeys(c for t in traces for c in t.commands))
-        shown = replace(self.pattern, traces=traces, frequency=len(traces), command_sequence=commands)
-        return islice(self.generator.generate(shown, seen, self.settings.template), self.settings.max_candidates)
+        return replace(self.pattern, traces=traces, frequency=len(traces), command_sequence=commands)
+
+    def _candidates(self, seen: Sequence[Evidence]) -> Iterator[Candidate]:
+        made = self.generator.generate(self._pattern_of(seen), seen, self.settings.template)
+        return islice(made, self.settings.max_candidates)
 
     # -------------------------------------------------------- leave-one-out
 

@@ -91,6 +91,9 @@ class MessagesServer:
         self.times: list[float] = []
         self.counted = 0
         """Requests for the number of tokens; they are none of ``requests``."""
+        self.batches: dict[str, list[dict[str, Any]]] = {}
+        """Results by the batch's id; the requests of a batch are among ``requests``."""
+        self.polls_until_ended = 1
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -127,11 +130,43 @@ class MessagesServer:
                     owner.counted += 1
                     self._send(json.dumps({"input_tokens": 1000}).encode(), "application/json")
                     return
+                if self.path.endswith("/batches"):
+                    self._batch(json.loads(body))
+                    return
                 asked = {"path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()}, "body": json.loads(body)}
                 reply = owner.next(asked)
                 time.sleep(reply.delay_s)
                 with suppress(BrokenPipeError, ConnectionResetError):
                     self._streamed(reply) if _is_message(reply) else self._answer(reply)
+
+            def _batch(self, body: Mapping[str, Any]) -> None:
+                rows = []
+                for asked in body["requests"]:
+                    reply = owner.next({"path": "batch", "headers": {}, "body": asked["params"]})
+                    good = {"type": "succeeded", "message": reply.body}
+                    result = good if reply.status == 200 else {"type": "errored", "error": reply.body}
+                    rows.append({"custom_id": asked["custom_id"], "result": result})
+                name = f"msgbatch_{len(owner.batches)}"
+                owner.batches[name] = rows
+                self._send(json.dumps(self._state(name)).encode(), "application/json")
+
+            def _state(self, name: str) -> dict[str, Any]:
+                ended = owner.polls_until_ended <= 0
+                return {
+                    "id": name, "type": "message_batch", "processing_status": "ended" if ended else "in_progress",
+                    "results_url": f"{owner.url}/v1/messages/batches/{name}/results" if ended else None,
+                }  # fmt: skip
+
+            def do_GET(self) -> None:
+                name = self.path.split("/batches/")[1].split("/")[0].split("?")[0]
+                if name not in owner.batches:
+                    self._answer(error(404, "not_found_error"))
+                elif self.path.endswith("/results"):
+                    text = "".join(json.dumps(row) + "\n" for row in owner.batches[name])
+                    self._send(text.encode(), "application/x-jsonl")
+                else:
+                    owner.polls_until_ended -= 1
+                    self._send(json.dumps(self._state(name)).encode(), "application/json")
 
             def _answer(self, reply: Reply) -> None:
                 if reply.cut:
