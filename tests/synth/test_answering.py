@@ -17,6 +17,7 @@ from synth.crystallization.judge import SandboxJudge
 from synth.crystallization.promotion import Crystallization
 from synth.crystallization.search import SearchSettings
 from synth.detect.answering import with_answers
+from synth.embedded import EmbeddedGenerator
 from synth.interface import ExecutionTrace, TracePattern
 from synth.registry import Registry
 from synth.tracing.traces import to_evidence
@@ -99,6 +100,15 @@ def test_what_is_not_clear_is_asked() -> None:
     steps, unclear = step_of(traces)
     assert steps == [1, 1, 1]
     assert unclear.startswith("is the answer what an earlier command of count-1 printed?")
+
+
+def test_the_embedded_generator_takes_the_step_that_answers() -> None:
+    """It makes the counting of the recordings, not the tidying behind it."""
+    traces, _ = with_answers([counted(n) for n in WORDS])
+    pattern = TracePattern("repetitive", traces[0].commands, 3, 1.0, "count_lines", "files-count", traces)
+    made = next(iter(EmbeddedGenerator().generate(pattern, [to_evidence(t) for t in traces])))
+    assert "unlink" not in made.source
+    assert "grep" in made.source or "in line" in made.source
 
 
 @pytest.mark.parametrize("given", [True, -1, 3, "1", None])
