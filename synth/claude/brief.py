@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ DETAILS = (FULL, Detail(900, 80, 24, 5), Detail(600, 40, 14, 4), Detail(400, 0, 
 """From much to little: the first one that fits is taken, the last one anyway."""
 ENOUGH = 12_000
 """Characters of a block of recordings, some 4,000 tokens: more is paid for in every request, and says little more."""
+_BOOKS = re.compile(r"(^|/)\.git/(objects|logs|hooks|info|index|COMMIT_EDITMSG|ORIG_HEAD|branches|description)\b")
+"""What git keeps of its own accord: it says nothing of a task that refs and files do not."""
 MAX_OTHERS = 12
 MAX_FAILURES = 2
 
@@ -105,13 +108,20 @@ def changes(before: Mapping[str, Entry], after: Mapping[str, Entry], detail: Det
             rows.append({"path": name(path), "what": f"renamed from {name(source)}"})
         elif path not in gone:
             rows.append({"path": name(path), "what": ", ".join(kinds), **_difference(before.get(path), new, detail)})
-    return [*rows, *({"path": name(p), "what": "removed"} for p in gone if p not in moved)]
+    rows += [{"path": name(p), "what": "removed"} for p in gone if p not in moved]
+    books = [r for r in rows if _BOOKS.search(r["path"])]
+    kept = [r for r in rows if r not in books]
+    return [*kept, {"path": ".git", "what": f"{len(books)} paths of objects, logs and index"}] if books else kept
 
 
 def tree(snapshot: Mapping[str, Entry], touched: Sequence[str] = (), detail: Detail = FULL) -> dict[str, Any]:
     """A workspace: the touched paths first and whole, then some of the others with how they begin."""
-    paths = [p for p in snapshot if p != ROOT]
-    first = [p for p in touched if p in snapshot and p != ROOT]
+    plain = {p.rpartition("/")[0] for p in snapshot}  # directories that their contents show
+    paths = [
+        p for p in snapshot
+        if p != ROOT and not _BOOKS.search(p) and not (p in plain and snapshot[p].type == "dir" and snapshot[p].mode == 0o755)
+    ]  # fmt: skip
+    first = [p for p in touched if p in set(paths)]
     others = [p for p in paths if p not in set(first)]
     shown = {name(p): _entry(snapshot[p], detail.text) for p in first[: detail.paths]}
     shown |= {name(p): _entry(snapshot[p], detail.head) for p in others[: max(detail.paths - len(shown), 5)]}
@@ -120,7 +130,7 @@ def tree(snapshot: Mapping[str, Entry], touched: Sequence[str] = (), detail: Det
 
 def clip(text: str, most: int = FULL.text) -> str:
     """The beginning and the end of a long text."""
-    if len(text) <= most:
+    if len(text) <= most + 40:  # what says that something is left out is not shorter
         return text
     head = most * 2 // 3
     return f"{text[:head]}… ({len(text) - most} characters left out) …{text[len(text) - most + head :]}"
