@@ -75,7 +75,9 @@ class AnthropicGenerator:
             yield from self._line(shown, ids, self._propose(number, tried), tried)
             if self._ended or any(a.report is not None and a.report.verdict is Verdict.PASS for a in tried):
                 break
-        if refusals is not None and not self._spent:
+        # A candidate that nobody judged was not refused.
+        judged = all(a.report is not None for a in tried)
+        if refusals is not None and judged and not self._spent:
             refusals.keep(sorted(ids), self._why)
 
     def rejected(self, candidate: Candidate, report: Report) -> None:

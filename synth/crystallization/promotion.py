@@ -98,7 +98,7 @@ class Crystallization:
 
     def _not_found(self, pattern: TracePattern, found: NotFound) -> PatternOutcome:
         ending: Ending = "no-candidate"
-        if found.refused_evidence:
+        if found.refused_evidence or found.interrupted:
             ending = "inconclusive"
         elif found.report is not None:
             ending = "refused" if found.report.verdict is Verdict.FAIL else "inconclusive"

@@ -17,7 +17,7 @@ from itertools import islice
 from synth.crystallization.holdout import Split, case_key, distinct, enough_left, in_order, split
 from synth.crystallization.judge import Judge
 from synth.interface import Candidate, Generator, Template, TracePattern
-from verifiers.interface import Args, Evidence, Report, Verdict
+from verifiers.interface import Args, AssayError, Evidence, Inconclusive, Report, Verdict
 
 MOST_REFITS = 2
 """Other skills that are tried where leaving a trace out does not lead to the same code."""
@@ -61,6 +61,8 @@ class NotFound:
     notes: tuple[str, ...] = ()
     refused_evidence: bool = False
     """Too little of the evidence can be used at all."""
+    interrupted: bool = False
+    """The generator was lost on the way: what it would have made is not known."""
 
 
 @dataclass
@@ -96,14 +98,20 @@ class Search:
         held = tuple(e.task_id for e in parts.held_out)
         best: Report | None = None
         tried = 0
-        for candidate in self._candidates(parts.seen):
-            tried += 1
-            self.say(f"judging candidate {tried} ({candidate.name})")
-            report, bindings = self._judge(candidate, parts)
-            if report.verdict is Verdict.PASS:
-                return Found(candidate, report, bindings, held, (), tried)
-            self.generator.rejected(candidate, without(report, frozenset(held)))
-            best = report if best is None else _further(best, report)
+        try:
+            for candidate in self._candidates(parts.seen):
+                tried += 1
+                self.say(f"judging candidate {tried} ({candidate.name})")
+                report, bindings = self._judge(candidate, parts)
+                if report.verdict is Verdict.PASS:
+                    return Found(candidate, report, bindings, held, (), tried)
+                self.generator.rejected(candidate, without(report, frozenset(held)))
+                best = report if best is None else _further(best, report)
+        except AssayError as e:
+            if best is None or e.exit_code != Inconclusive.exit_code:
+                raise
+            why = f"{e.diagnostics()} (so far: {_refusal(best, frozenset(held))})"
+            return NotFound(why, best, held, tried, interrupted=True)
         if best is None:
             return NotFound(self.generator.why_none(), held_out=held)
         why, ended = _refusal(best, frozenset(held)), self.generator.why_none()

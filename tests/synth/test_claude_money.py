@@ -223,3 +223,11 @@ def test_a_lost_service_or_a_spent_budget_is_no_refusal(tmp_path: Path) -> None:
         refuse(server, tmp_path, more(1))
     assert len(server.requests) == 2
     assert to_evidence(PATTERN.traces[0]).task_id in next((tmp_path / "refused").iterdir()).read_text(encoding="utf-8")
+
+
+def test_candidates_that_nobody_judged_are_no_refusal(tmp_path: Path) -> None:
+    """``assay synth`` only shows them."""
+    with MessagesServer(GOOD) as server:
+        assert len(list(generator(server, cache=tmp_path).generate(PATTERN, EVIDENCE))) == 1
+        assert len(list(generator(server, cache=tmp_path).generate(PATTERN, more(1)))) == 1
+    assert not (tmp_path / "refused").exists()
