@@ -279,11 +279,9 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
             judging.extra_imports, judging.programs,
         )  # fmt: skip
         generation = request.generation
-        # Every proposal of a model and every repair of it is a candidate.
-        asked = generation.candidates * (generation.rounds + 1) if generation.uses_model else 0
         settings = SearchSettings(
-            hold_out=request.hold_out, min_usable=judging.min_usable, max_candidates=max(request.max_candidates, asked),
-            seed=judging.seed or 0, template=request.config.generator.template,
+            hold_out=request.hold_out, min_usable=judging.min_usable,
+            max_candidates=max(request.max_candidates, generation.proposals), seed=judging.seed or 0, template=request.config.generator.template,
             refits=not generation.uses_model, sealed=generation.uses_model,
         )  # fmt: skip
         attest = request.config.attest()

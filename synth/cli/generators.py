@@ -32,6 +32,14 @@ OPTIONS = (
 )  # fmt: skip
 
 
+SETTINGS = {
+    "model": "model", "llm_candidates": "candidates", "llm_rounds": "rounds", "llm_max_tokens": "max_tokens",
+    "llm_max_cost": "max_cost_usd", "llm_max_run_tokens": "max_run_tokens", "llm_max_run_cost": "max_run_cost_usd",
+    "llm_max_output": "max_output_tokens", "llm_effort": "effort", "llm_record": "record", "llm_replay": "replay",
+}  # fmt: skip
+"""Parameter of a command -> field of the generator's settings."""
+
+
 def generation_options(command: Command) -> Command:
     """Adds the options that choose and bound the generator."""
     for option in reversed(OPTIONS):
@@ -44,64 +52,37 @@ class Generation:
     """The choice, as the command line gives it."""
 
     generator: str
-    model: str | None
-    candidates: int
-    rounds: int
-    max_tokens: int
-    max_cost_usd: float
-    max_run_tokens: int | None
-    max_run_cost_usd: float
-    max_output_tokens: int
-    effort: str | None
     config: Config
-    record: Path | None = None
-    replay: Path | None = None
+    chosen: Mapping[str, Any]
+    """Of the anthropic generator's settings, those that the command line names."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any], config: Config) -> Generation:
         """From the parameters of a command that has ``generation_options``, the rest as configured."""
-
-        def chosen(name: str, configured: Any) -> Any:
-            return values[name] if values.get(name) is not None else configured
-
-        return cls(
-            generator=chosen("generator", config.generator.name),
-            model=chosen("model", config.llm.model),
-            candidates=chosen("llm_candidates", config.generator.candidates),
-            rounds=chosen("llm_rounds", config.generator.repair_rounds),
-            max_tokens=chosen("llm_max_tokens", config.llm.max_tokens),
-            max_cost_usd=chosen("llm_max_cost", config.llm.max_usd),
-            max_run_tokens=chosen("llm_max_run_tokens", config.llm.max_run_tokens),
-            max_run_cost_usd=chosen("llm_max_run_cost", config.llm.max_run_usd),
-            max_output_tokens=chosen("llm_max_output", config.llm.max_output_tokens),
-            effort=chosen("llm_effort", config.llm.effort),
-            config=config,
-            record=values.get("llm_record"),
-            replay=values.get("llm_replay"),
-        )
+        chosen = {field: values[name] for name, field in SETTINGS.items() if values.get(name) is not None}
+        return cls(values.get("generator") or config.generator.name, config, chosen)
 
     @property
     def uses_model(self) -> bool:
         return self.generator == "anthropic"
 
+    @property
+    def proposals(self) -> int:
+        """The most that a model is asked for: every repair is one too. 0 without a model."""
+        configured = self.config.generator
+        first, rounds = self.chosen.get("candidates", configured.candidates), self.chosen.get("rounds", configured.repair_rounds)
+        return int(first * (rounds + 1)) if self.uses_model else 0
+
     def open(self) -> Generator:
         """The generator.
 
         Raises:
-            ConfigError: no model or no key, or two options that exclude each other.
+            ConfigError: two options that exclude each other, or an address that nobody has trusted.
         """
         if self.uses_model:
-            from synth.claude import AnthropicGenerator, Client, Connection, Settings
-            from synth.claude.budget import Price
+            from synth.claude.configured import configured
 
-            llm = self.config.llm
-            settings = Settings(
-                self.model, self.candidates, self.rounds, self.max_tokens, self.max_cost_usd, self.max_output_tokens,
-                self.record, self.replay, self.max_run_tokens, self.max_run_cost_usd, self.effort, llm.thinking, llm.strict,
-                {name: Price(p.input, p.output, p.cache_read, p.cache_write) for name, p in llm.prices.items()},
-                self.config.path(llm.cache_dir) if llm.cache_dir is not None else None,
-            )  # fmt: skip
-            return AnthropicGenerator(settings, Client(Connection(self.config.base_url, llm.timeout_s, llm.retries)))
+            return configured(self.config, **self.chosen)
         from synth.embedded import EmbeddedGenerator
 
         return EmbeddedGenerator()
