@@ -281,7 +281,8 @@ def _crystallization(request: Request, talk: console.Talk) -> Iterator[Crystalli
         generation = request.generation
         settings = SearchSettings(
             hold_out=request.hold_out, min_usable=judging.min_usable,
-            max_candidates=max(request.max_candidates, generation.proposals), seed=judging.seed or 0, template=request.config.generator.template,
+            max_candidates=max(request.max_candidates, generation.proposals),
+            seed=judging.seed or 0, template=request.config.generator.template,
             refits=not generation.uses_model, sealed=generation.uses_model,
         )  # fmt: skip
         attest = request.config.attest()
