@@ -213,20 +213,23 @@ def record(
     request: RunRequest, answer: Mapping[str, Any], outputs: Sequence[bytes], post: Snapshot, wall_s: float
 ) -> ReplayRecord:
     """The facts of one run, from the runner's answer. ``outputs``: per step stdout, stderr, then its frames."""
-    steps, messages, findings, audit = [], [], [], []
+    steps, messages, findings, audit, started = [], [], [], [], []
     at = 0
     for raw in answer["steps"]:
         count = raw["frames"]
         steps.append(_step(raw, outputs[at], outputs[at + 1]))
         said = [_message(m) for m in outputs[at + 2 : at + 2 + count]]
         audit += [str(m["audit"])[:500] for m in said if "audit" in m]
-        messages.append([m for m in said if "audit" not in m])
+        started += [tuple(str(w) for w in m["started"]) for m in said if isinstance(m.get("started"), list)]
+        messages.append([m for m in said if "audit" not in m and "started" not in m])
         findings += raw["notes"]
         at += 2 + count
     is_skill = isinstance(request.job, SkillJob)
     for said in messages:
         failed = next((m["failed"] for m in said if isinstance(m.get("failed"), str)), None)
-        if failed and not audit:  # what is said before the skill's own code runs; after a report it is the skill's word
+        if (
+            failed and not audit and not started
+        ):  # what is said before the skill's own code runs; after a report it is the skill's word
             raise SandboxError(Cause.PROTOCOL, str(failed))
         if len(said) > 1:
             findings.append("a second frame came over the job's private pipe")
@@ -250,6 +253,8 @@ def record(
         lines=_lines(first.get("lines")),
         protocol_findings=tuple(findings),
         audit=tuple(dict.fromkeys(audit)),
+        started=tuple(dict.fromkeys(started)),
+        missing=tuple(answer["missing"]),
         probe=_texts(first.get("probe")),
         scan_findings=tuple(answer["scan_findings"]),
         duration_s=answer["duration_s"],

@@ -261,6 +261,11 @@ class ReplayRecord:
     """Of the second run, with ``OvertakenAt``. The rest of the record is the first one's, the tree is of both."""
     audit: tuple[str, ...] = ()
     """What the interpreter told of a skill's own process: code made while it ran, frames it looked into, modules it imported."""
+    started: tuple[tuple[str, ...], ...] = ()
+    """Command lines of the programs that a skill's own process started, each once, long words cut off."""
+    missing: tuple[str, ...] = ()
+    """Names of programs that some process of the run looked for and that are not in the image (supervised runs only; those
+    that a shell only looks up need ``looks``)."""
     probe: Mapping[str, str] = field(default_factory=dict)
     """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock."""
     scan_findings: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -73,10 +73,33 @@ class Generator(_Section):
     hold_out: int | None = Field(default=None, ge=0, description="Cases kept from the generator; without a number, 1")
 
 
+class ModelPrice(_Section):
+    input: float = Field(ge=0, description="USD per million tokens")
+    output: float = Field(ge=0)
+    cache_read: float = Field(ge=0)
+    cache_write: float = Field(ge=0)
+
+
 class Llm(_Section):
     model: str | None = Field(default=None, description="Model name; without one, ANTHROPIC_MODEL or the generator's own choice")
+    base_url: str | None = Field(default=None, description="Address of the service; without one, ANTHROPIC_BASE_URL or its own")
     max_tokens: int = Field(default=200_000, ge=0, description="Tokens a pattern, input and output together")
-    max_usd: float = Field(default=1.0, ge=0, description="Money a pattern")
+    max_usd: float = Field(default=1.0, ge=0, description="Money a pattern, where the model's price is known")
+    max_run_tokens: int | None = Field(default=None, ge=0, description="Tokens a run, over all patterns")
+    max_run_usd: float = Field(default=10.0, ge=0, description="Money a run, over all patterns")
+    max_output_tokens: int = Field(default=16_000, ge=256, description="Tokens of one answer, thinking included")
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = Field(
+        default=None, description="Without one, the model's own"
+    )
+    thinking: Literal["adaptive", "disabled"] | None = Field(default=None, description="Without one, the model's own")
+    strict: bool = Field(default=True, description="Have the service hold answers to the tools' schemas; not every model can")
+    timeout_s: float = Field(default=120.0, gt=0, description="Seconds without a sign of an answer")
+    retries: int = Field(default=8, ge=0, le=100, description="Of a request that got no answer")
+    parallel: int = Field(default=4, ge=1, le=64, description="Patterns whose first proposal is asked for at the same time")
+    prices: dict[str, ModelPrice] = Field(
+        default_factory=dict, description="By model name or its beginning; before the built-in ones"
+    )
+    cache_dir: str | None = Field(default="{PRJ_DATA}/llm", description="Where answers are kept, so that none is paid for twice")
 
 
 class Registry(_Section):
@@ -93,6 +116,9 @@ class Hooks(_Section):
 
 class Conventions(_Section):
     allow_imports: tuple[str, ...] = Field(default=(), strict=False, description="Modules allowed besides the built-in list")
+    allow_programs: tuple[str, ...] = Field(
+        default=(), strict=False, description="Programs that skills may start besides the built-in list and the recordings' own"
+    )
 
 
 class _File(_Section):
@@ -181,7 +207,7 @@ class Config:
         """The file whose commands and addresses nobody has trusted; None where there is none to trust."""
         from synth.trust import is_trusted
 
-        outside = self.hooks.command or self.hooks.url
+        outside = self.hooks.command or self.hooks.url or self.llm.base_url
         return self.source if outside and self.source is not None and not is_trusted(self.source, self.sha256) else None
 
     def reindex_hooks(self) -> tuple[Hook, ...]:
@@ -196,6 +222,17 @@ class Config:
         hooks = tuple(hook_from(line) for line in lines)
         found = hooks if self.untrusted is None else ()
         return (*found, _retracted) if self.hooks.wayland else found
+
+    @property
+    def base_url(self) -> str | None:
+        """Where the model's service is. The key is sent there: an address of a file counts only if somebody has trusted it.
+
+        Raises:
+            ConfigError: nobody has.
+        """
+        if self.llm.base_url is not None and self.untrusted is not None:
+            raise ConfigError("llm.base_url would get your key", f"Read the file, then: assay trust {self.source}", self.source)
+        return self.llm.base_url
 
     def attest(self) -> Callable[[Path, Report], object] | None:
         """What signs the report on a registered version, with ``registry.signing_key``; None without a key.
@@ -303,5 +340,6 @@ def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
     """Known keys below a location."""
     fields: Mapping[str, Any] = _File.model_fields
     for part in loc:
-        fields = fields[str(part)].annotation.model_fields
+        if (field := fields.get(str(part))) is not None:  # else a key of a mapping, such as a model's name
+            fields = (get_args(field.annotation) or (field.annotation,))[-1].model_fields
     return list(fields)

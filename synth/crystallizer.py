@@ -42,7 +42,7 @@ class SkillCrystallizer:
         learned_skills_dir: The registry of crystallized skills.
         min_frequency: Successful traces from which a task counts as repeated.
         min_complexity: Commands a trace from which a task counts as complex.
-        generator: Proposes candidates; the embedded one by default.
+        generator: Proposes candidates; by default the one that ``config`` names.
         judge: Judges them; by default one sandbox is opened for each crystallization.
         config: Everything else; the defaults without one.
         progress: Called with one line for each candidate and check, from another thread.
@@ -64,7 +64,7 @@ class SkillCrystallizer:
         chosen = {"min_frequency": min_frequency, "min_complexity": min_complexity}
         self.config = replace(settings, evolution=settings.evolution.model_copy(update=chosen))
         self.tracer = TraceCollector(trace_dir, self.config.evolution.max_traces_stored)
-        self.generator = generator if generator is not None else EmbeddedGenerator()
+        self.generator = generator if generator is not None else self._configured_generator()
         self.registry = Registry(learned_skills_dir, hooks=self.config.reindex_hooks())
         beside = self.tracer.trace_dir.parent
         self.metrics = Metrics(beside / "metrics.json")
@@ -154,6 +154,13 @@ class SkillCrystallizer:
     def close(self) -> None:
         self.registry.close()
 
+    def _configured_generator(self) -> Generator:
+        if self.config.generator.name != "anthropic":
+            return EmbeddedGenerator()
+        from synth.claude.configured import configured
+
+        return configured(self.config)
+
     def _due(self, path: Path, trace: ExecutionTrace) -> list[TracePattern]:
         """Patterns that a trace just stored completes: it is compared with those that said or did alike, not with all."""
         wanted = trace.success and self.config.evolution.enabled
@@ -194,12 +201,15 @@ class SkillCrystallizer:
     def _loop(self, judge: Judge, step: Step) -> Crystallization:
         if isinstance(self.generator, EmbeddedGenerator) and isinstance(judge, SandboxJudge):
             self.generator.replays = judge.replays
+        chosen, embedded = self.config.generator, self.generator.name.startswith("embedded")
+        asked = 0 if embedded else chosen.candidates * (chosen.repair_rounds + 1)
         settings = SearchSettings(
-            hold_out=self.config.generator.hold_out if self.config.generator.hold_out is not None else 1,
+            hold_out=chosen.hold_out if chosen.hold_out is not None else 1,
             min_usable=self.config.verify.min_usable,
-            template=self.config.generator.template,
-            refits=self.generator.name.startswith("embedded"),
-            sealed=not self.generator.name.startswith("embedded"),
+            template=chosen.template,
+            max_candidates=max(SearchSettings().max_candidates, asked),
+            refits=embedded,
+            sealed=not embedded,
         )
         approve = self.config.registry.approve
         # Every further trace of a known task would verify it anew: as many as made it are worth a new version.
@@ -214,9 +224,11 @@ class SkillCrystallizer:
             return
         verify = self.config.verify
         with self._open() as box:
-            extra = frozenset(self.config.conventions.allow_imports)
-            profile = verify.profile or "seed"
-            yield SandboxJudge(box, verify.budget, profile, None, verify.seed_salt, verify.min_usable, extra, step)
+            may = self.config.conventions
+            yield SandboxJudge(
+                box, verify.budget, verify.profile or "seed", None, verify.seed_salt, verify.min_usable,
+                frozenset(may.allow_imports), frozenset(may.allow_programs), step,
+            )  # fmt: skip
 
     def _open(self) -> Sandbox:
         from sandbox import open_sandbox

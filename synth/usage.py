@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from typing import Protocol, runtime_checkable
 
 
@@ -11,19 +12,25 @@ class Usage:
     """What a generator spent on one pattern."""
 
     input_tokens: int = 0
+    """Neither read from the service's cache nor written to it."""
     output_tokens: int = 0
+    """Thinking included."""
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    thinking_tokens: int = 0
+    """Of the output."""
     cost_usd: float | None = 0.0
     """None where the price of the model is not known."""
     requests: int = 0
-    """Answered ones."""
+    """Answered ones, and those whose answer broke off."""
+    reused: int = 0
+    """Answers that were on disk already and cost nothing again."""
     retries: int = 0
     refusals: int = 0
     malformed: int = 0
     truncated: int = 0
     events: tuple[str, ...] = ()
-    """Refusals, malformed and truncated answers, in order, with what was wrong."""
+    """Refusals, malformed, truncated and lost answers, in order, with what was wrong."""
     model: str = ""
     prompts: str = ""
     """SHA-256 of the prompt files that were used."""
@@ -33,10 +40,25 @@ class Usage:
         """Tokens of all kinds."""
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
 
+    @property
+    def cost(self) -> str:
+        """For people."""
+        return f"{self.cost_usd:.3f} USD" if self.cost_usd is not None else "price unknown"
+
     def __str__(self) -> str:
         """For people: requests, tokens, money."""
-        cost = f"{self.cost_usd:.3f} USD" if self.cost_usd is not None else "price unknown"
-        return f"{self.requests} requests, {self.tokens} tokens, {cost}"
+        reused = f", {self.reused} answers reused" if self.reused else ""
+        return f"{self.requests} requests, {self.tokens} tokens, {self.cost}{reused}"
+
+
+def total(usages: Iterable[Usage]) -> Usage:
+    """All of them together; the cost is None as soon as one is not known."""
+    rows = list(usages)
+    numbers = {f.name: sum(getattr(u, f.name) for u in rows) for f in fields(Usage) if f.type == "int"}
+    costs = [u.cost_usd for u in rows]
+    cost = None if any(c is None for c in costs) else sum(c for c in costs if c is not None)
+    models = dict.fromkeys(u.model for u in rows if u.model)
+    return Usage(**numbers, cost_usd=cost, events=tuple(e for u in rows for e in u.events), model=", ".join(models))
 
 
 @runtime_checkable

@@ -23,6 +23,8 @@ from sandbox.interface import (
     Surroundings,
 )
 from verifiers.budgets import COUNTS, Counts
+from verifiers.conventions.allow_list import PROGRAMS
+from verifiers.conventions.programs import named, started
 from verifiers.expectation.answers import answer_at, answer_path, failure, same_answer
 from verifiers.expectation.equivalence import Difference, differences
 from verifiers.expectation.oracle import Expectation, Replayed
@@ -168,6 +170,13 @@ def breaches(record: ReplayRecord) -> list[str]:
     return out
 
 
+def foreign(record: ReplayRecord, known: frozenset[str]) -> list[str]:
+    """Programs that a run started or looked for and that nobody allowed, a sentence each."""
+    told = {name for words in record.started for name in started(words)} - known
+    absent = [f"looked for {name}, which is not there, and no recording names it" for name in record.missing if name not in known]
+    return absent + [f"started {name}, which no recording names and no policy allows" for name in sorted(told)]
+
+
 def _hidden(attempt: str) -> bool:
     """A call of a program that may be run but not read: nobody can say what it is about."""
     return attempt.split()[1:2] == [UNKNOWN]
@@ -206,6 +215,8 @@ class Context:
     min_usable: int = 3
     strict_torn: bool = False
     forbid_outside: bool = False
+    programs: frozenset[str] = frozenset()
+    """What the policy allows to start besides the built-in list and what the recordings name."""
     reproduce_with: tuple[str, ...] = ()
     """What the command that shows a finding again must say besides, quoted: where evidence and bindings are."""
     past: Past | None = None
@@ -282,8 +293,14 @@ class Context:
         self.answer_paths = tuple(sorted(paths))
 
     def broke_out(self) -> bool:
-        """Whether some run did something outside its workspace."""
-        return any(breaches(record) for purpose, record in self.ran if purpose not in UNJUDGED)
+        """Whether some run did something outside its workspace, or started what it may not."""
+        known = self.known_programs()
+        return any(breaches(record) or foreign(record, known) for purpose, record in self.ran if purpose not in UNJUDGED)
+
+    def known_programs(self) -> frozenset[str]:
+        """What the skill may start: the built-in list, what the policy allows and what the recordings name."""
+        commands = (text for c in self.cases if c.evidence is not None for text in c.evidence.commands)
+        return PROGRAMS | self.programs | named(commands)
 
     def unlogged(self) -> str:
         """Why the system calls of the recorded cases are not known in full; "" where they are."""
@@ -321,7 +338,12 @@ class Context:
     ) -> Finding:
         """A finding with its counterexample and the command that shows it again."""
         example = Counterexample(
-            case.label, dict(case.args), wrong.expected if wrong else "", wrong.observed if wrong else "", case.task_id
+            case.label,
+            dict(case.args),
+            wrong.expected if wrong else "",
+            wrong.observed if wrong else "",
+            case.task_id,
+            case.base if case.evidence is None else None,
         )
         notes = tuple(f"effect: {d}" for d in (wrong.differences if wrong else ())[:6])
         return Finding(

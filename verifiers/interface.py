@@ -44,6 +44,8 @@ def merge(verdicts: Iterable[Verdict]) -> Verdict:
 
 # ---------------------------------------------------------------- evidence, subject
 
+ANSWER_STEP = "answer_step"
+"""Key of a trace's metadata: index of the command that answers, where it is not the last one."""
 REDACTED = "redacted"
 """Key of a trace's metadata: how many secrets were taken out of it."""
 
@@ -90,6 +92,12 @@ class Evidence:
         return bool(self.commands) and not self.edits
 
     @property
+    def answer_step(self) -> int:
+        """Index of the command that answers: as ``metadata.answer_step`` says, else the last one (SEMANTICS §4)."""
+        last, given = len(self.commands) - 1, self.metadata.get(ANSWER_STEP)
+        return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= last else last
+
+    @property
     def redacted(self) -> str:
         """That secrets were taken out of it, as the end of a sentence; "" where none were."""
         count = self.metadata.get(REDACTED)
@@ -114,6 +122,8 @@ class Evidence:
             self.rewritten,
             self.workspace_root,
         ]
+        if self.answer_step != len(self.commands) - 1:
+            doc.append([ANSWER_STEP, self.answer_step])
         if self.edits:
             doc.append([(e.after_commands, e.path, _digest_of(e.before), _digest_of(e.after)) for e in self.edits])
         return hashlib.sha256(json.dumps(doc, ensure_ascii=True).encode()).hexdigest()
@@ -205,6 +215,8 @@ class Counterexample:
     expected: str = ""
     observed: str = ""
     trace: str | None = None
+    base: Snapshot | None = field(default=None, compare=False, repr=False)
+    """The start, of a generated case; no part of a report's JSON form."""
 
 
 MOST_QUESTIONS = 3

@@ -74,6 +74,8 @@ class Options:
     """task_id -> reason."""
     extra_imports: frozenset[str] = frozenset()
     """Modules that skills may import besides the list in the manual."""
+    programs: frozenset[str] = frozenset()
+    """Programs that skills may start besides the built-in list and what the recordings name."""
     workers: int | None = None
     torn_strict: bool = False
     forbid_outside: bool = False
@@ -188,6 +190,8 @@ def derive_seed(subject: Subject, evidence: Sequence[Evidence], bindings: Mappin
     doc = [subject.sha256, sorted(e.digest for e in evidence), repr(bound), options.profile, options.budget, options.salt]
     if options.extra_imports:
         doc.append(sorted(options.extra_imports))
+    if options.programs:
+        doc.append(["programs", *sorted(options.programs)])
     if options.decisions:
         doc.append([digest_of(d) for d in options.decisions])
     return int.from_bytes(hashlib.sha256(json.dumps(doc).encode("utf-8", "surrogatepass")).digest()[:4], "big")
@@ -245,6 +249,7 @@ def _dynamic(
             run.context = Context(
                 subject, run.replayed, run.bound.cases, skill, traces, sandbox.info, options.budget, seed,
                 Judge(run.replayed.read_only, None), options.min_usable, options.torn_strict, options.forbid_outside,
+                options.programs,
                 options.reproduce_with,
                 Past(options.database, subject.name) if options.database is not None else None,
                 options.decisions,

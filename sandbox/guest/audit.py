@@ -8,6 +8,7 @@ descriptor is in any frame, module or object that a skill could look up.
 from __future__ import annotations
 
 import os
+import pathlib
 import sys
 import threading
 import types
@@ -18,6 +19,9 @@ ANSWER = "assay.answer"
 """The event by which the job's own end asks the hook to say the answer."""
 
 MAX_REPORTS = 50
+MAX_PROGRAMS = 200
+MAX_WORD = 8_000
+"""Characters of one word of a program's command line."""
 _OURS = ("<sandbox.guest.", "<skill_api>")
 _LIBRARY = os.path.dirname(os.__file__) + "/"
 _EVALUATORS = frozenset(_LIBRARY + name for name in ("collections/__init__.py", "dataclasses.py", "typing.py"))
@@ -26,6 +30,7 @@ _EVALUATORS = frozenset(_LIBRARY + name for name in ("collections/__init__.py", 
 _HANDING_FRAMES_ON = frozenset({"walk_stack", "currentframe", "stack"})
 """Functions of the standard library that look into frames on behalf of their caller."""
 
+_PATHS = (pathlib.PosixPath, pathlib.PurePosixPath)
 _FRAMES = frozenset({"tb_frame", "gi_frame", "cr_frame", "ag_frame", "gi_code", "cr_code", "ag_code", "__code__"})
 _WATCHED = frozenset({
     ANSWER,
@@ -36,8 +41,9 @@ _WATCHED = frozenset({
     "sqlite3.enable_load_extension", "ctypes.dlopen", "ctypes.dlsym", "ctypes.cdata", "ctypes.call_function",
     "ctypes.string_at", "ctypes.wstring_at", "ctypes.addressof", "ctypes.create_string_buffer", "cpython.run_command",
     "cpython.run_file", "cpython.run_interactivehook", "builtins.breakpoint", "open",
+    "subprocess.Popen", "os.system", "os.posix_spawn", "os.exec", "os.spawn",
 })  # fmt: skip
-"""What programs it starts is not here: their text is the conventions' business, what they do is the supervisor's."""
+_STARTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.exec"})
 
 Hook = Callable[[str, tuple[Any, ...]], None]
 
@@ -52,7 +58,7 @@ def _hook(say: Callable[[dict[str, Any]], None], answering: types.CodeType) -> H
     watched, frames, describe = _WATCHED, _FRAMES, _describe
     look, ident, pid, own = sys._getframe, threading.get_ident, os.getpid, os.getpid()
     lock, busy = threading.Lock(), set[int]()
-    left = MAX_REPORTS
+    left, started = MAX_REPORTS, set[tuple[str, ...]]()
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         nonlocal left
@@ -69,6 +75,11 @@ def _hook(say: Callable[[dict[str, Any]], None], answering: types.CodeType) -> H
             if event == ANSWER and code is answering:
                 with lock:
                     say(args[0])
+            elif words := _words(event, args):
+                if words not in started and len(started) < MAX_PROGRAMS:
+                    started.add(words)
+                    with lock:
+                        say({"started": words})
             elif left and (text := describe(event, args, code)):
                 left -= 1
                 with lock:
@@ -77,6 +88,24 @@ def _hook(say: Callable[[dict[str, Any]], None], answering: types.CodeType) -> H
             busy.discard(me)
 
     return hook
+
+
+def _words(event: str, args: tuple[Any, ...]) -> tuple[str, ...]:
+    """The command line of a program that is about to start; () for another event. No method of the skill's own runs here."""
+    if event == "os.system":
+        return ("/bin/sh", "-c", _word(args[0]))
+    if event == "os.spawn":
+        return (_word(args[1]), *map(_word, args[2][1:]))
+    if event not in _STARTS or type(args[1]) not in (list, tuple):
+        return ()
+    return (_word(args[0]), *map(_word, args[1][1:]))
+
+
+def _word(given: object) -> str:
+    text = given.decode("utf-8", "backslashreplace") if type(given) is bytes else given
+    if type(text) is not str and type(given) in _PATHS:
+        text = str(given)
+    return text[:MAX_WORD] if type(text) is str else "?"
 
 
 def _is_memory(path: object) -> bool:

@@ -208,11 +208,12 @@ def _supervised(run: Run) -> dict[str, Any]:
     """What the supervisor of a run saw, where there was one."""
     watcher = run.supervisor
     if watcher is None:
-        return {"calls": [], "outside": [], "seen_network": []}
+        return {"calls": [], "outside": [], "seen_network": [], "missing": []}
     return {
         "calls": watcher.log,
         "outside": watcher.outside,
         "seen_network": watcher.network,
+        "missing": watcher.missing,
         "fault_reached": watcher.reached or run.fault_reached,
     }
 

@@ -17,6 +17,7 @@ from sandbox.guest.notify import Notification, receive, respond
 from sandbox.guest.seccomp import WRITES
 
 MAX_LOG = 20_000
+MAX_NAMES = 50
 
 UNKNOWN = "?"
 """Path of a call whose caller cannot be looked into, such as a program that may be run but not read."""
@@ -25,6 +26,9 @@ _AFTER_THE_FACT = frozenset({errno.EIO, errno.EFAULT, errno.ENOENT, errno.ESRCH,
 """What reading an argument gives where the kernel refuses the call too: no such address, descriptor or process."""
 
 _SHARED_MEMORY = ("/dev/shm", "/dev/mqueue")
+
+_PROGRAMS = tuple(f"{root}{kind}" for root in ("/usr/local/", "/usr/", "/") for kind in ("bin", "sbin"))
+"""Where a program is looked for by its name alone."""
 
 _NEVER_INSIDE = ("/usr/", "/lib/", "/lib64/", "/etc/", "/bin/")
 """Read-only places of the image: whatever is read there is not of the workspace."""
@@ -62,6 +66,9 @@ class Supervisor:
     log: list[dict[str, Any]] = field(default_factory=list)
     network: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
+    present: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
+    """Names of programs that were found, and that were not found, in some directory of programs."""
     reached: bool = False
     _count: int = 0
     _dropped: int = 0
@@ -71,6 +78,11 @@ class Supervisor:
     def __post_init__(self) -> None:
         self._names = syscalls.names(os.uname().machine)
         self._fault: dict[str, Any] = self.watch["fault"] or {"type": ""}
+
+    @property
+    def missing(self) -> list[str]:
+        """Programs that were looked for and that no directory has: a search goes from one directory to the next."""
+        return sorted(self.absent - self.present)[:MAX_NAMES]
 
     # ------------------------------------------------------------ one call
 
@@ -157,6 +169,10 @@ class Supervisor:
             if not flags & WRITES and path.startswith(_NEVER_INSIDE):
                 return None
             return self._opened(note, self._resolved(path, note.pid), flags)
+        if meaning.kind in ("exec", "look"):
+            self._searched(path)
+        if meaning.kind == "exec":
+            return None
         if meaning.kind == "look":
             path = self._resolved(path, note.pid)
             return Seen(note.syscall, "look", path, in_workspace=True) if self._is_inside(path) else None
@@ -187,6 +203,12 @@ class Supervisor:
             if lasts:
                 self._parents[head] = parent
         return f"{parent.rstrip('/')}/{name}"
+
+    def _searched(self, path: str) -> None:
+        """Notes a look for a program in a directory of programs."""
+        folder, _, name = path.rpartition("/")
+        if name and folder in _PROGRAMS:
+            (self.present if os.path.exists(path) else self.absent).add(name)
 
     def note_read(self, path: str) -> None:
         """Notes that a workspace file was opened for reading, as inotify told."""
@@ -332,6 +354,8 @@ def _unseen(note: Notification, meaning: syscalls.Meaning) -> Seen | None:
     if meaning.kind == "open":
         plain = note.syscall in ("open", "openat") and not _open_flags(note, meaning) & WRITES
         return None if plain else Seen(note.syscall, "open-write", UNKNOWN, in_workspace=True, changes_tree=True)
+    if meaning.kind == "exec":
+        return None
     changes = meaning.when == "change"
     return Seen(note.syscall, meaning.kind, UNKNOWN, in_workspace=changes, changes_tree=changes and meaning.kind != "other")
 

@@ -75,6 +75,8 @@ MEANINGS: dict[str, Meaning] = {
     "ftruncate": Meaning("truncate", fd=0, when="write"),
     "close": Meaning("write", fd=0, when="write"),
     "bind": Meaning("create", when="net"),
+    "execve": Meaning("exec", (None, 0)),
+    "execveat": Meaning("exec", _AT),
     "stat": Meaning("look", (None, 0), when="look"),
     "lstat": Meaning("look", (None, 0), when="look"),
     "newfstatat": Meaning("look", _AT, when="look"),
@@ -109,7 +111,7 @@ _X86_64 = {
     "fremovexattr": 199, "write": 1, "pwrite64": 18, "writev": 20, "pwritev": 296, "pwritev2": 328, "copy_file_range": 326,
     "sendfile": 40, "splice": 275, "fallocate": 285, "close": 3, "connect": 42, "sendto": 44, "sendmsg": 46, "sendmmsg": 307,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "seccomp": 317, "setxattrat": 463,
-    "removexattrat": 466, "bind": 49,
+    "removexattrat": 466, "bind": 49, "execve": 59, "execveat": 322,
     "stat": 4, "lstat": 6, "newfstatat": 262, "statx": 332, "access": 21, "faccessat": 269, "faccessat2": 439, "readlink": 89,
     "readlinkat": 267,
 }  # fmt: skip
@@ -121,7 +123,8 @@ _ARM64 = {
     "fremovexattr": 16, "write": 64, "pwrite64": 68, "writev": 66, "pwritev": 70, "pwritev2": 287, "copy_file_range": 285,
     "sendfile": 71, "splice": 76, "fallocate": 47, "close": 57, "connect": 203, "sendto": 206, "sendmsg": 211, "sendmmsg": 269,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "seccomp": 277, "setxattrat": 463,
-    "removexattrat": 466, "bind": 200, "newfstatat": 79, "statx": 291, "faccessat": 48, "faccessat2": 439, "readlinkat": 78,
+    "removexattrat": 466, "bind": 200, "execve": 221, "execveat": 281, "newfstatat": 79, "statx": 291, "faccessat": 48,
+    "faccessat2": 439, "readlinkat": 78,
 }  # fmt: skip
 
 NUMBERS = {"x86_64": _X86_64, "aarch64": _ARM64}

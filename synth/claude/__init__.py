@@ -1,6 +1,6 @@
 """The anthropic generator: candidates from a language model, judged like any other."""
 
-from synth.claude.client import Client, Retrying
+from synth.claude.client import Client, Connection
 from synth.claude.errors import (
     AnswerError,
     BudgetSpent,
@@ -13,7 +13,8 @@ from synth.claude.errors import (
     Truncated,
 )
 from synth.claude.exchange import Answer, Request, Tape
-from synth.claude.generator import AnthropicGenerator, Settings
+from synth.claude.generator import AnthropicGenerator
+from synth.claude.settings import Settings
 
 __all__ = [
     "Answer",
@@ -21,6 +22,7 @@ __all__ = [
     "AnthropicGenerator",
     "BudgetSpent",
     "Client",
+    "Connection",
     "Malformed",
     "ModelError",
     "ModelRejected",
@@ -28,7 +30,6 @@ __all__ = [
     "NoRecordedExchange",
     "Refused",
     "Request",
-    "Retrying",
     "Settings",
     "Tape",
     "Truncated",

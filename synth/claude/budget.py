@@ -1,12 +1,15 @@
-"""What may be spent on one skill, in tokens and in money, and what was."""
+"""What may be spent on one pattern and on a whole run, in tokens and in money, and what was."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 
 from synth.claude.errors import BudgetSpent
-from synth.claude.exchange import Answer, Request
 from synth.usage import Usage
+
+LEAST_OUTPUT = 4_000
+"""Tokens below which an answer would hardly hold a skill: less room than that is not worth a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,57 +44,63 @@ PRICES = {
 }
 """By the longest prefix of the model's name. Source: the pricing page of the service, November 2026; the dearer figure where a
 model has several."""
-DEAREST = Price(10.0, 50.0, 1.0, 12.5)
-"""Held against the budget where the price of a model is not known."""
 
 
-def price_of(model: str) -> Price | None:
+def price_of(model: str, prices: Mapping[str, Price] = PRICES) -> Price | None:
     """The price of a model; None where it is not known."""
-    fitting = [name for name in PRICES if model == name or model.startswith(name + "-")]
-    return PRICES[max(fitting, key=len)] if fitting else None
+    fitting = [name for name in prices if model == name or model.startswith(name + "-")]
+    return prices[max(fitting, key=len)] if fitting else None
 
 
 @dataclass
 class Budget:
-    """Counts what is spent and refuses what would go over. One per pattern."""
+    """Counts what is spent, and says how much room is left. Where no price is known, tokens alone bound it."""
 
-    model: str
-    max_tokens: int
+    price: Price | None
+    max_tokens: int | None
     max_cost_usd: float | None
+    of: str = "pattern"
+    """``pattern`` or ``run``: for the sentence that the user reads."""
+    options: tuple[str, str] = ("--llm-max-tokens", "--llm-max-cost")
+    """What raises the one and the other limit."""
     usage: Usage = field(default_factory=Usage)
 
-    def allow(self, request: Request) -> None:
-        """Returns if the request fits, counted at its worst: its text, and all the output that it may have.
+    def room(self, input_tokens: int, wanted: int) -> int:
+        """How many output tokens a request may have, counted at its dearest.
+
+        Args:
+            input_tokens: What it sends.
+            wanted: The most that it could use.
 
         Raises:
-            BudgetSpent: it does not.
+            BudgetSpent: less is left than an answer needs.
         """
-        # Three characters a token errs on the dear side for code and JSON.
-        text = len(request.system) + len(request.evidence) + len(request.instruction)
-        worst = Usage(input_tokens=text // 3 + 1, output_tokens=request.max_output_tokens)
-        spent = self.usage.tokens
-        if spent + worst.tokens > self.max_tokens:
-            what = f"the budget of {self.max_tokens} tokens is used up ({spent} spent)"
-            raise BudgetSpent(what, "Raise it with --llm-max-tokens")
-        if self.max_cost_usd is None:
-            return
-        price = price_of(self.model) or DEAREST
-        cost = price.cost(self.usage)
-        if cost + price.cost(worst) > self.max_cost_usd:
-            what = f"the budget of {self.max_cost_usd:.2f} USD is used up ({cost:.2f} spent)"
-            raise BudgetSpent(what, "Raise it with --llm-max-cost")
+        least = min(wanted, LEAST_OUTPUT)
+        room = wanted
+        if self.max_tokens is not None:
+            room = min(room, self.max_tokens - self.usage.tokens - input_tokens)
+            if room < least:
+                self._spent(f"{self.max_tokens} tokens", f"{self.usage.tokens}", f"{input_tokens + least}", self.options[0])
+        if self.max_cost_usd is not None and self.price is not None:
+            spent = self.usage.cost_usd or 0.0
+            sending = input_tokens * max(self.price.input, self.price.cache_write) / 1e6
+            left = self.max_cost_usd - spent - sending
+            room = min(room, int(left * 1e6 / self.price.output) if self.price.output else room)
+            if room < least or left < 0:
+                needed = sending + least * self.price.output / 1e6
+                self._spent(f"{self.max_cost_usd:g} USD", f"{spent:.3f}", f"{needed:.3f}", self.options[1])
+        return room
 
-    def count(self, answer: Answer) -> None:
-        """Adds an answer, whatever it was worth."""
-        u = self.usage
-        self.usage = replace(
-            u,
-            input_tokens=u.input_tokens + answer.input_tokens,
-            output_tokens=u.output_tokens + answer.output_tokens,
-            cache_read_tokens=u.cache_read_tokens + answer.cache_read_tokens,
-            cache_write_tokens=u.cache_write_tokens + answer.cache_write_tokens,
-            requests=u.requests + 1,
-            retries=u.retries + answer.retries,
-        )
-        price = price_of(self.model)
-        self.usage = replace(self.usage, cost_usd=price.cost(self.usage) if price is not None else None)
+    def _spent(self, limit: str, spent: str, needed: str, option: str) -> None:
+        what = f"the budget of {limit} a {self.of} has no room for another request ({spent} spent, up to {needed} more needed)"
+        raise BudgetSpent(what, f"Raise it with {option}")
+
+    def count(self, more: Usage, share: float = 1.0) -> None:
+        """Adds what was spent, whatever it was worth.
+
+        Args:
+            share: Of the price, such as a half in a batch.
+        """
+        numbers = {f.name: getattr(self.usage, f.name) + getattr(more, f.name) for f in fields(Usage) if f.type == "int"}
+        cost = (self.usage.cost_usd or 0.0) + share * self.price.cost(more) if self.price is not None else None
+        self.usage = replace(self.usage, **numbers, cost_usd=cost)

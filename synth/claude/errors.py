@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from synth.usage import Usage
 from verifiers.interface import AssayError
 
 
@@ -11,10 +12,12 @@ class ModelError(AssayError, RuntimeError):
     """The model gave nothing that can be judged. Never a verdict on a skill."""
 
     exit_code: ClassVar[int] = 3
+    spent: Usage = Usage()
+    """On answers that broke off before this."""
 
 
 class ModelUnavailable(ModelError, ConnectionError):
-    """Rate limit, overload, time-out or no connection, after all retries."""
+    """Rate limit, overload, time-out, no connection or no whole answer, after all retries."""
 
 
 class ModelRejected(ModelError, PermissionError):

@@ -12,7 +12,7 @@ from typing import Any
 from synth.claude.errors import ModelError, NoRecordedExchange
 from synth.files import write_atomic
 
-SCHEMA = "assay-exchange/1"
+SCHEMA = "assay-exchange/2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,19 @@ class Request:
     """The recordings: the part that stays the same over a pattern, cached by the service."""
     instruction: str
     max_output_tokens: int
+    """Not in the digest: it follows from what is left to spend."""
     prompts: str
     """SHA-256 of the prompt files."""
+    effort: str | None = None
+    thinking: str | None = None
+    strict: bool = True
+    purpose: str = "skill"
+    """Which tools it may be answered with: ``skill`` or ``groups``."""
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+        said = {name: value for name, value in asdict(self).items() if name != "max_output_tokens"}
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,7 @@ class Answer:
     """Name of the one tool that was called."""
     input: Mapping[str, Any] | None
     text: str
+    """What it said besides; of a refusal, its explanation too."""
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int = 0
@@ -49,11 +57,9 @@ class Answer:
     calls: int = 1
     """Number of tool calls in the answer."""
     retries: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """Everything that counts against a token budget."""
-        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+    thinking_tokens: int = 0
+    requests: int = 1
+    """This one, and those before it whose answer broke off: their tokens are counted in."""
 
 
 class Tape:
@@ -72,7 +78,21 @@ class Tape:
             document["error"] = {"type": type(outcome).__name__, "what": outcome.what}
         # Keys stay in the order in which they came: the next request is made from this answer.
         text = json.dumps(document, indent=1, ensure_ascii=True) + "\n"
-        write_atomic(self.folder / f"{request.digest}.json", text.encode())
+        write_atomic(self._path(request), text.encode(), 0o600)
+
+    def answered(self, request: Request) -> Answer | None:
+        """The answer to a request that was sent before, if one was kept.
+
+        An answer that was cut off counts only where no more room for it is given now.
+        """
+        try:
+            document = json.loads(self._path(request).read_text(encoding="utf-8"))
+            answer = Answer(**document["answer"])
+            room = int(document["request"]["max_output_tokens"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        cut = answer.stop_reason == "max_tokens" and room < request.max_output_tokens
+        return None if cut or document.get("schema") != SCHEMA else answer
 
     def find(self, request: Request) -> Answer:
         """The recorded answer to a request.
@@ -81,7 +101,7 @@ class Tape:
             NoRecordedExchange: there is none, or it is not an exchange.
             ModelError: an error was recorded instead.
         """
-        path = self.folder / f"{request.digest}.json"
+        path = self._path(request)
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             if document["schema"] != SCHEMA:
@@ -94,3 +114,6 @@ class Tape:
             raise NoRecordedExchange("no recorded answer to this request", advice, path) from None
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise NoRecordedExchange(f"is not a recorded exchange ({e})", "Record it again with --llm-record", path) from e
+
+    def _path(self, request: Request) -> Path:
+        return self.folder / f"{request.digest}.json"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
 from synth.claude.errors import Malformed, Refused, Truncated
 from synth.claude.exchange import Answer
@@ -12,36 +12,82 @@ from synth.claude.exchange import Answer
 PROPOSE = "propose_skill"
 DECLINE = "decline_task"
 
-TOOLS: list[dict[str, Any]] = [
+_SCALARS = [{"type": kind} for kind in ("string", "integer", "number", "boolean", "null")]
+_ARGUMENT = {
+    "name": {"type": "string"},
+    "value": {"anyOf": [*_SCALARS, {"type": "array", "items": {"type": "string"}}]},
+}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    """A schema of which every field is required and no other is allowed: what strict tools demand."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+_TOOLS: tuple[dict[str, Any], ...] = (
     {
         "name": PROPOSE,
         "description": "Propose one skill for the recorded task.",
-        "input_schema": {
-            "type": "object",
-            "properties": {
-                "name": {"type": "string", "description": "The function's name: snake_case, a verb first."},
-                "description": {"type": "string", "description": "What it does, one sentence."},
-                "code": {"type": "string", "description": "The whole Python file."},
-                "bindings": {
-                    "type": "array",
-                    "description": "For every recording, the arguments that make the skill do what it did.",
-                    "items": {
-                        "type": "object",
-                        "properties": {"task_id": {"type": "string"}, "args": {"type": "object"}},
-                        "required": ["task_id", "args"],
-                    },
-                },
-                "notes": {"type": "string", "description": "What was left out of the recordings, and why."},
+        "input_schema": _object(
+            name=_text("The function's name: snake_case, a verb first."),
+            description=_text("What it does, one sentence."),
+            code=_text("The whole Python file."),
+            bindings={
+                "type": "array",
+                "description": "For every recording, the arguments that make the skill do what it did.",
+                "items": _object(task_id={"type": "string"}, args={"type": "array", "items": _object(**_ARGUMENT)}),
             },
-            "required": ["name", "description", "code", "bindings"],
-        },
+            notes=_text("What was left out of the recordings, and why; may be empty."),
+        ),
     },
     {
         "name": DECLINE,
         "description": "Say that the recordings show no task that one idempotent skill could do.",
-        "input_schema": {"type": "object", "properties": {"why": {"type": "string"}}, "required": ["why"]},
+        "input_schema": _object(why=_text("Why not, one or two sentences.")),
     },
-]
+)
+
+
+_GROUP: dict[str, Any] = {
+    "name": "group_recordings",
+    "description": "Say which recordings are the same task, done on other files or with other values.",
+    "input_schema": _object(
+        groups={
+            "type": "array",
+            "description": "Groups of two or more; a recording that is like no other is in none.",
+            "items": _object(
+                task=_text("What they all do, one sentence."), task_ids={"type": "array", "items": {"type": "string"}}
+            ),
+        }
+    ),
+}
+
+
+def tools(purpose: str = "skill", strict: bool = True) -> list[dict[str, Any]]:
+    """The tools as the service wants them.
+
+    Args:
+        purpose: ``skill`` or ``groups``.
+        strict: Have it hold answers to the schemas; not every model can.
+    """
+    chosen = (_GROUP,) if purpose == "groups" else _TOOLS
+    return [{**tool, "strict": True} for tool in chosen] if strict else [dict(tool) for tool in chosen]
+
+
+def _pairs_as_object(value: object) -> object:
+    """Arguments as an object, from the pairs that the schema asks for; other services give the object at once."""
+    if not isinstance(value, list):
+        return value
+    if not all(isinstance(p, dict) and p.keys() == {"name", "value"} and isinstance(p["name"], str) for p in value):
+        raise ValueError("each argument needs a name and a value")
+    names = [p["name"] for p in value]
+    if len(set(names)) < len(names):
+        raise ValueError("an argument is there twice")
+    return {p["name"]: p["value"] for p in value}
 
 
 class _Strict(BaseModel):
@@ -50,7 +96,7 @@ class _Strict(BaseModel):
 
 class BindingFields(_Strict):
     task_id: str
-    args: dict[str, JsonValue]
+    args: Annotated[dict[str, JsonValue], BeforeValidator(_pairs_as_object)]
 
 
 class Proposal(_Strict):
@@ -67,22 +113,44 @@ class Declined(_Strict):
     why: str = Field(max_length=2000)
 
 
-def read(answer: Answer) -> Proposal | Declined:
-    """The proposal in an answer.
+class GroupFields(_Strict):
+    task: str
+    task_ids: list[str]
+
+
+class Groups(_Strict):
+    groups: list[GroupFields] = Field(max_length=1_000)
+
+
+_KINDS: dict[str, type[Proposal | Declined | Groups]] = {PROPOSE: Proposal, DECLINE: Declined, "group_recordings": Groups}
+
+
+def read(answer: Answer) -> Proposal | Declined | Groups:
+    """What a whole answer holds.
 
     Raises:
         Refused: the model declined to answer at all.
         Truncated: it was cut off.
         Malformed: no tool call, several, an unknown one, or fields of wrong types.
     """
-    if answer.stop_reason == "refusal":
-        raise Refused("the model refused to answer", "Look at the traces: their content may be why")
-    if answer.stop_reason in ("max_tokens", "model_context_window_exceeded"):
-        raise Truncated(f"the answer was cut off ({answer.stop_reason})", "Shorten the traces, or crystallize fewer at a time")
+    match answer.stop_reason:
+        case "refusal":
+            said = " ".join(answer.text.split())[:400]
+            raise Refused(
+                "the model refused to answer" + (f": {said}" if said else ""), "Look at the traces: their content may be why"
+            )
+        case "max_tokens":
+            raise Truncated(
+                "the answer was cut off at its limit of tokens", "Raise it with --llm-max-output, or lower llm.effort"
+            )
+        case "model_context_window_exceeded":
+            advice = "Shorten the traces, or crystallize fewer at a time"
+            raise Refused("the recordings and the answer do not fit into the model's context", advice)
+        case "pause_turn":
+            raise Malformed("the answer stopped before it was finished")
     if answer.calls != 1 or answer.input is None:
         raise Malformed(f"expected one tool call, got {answer.calls}")
-    kinds: dict[str | None, type[Proposal | Declined]] = {PROPOSE: Proposal, DECLINE: Declined}
-    kind = kinds.get(answer.tool)
+    kind = _KINDS.get(answer.tool or "")
     if kind is None:
         raise Malformed(f"there is no tool {answer.tool!r}")
     try:

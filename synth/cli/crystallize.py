@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +23,15 @@ from synth.cli.patterns import show_patterns
 from synth.cli.settings import BUDGETS, Judging, sandbox_options
 from synth.cli.synthesize import make_drafts
 from synth.cli.talking import talking_options
-from synth.cli.tracefiles import nothing_repeated, read_traces
+from synth.cli.tracefiles import TOGETHER, nothing_repeated, read_traces, said_together
 
 if TYPE_CHECKING:
     from synth.config import Config
     from synth.crystallization.outcome import PatternOutcome
     from synth.crystallization.promotion import Crystallization
     from synth.detect.watch import Watch
-    from synth.interface import ExecutionTrace, TracePattern
+    from synth.interface import ExecutionTrace, Generator, TracePattern
+    from synth.usage import Usage
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 PLAIN_JSON = ("plain", "json")
@@ -50,7 +51,12 @@ class Request:
     hold_out: int
     max_candidates: int
     outputs: list[Output]
-    review: bool = False
+    review: bool
+    together: tuple[str, ...]
+    grouping: bool
+    batch: bool
+    generator: Callable[[], Generator]
+    """The same one each time: its run's budget holds over all rounds."""
 
 
 @click.command("crystallize", short_help="Turn traces into verified, registered skills.")
@@ -71,6 +77,9 @@ class Request:
 @click.option("--drafts", type=FOLDER, metavar="DIR", help="Only write candidates here, unverified, for `assay verify`.")
 @click.option("--review", is_flag=True, help="Then show one new skill after the other: accept, rename or leave it.")
 @talking_options
+@TOGETHER
+@click.option("--llm-group", is_flag=True, help="Let the model group traces that no pattern has. Execution decides.")
+@click.option("--llm-batch", is_flag=True, help="First proposals as one batch: half the price, up to a day.")
 @generation_options
 @sandbox_options
 @output_options(PLAIN_JSON)
@@ -84,13 +93,17 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
     settings = _configured(rest)
     outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
     if rest["dry_run"]:
-        return show_patterns(traces, settings, outputs)
+        return show_patterns(traces, settings, outputs, rest["together"])
+    generation = Generation.of(rest, settings)
     if rest["drafts"] is not None:
-        return make_drafts(traces, rest["drafts"], settings, Generation.of(rest, settings))
+        return make_drafts(traces, rest["drafts"], settings, generation)
+    if rest["llm_group"] and not generation.uses_model:
+        raise click.UsageError("--llm-group asks a model: add --generator anthropic")
     request = Request(
         traces=traces, registry=registry, config=settings, judging=Judging.of(rest, settings),
-        generation=Generation.of(rest, settings), hold_out=_hold_out(rest["hold_out"], settings),
+        generation=generation, hold_out=_hold_out(rest["hold_out"], settings),
         max_candidates=rest["max_candidates"], outputs=outputs, review=rest["review"],
+        together=rest["together"], grouping=rest["llm_group"], batch=rest["llm_batch"], generator=cache(generation.open),
     )  # fmt: skip
     if every is None:
         return _once(request)
@@ -152,7 +165,10 @@ def _once(request: Request) -> int:
     from verifiers.formats.text import plural
 
     traces = read_traces(request.traces or (request.config.trace_dir,))
-    patterns = detect(traces, request.config)
+    together = said_together(request.together, traces)
+    patterns = detect(traces, request.config, together)
+    if request.grouping:
+        patterns = detect(traces, request.config, [*together, *_suggested(request, traces, patterns)])
     found = f"{plural(len(traces), 'trace')}, {plural(len(patterns), 'pattern')}"
     outcomes = _settle(request, patterns, found if patterns else "")
     if not patterns:
@@ -160,6 +176,24 @@ def _once(request: Request) -> int:
     else:
         _say_funnel(traces, outcomes, request)
     return exit_code(outcomes)
+
+
+def _suggested(request: Request, traces: Sequence[ExecutionTrace], patterns: Sequence[TracePattern]) -> list[frozenset[str]]:
+    """Groups among the traces that no pattern has, as the model sees them; none where it gave no answer."""
+    from synth.claude import AnthropicGenerator
+    from synth.claude.errors import ModelError
+
+    generator = request.generator()
+    assert isinstance(generator, AnthropicGenerator)
+    known = {t.task_id for p in patterns for t in p.traces}
+    alone = [t for t in traces if t.success and t.task_id not in known]
+    try:
+        groups = generator.together(alone, request.config.evolution.min_frequency)
+    except ModelError as e:
+        console.error(f"no traces were grouped: {e.diagnostics()}")
+        groups = []
+    console.say(f"{len(alone)} traces in no pattern, {len(groups)} groups suggested; {generator.take_usage()}")
+    return groups
 
 
 def _say_funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutcome], request: Request) -> None:
@@ -189,6 +223,7 @@ def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[Patter
     with _crystallization(request) as crystallization:
         with console.talk() as talk:
             _replay_all(crystallization, patterns, talk)
+            _ask_ahead(request, crystallization, patterns, talk)
             for number, pattern in enumerate(patterns):
                 talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
                 crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
@@ -230,6 +265,24 @@ def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePatter
         talk.note(e.diagnostics())
 
 
+def _ask_ahead(request: Request, crystallization: Crystallization, patterns: Sequence[TracePattern], talk: console.Talk) -> None:
+    """Asks a model for the first proposals of all patterns before any is judged."""
+    from sandbox.interface import SandboxError
+    from synth.claude import AnthropicGenerator
+    from verifiers.interface import AssayError
+
+    generator = crystallization.generator
+    if not isinstance(generator, AnthropicGenerator) or (len(patterns) < 2 and not request.batch):
+        return
+    talk.step(f"asking for {len(patterns)} first proposals")
+    try:
+        shown = [s for p in patterns if (s := crystallization.shown(p)) is not None]
+        generator.ahead(shown, request.config.llm.parallel, request.batch)
+    except (AssayError, SandboxError) as e:
+        # Each pattern will ask in its turn, and say so in its outcome.
+        talk.note(e.diagnostics())
+
+
 def _guarded(crystallization: Crystallization, pattern: TracePattern) -> PatternOutcome:
     """One pattern's outcome. A bug that one pattern brings out must not cost the others theirs."""
     from synth.crystallization.outcome import PatternOutcome
@@ -254,18 +307,17 @@ def _crystallization(request: Request) -> Iterator[Crystallization]:
         stack.callback(lambda: count_runs(box.runs))
         registry = stack.enter_context(open_registry(request.registry))
         judge = SandboxJudge(box, judging.budget, judging.profile or "seed", judging.seed, judging.salt, judging.min_usable,
-            judging.extra_imports,
+            judging.extra_imports, judging.programs,
         )  # fmt: skip
         generation = request.generation
-        # Every proposal of a model and every repair of it is a candidate.
-        asked = generation.candidates * (generation.rounds + 1) if generation.uses_model else 0
         settings = SearchSettings(
-            hold_out=request.hold_out, min_usable=judging.min_usable, max_candidates=max(request.max_candidates, asked),
+            hold_out=request.hold_out, min_usable=judging.min_usable,
+            max_candidates=max(request.max_candidates, generation.proposals),
             seed=judging.seed or 0, template=request.config.generator.template,
             refits=not generation.uses_model, sealed=generation.uses_model,
         )  # fmt: skip
         attest = request.config.attest()
-        generator = generation.open()
+        generator = request.generator()
         if isinstance(generator, EmbeddedGenerator):
             generator.replays = judge.replays
         yield Crystallization(
@@ -323,7 +375,26 @@ def _plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
     summary = ", ".join(f"{n} {ending}" for ending, n in counts(outcomes).items())
     tried = sum(o.tried for o in outcomes)
     patterns, candidates = plural(len(outcomes), "pattern"), plural(tried, "candidate")
-    return f"{table}\n\n{patterns}: {summary} ({candidates}, {seconds:.1f} s)".lstrip("\n")
+    return f"{table}\n\n{patterns}: {summary} ({candidates}, {seconds:.1f} s){_spent(outcomes)}".lstrip("\n")
+
+
+def _spent(outcomes: Sequence[PatternOutcome]) -> str:
+    """What a model cost, by pattern and in all; "" where none was asked."""
+    from synth.usage import total
+
+    asked = [(o, o.usage) for o in outcomes if o.usage is not None and (o.usage.requests or o.usage.reused)]
+    if not asked:
+        return ""
+    head = ("task", "requests", "reused", "tokens in", "cached", "out", "thinking", "cost", "a registered skill")
+    rows = [(o.task, *_figures(u), u.cost if o.ending == "registered" else "-") for o, u in asked]
+    whole, skills = total(u for _, u in asked), sum(o.ending == "registered" for o, _ in asked)
+    each = f"{whole.cost_usd / skills:.3f} USD" if skills and whole.cost_usd is not None else "-"
+    return f"\n\n{console.table(head, [*rows, ('all', *_figures(whole), each)])}"
+
+
+def _figures(u: Usage) -> tuple[str, ...]:
+    sent = u.input_tokens + u.cache_read_tokens + u.cache_write_tokens
+    return (*map(str, (u.requests, u.reused, sent, u.cache_read_tokens, u.output_tokens, u.thinking_tokens)), u.cost)
 
 
 def _score(outcome: PatternOutcome) -> str:

@@ -21,11 +21,23 @@ OPTIONS = (
     click.option("--model", metavar="NAME", help="Of the anthropic generator. Default: ANTHROPIC_MODEL, else claude-sonnet-5-5."),
     click.option("--llm-candidates", type=click.IntRange(1, 16), metavar="K", help="First proposals per pattern."),
     click.option("--llm-rounds", type=click.IntRange(0, 20), metavar="N", help="Repairs per proposal."),
-    click.option("--llm-max-tokens", type=click.IntRange(1), metavar="N", help="Budget per skill, in tokens."),
-    click.option("--llm-max-cost", type=click.FloatRange(0), metavar="USD", help="Budget per skill, in money."),
+    click.option("--llm-max-tokens", type=click.IntRange(0), metavar="N", help="Budget per pattern, in tokens."),
+    click.option("--llm-max-cost", type=click.FloatRange(0), metavar="USD", help="Budget per pattern, in money."),
+    click.option("--llm-max-run-tokens", type=click.IntRange(0), metavar="N", help="Budget of the whole run, in tokens."),
+    click.option("--llm-max-run-cost", type=click.FloatRange(0), metavar="USD", help="Budget of the whole run, in money."),
+    click.option("--llm-max-output", type=click.IntRange(256), metavar="N", help="Tokens of one answer, thinking included."),
+    click.option("--llm-effort", type=click.Choice(["low", "medium", "high", "xhigh", "max"]), help="Default: the model's own."),
     click.option("--llm-record", type=FOLDER, metavar="DIR", help="Keep every exchange with the model here."),
     click.option("--llm-replay", type=FOLDER, metavar="DIR", help="Answer from recorded exchanges only."),
 )  # fmt: skip
+
+
+SETTINGS = {
+    "model": "model", "llm_candidates": "candidates", "llm_rounds": "rounds", "llm_max_tokens": "max_tokens",
+    "llm_max_cost": "max_cost_usd", "llm_max_run_tokens": "max_run_tokens", "llm_max_run_cost": "max_run_cost_usd",
+    "llm_max_output": "max_output_tokens", "llm_effort": "effort", "llm_record": "record", "llm_replay": "replay",
+}  # fmt: skip
+"""Parameter of a command -> field of the generator's settings."""
 
 
 def generation_options(command: Command) -> Command:
@@ -40,51 +52,37 @@ class Generation:
     """The choice, as the command line gives it."""
 
     generator: str
-    model: str | None
-    candidates: int
-    rounds: int
-    max_tokens: int
-    max_cost_usd: float
-    record: Path | None = None
-    replay: Path | None = None
+    config: Config
+    chosen: Mapping[str, Any]
+    """Of the anthropic generator's settings, those that the command line names."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any], config: Config) -> Generation:
         """From the parameters of a command that has ``generation_options``, the rest as configured."""
-
-        def chosen(name: str, configured: Any) -> Any:
-            return values[name] if values.get(name) is not None else configured
-
-        return cls(
-            generator=chosen("generator", config.generator.name),
-            model=chosen("model", config.llm.model),
-            candidates=chosen("llm_candidates", config.generator.candidates),
-            rounds=chosen("llm_rounds", config.generator.repair_rounds),
-            max_tokens=chosen("llm_max_tokens", config.llm.max_tokens),
-            max_cost_usd=chosen("llm_max_cost", config.llm.max_usd),
-            record=values.get("llm_record"),
-            replay=values.get("llm_replay"),
-        )
+        chosen = {field: values[name] for name, field in SETTINGS.items() if values.get(name) is not None}
+        return cls(values.get("generator") or config.generator.name, config, chosen)
 
     @property
     def uses_model(self) -> bool:
         return self.generator == "anthropic"
 
+    @property
+    def proposals(self) -> int:
+        """The most that a model is asked for: every repair is one too. 0 without a model."""
+        configured = self.config.generator
+        first, rounds = self.chosen.get("candidates", configured.candidates), self.chosen.get("rounds", configured.repair_rounds)
+        return int(first * (rounds + 1)) if self.uses_model else 0
+
     def open(self) -> Generator:
         """The generator.
 
         Raises:
-            ConfigError: no model or no key, or two options that exclude each other.
+            ConfigError: two options that exclude each other, or an address that nobody has trusted.
         """
         if self.uses_model:
-            from synth.claude import AnthropicGenerator, Settings
+            from synth.claude.configured import configured
 
-            return AnthropicGenerator(
-                Settings(
-                    self.model, self.candidates, self.rounds, self.max_tokens, self.max_cost_usd,
-                    record=self.record, replay=self.replay,
-                )
-            )  # fmt: skip
+            return configured(self.config, **self.chosen)
         from synth.embedded import EmbeddedGenerator
 
         return EmbeddedGenerator()

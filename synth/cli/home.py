@@ -77,7 +77,7 @@ def open_registry(given: Path | None = None, *, must_exist: bool = False) -> Reg
     directory = registry_dir(given)
     if must_exist and not (directory / "registry.db").is_file():
         raise NothingToVerify("there is no registry", "Fill one with: assay crystallize TRACES --registry DIR", directory)
-    if settings.untrusted is not None:
+    if settings.untrusted is not None and (settings.hooks.command or settings.hooks.url):
         say_once(f"warning: hooks of {settings.untrusted} do not run. Read them, then: assay trust {settings.untrusted}")
     return Registry(directory, hooks=settings.reindex_hooks(), on_hook_failure=lambda text: console.say(f"warning: {text}"))
 

@@ -12,7 +12,7 @@ from synth.cli import console
 from synth.cli.exits import NOTHING, PASS
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit_document, output_options, plan
-from synth.cli.tracefiles import nothing_repeated, read_traces
+from synth.cli.tracefiles import TOGETHER, nothing_repeated, read_traces, said_together
 
 if TYPE_CHECKING:
     from synth.config import Config
@@ -25,18 +25,19 @@ MOST_SHOWN = 20
 
 @click.command("patterns", hidden=True)
 @click.argument("traces", nargs=-1, type=click.Path(path_type=Path), metavar="[TRACES]...")
+@TOGETHER
 @output_options(PLAIN_JSON)
-def command(traces: tuple[Path, ...], **rest: Any) -> int:
+def command(traces: tuple[Path, ...], together: tuple[str, ...], **rest: Any) -> int:
     """Lists the tasks in TRACES (files or directories; default: the configured store) that are due for a skill."""
-    return show_patterns(traces, config(), plan(rest["formats"], rest["files"], PLAIN_JSON))
+    return show_patterns(traces, config(), plan(rest["formats"], rest["files"], PLAIN_JSON), together)
 
 
-def show_patterns(traces: Sequence[Path], settings: Config, outputs: Sequence[Output]) -> int:
+def show_patterns(traces: Sequence[Path], settings: Config, outputs: Sequence[Output], together: Sequence[str] = ()) -> int:
     """Lists the tasks that are due for a skill, and on stderr each trace that belongs to none, with the reason."""
     from synth.detect import detect, ungrouped
 
     known = read_traces(traces or (settings.trace_dir,))
-    found = detect(known, settings)
+    found = detect(known, settings, said_together(together, known))
     left = ungrouped(known, found, settings)
     document = {
         "schema": "assay-patterns/1",

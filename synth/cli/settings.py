@@ -71,6 +71,8 @@ class Judging:
     excluded: Mapping[str, str] = field(default_factory=dict)
     extra_imports: frozenset[str] = frozenset()
     """Modules that skills may import besides the built-in list, as configured."""
+    programs: frozenset[str] = frozenset()
+    """Programs that skills may start besides those that recordings name, as configured."""
     database: Path | None = None
     """Directory of past counterexamples; None in CI and with --no-cache, where a verdict may depend on nothing kept."""
     reproduce_with: tuple[str, ...] = ()
@@ -98,6 +100,7 @@ class Judging:
             "profile": verify.profile, "budget": verify.budget, "salt": verify.seed_salt, "min_usable": verify.min_usable,
             "image": box.image, "runtime": box.runtime, "workers": box.workers, "host": box.host, "packages": box.packages,
             "extra_imports": frozenset(config.conventions.allow_imports),
+            "programs": frozenset(config.conventions.allow_programs),
         }  # fmt: skip
         known |= {n: v for n, v in values.items() if n in cls.__dataclass_fields__ and v is not None}
         if not known.get("no_cache") and not in_ci():
@@ -130,7 +133,7 @@ class Judging:
         return Options(
             budget=self.budget, seed=self.seed, salt=self.salt, profile=self.profile or "seed", checks=self.checks,
             static_only=self.static, stop_early=not self.every, min_usable=self.min_usable, workers=self.workers,
-            excluded=self.excluded, extra_imports=self.extra_imports, database=self.database,
+            excluded=self.excluded, extra_imports=self.extra_imports, programs=self.programs, database=self.database,
             reproduce_with=self.reproduce_with, **more,
         )  # fmt: skip
 

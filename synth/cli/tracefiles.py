@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from synth.cli import console
 
 if TYPE_CHECKING:
@@ -26,6 +28,29 @@ def nothing_repeated(traces: Sequence[ExecutionTrace], evolution: Evolution) -> 
     thresholds = f"{evolution.min_frequency} successful traces", f"{plural(evolution.min_complexity, 'command')} in one"
     needed = (" and " if evolution.trigger == "all" else " or ").join(thresholds)
     return f"no repeated task in {plural(len(traces), 'trace')}: a task counts from {needed}"
+
+
+TOGETHER = click.option(
+    "--together", multiple=True, metavar="ID,ID...", help="These traces are one task, however they look. May be repeated."
+)
+
+
+def said_together(texts: Sequence[str], traces: Sequence[ExecutionTrace]) -> list[frozenset[str]]:
+    """The groups of ``--together``.
+
+    Raises:
+        click.BadParameter: a group is too small, names a trace that is not there, or two groups share one.
+    """
+    known, taken = {t.task_id for t in traces}, set[str]()
+    groups = [frozenset(part.strip() for part in text.split(",") if part.strip()) for text in texts]
+    for ids in groups:
+        what = f"there is no trace {min(ids - known)!r}" if ids - known else ""
+        what = what or ("name two traces or more" if len(ids) < 2 else "")
+        what = what or (f"{min(ids & taken)!r} is in two groups" if ids & taken else "")
+        if what:
+            raise click.BadParameter(what, param_hint="--together")
+        taken |= ids
+    return groups
 
 
 def read_traces(paths: Sequence[Path]) -> list[ExecutionTrace]:

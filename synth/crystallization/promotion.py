@@ -12,6 +12,7 @@ from sandbox.interface import SandboxError
 from synth.crystallization.judge import Judge
 from synth.crystallization.outcome import Ending, PatternOutcome
 from synth.crystallization.search import Found, NotFound, Search, SearchSettings
+from synth.detect.answering import with_answers
 from synth.detect.match import evidence_keys, match_existing
 from synth.documentation import skill_md
 from synth.draft import unverified
@@ -64,6 +65,14 @@ class Crystallization:
             outcome = self._end(pattern, "inconclusive" if e.exit_code == 3 else "refused", e.diagnostics())
         return replace(outcome, seconds=time.monotonic() - began, usage=take_usage(self.generator), generator=self.generator.name)
 
+    def shown(self, pattern: TracePattern) -> tuple[TracePattern, Sequence[Evidence]] | None:
+        """What the generator will be given for a new task; None where nothing, or where that takes more than replays to say."""
+        traces, _ = with_answers(pattern.traces)
+        evidence = [to_evidence(t) for t in traces]
+        if self._known(pattern) is not None or any(e.base is None for e in evidence):
+            return None
+        return Search(replace(pattern, traces=traces), evidence, self.generator, self.judge, self.settings).shown()
+
     def _run(self, pattern: TracePattern) -> PatternOutcome:
         known = self._known(pattern)
         if known is not None:
@@ -78,16 +87,19 @@ class Crystallization:
         return self._crystallize(pattern, None)
 
     def _crystallize(self, pattern: TracePattern, supersedes: str | None, decisions: tuple[Decision, ...] = ()) -> PatternOutcome:
-        evidence = self.judge.rebuilt([to_evidence(t) for t in pattern.traces])
+        traces, unclear = with_answers(pattern.traces)
+        pattern = replace(pattern, traces=traces)
+        evidence = self.judge.rebuilt([to_evidence(t) for t in traces])
         judge = self.judge.deciding(decisions) if decisions else self.judge
         found = Search(pattern, evidence, self.generator, judge, self.settings, self.say).run()
+        found = replace(found, notes=(*found.notes, unclear)) if unclear else found
         if isinstance(found, NotFound):
             return self._not_found(pattern, found)
         return self._register(pattern, found, {e.task_id: e for e in evidence}, supersedes, decisions)
 
     def _not_found(self, pattern: TracePattern, found: NotFound) -> PatternOutcome:
         ending: Ending = "no-candidate"
-        if found.refused_evidence:
+        if found.refused_evidence or found.interrupted:
             ending = "inconclusive"
         elif found.report is not None:
             ending = "refused" if found.report.verdict is Verdict.FAIL else "inconclusive"

@@ -17,7 +17,7 @@ from itertools import islice
 from synth.crystallization.holdout import Split, case_key, distinct, enough_left, in_order, split
 from synth.crystallization.judge import Judge
 from synth.interface import Candidate, Generator, Template, TracePattern
-from verifiers.interface import Args, Evidence, Report, Verdict
+from verifiers.interface import Args, AssayError, Evidence, Inconclusive, Report, Verdict
 
 MOST_REFITS = 2
 """Other skills that are tried where leaving a trace out does not lead to the same code."""
@@ -62,6 +62,8 @@ class NotFound:
     notes: tuple[str, ...] = ()
     refused_evidence: bool = False
     """Too little of the evidence can be used at all."""
+    interrupted: bool = False
+    """The generator was lost on the way: what it would have made is not known."""
 
     @property
     def report(self) -> Report | None:
@@ -101,18 +103,26 @@ class Search:
         held = tuple(e.task_id for e in parts.held_out)
         best: Found | None = None
         tried = 0
-        for candidate in self._candidates(parts.seen):
-            tried += 1
-            self.say(f"judging candidate {tried} ({candidate.name})")
-            report, bindings = self._judge(candidate, parts)
-            found = Found(candidate, report, bindings, held, (), tried)
-            if report.verdict is Verdict.PASS:
-                return found
-            self.generator.rejected(candidate, without(report, frozenset(held)))
-            best = found if best is None else _further(best, found)
+        try:
+            for candidate in self._candidates(parts.seen):
+                tried += 1
+                self.say(f"judging candidate {tried} ({candidate.name})")
+                report, bindings = self._judge(candidate, parts)
+                found = Found(candidate, report, bindings, held, (), tried)
+                if report.verdict is Verdict.PASS:
+                    return found
+                self.generator.rejected(candidate, without(report, frozenset(held)))
+                best = found if best is None else _further(best, found)
+        except AssayError as e:
+            if best is None or e.exit_code != Inconclusive.exit_code:
+                raise
+            why = f"{e.diagnostics()} (so far: {_refusal(best.report, frozenset(held))})"
+            return NotFound(why, best, held, tried, interrupted=True)
         if best is None:
             return NotFound(self.generator.why_none(), held_out=held)
-        return NotFound(_refusal(best.report, frozenset(held)), best, held, tried)
+        why, ended = _refusal(best.report, frozenset(held)), self.generator.why_none()
+        # A model that declined, or a budget that is spent, ended it before it was at its end.
+        return NotFound(why if best.report.why in ended else f"{why}; {ended}", best, held, tried)
 
     def _judge(self, candidate: Candidate, parts: Split) -> tuple[Report, Mapping[str, Args]]:
         if self.settings.sealed and parts.held_out:
@@ -180,12 +190,24 @@ class Search:
         code = code_of(candidate.source)
         return next((c for c in self._made(evidence) if code_of(c.source) == code), None)
 
-    def _candidates(self, seen: Sequence[Evidence]) -> Iterator[Candidate]:
+    def shown(self) -> tuple[TracePattern, Sequence[Evidence]] | None:
+        """What a generator that is asked once will be given; None where too little can be used."""
+        unusable = self.judge.unusable(self.evidence)
+        usable = [e for e in self.evidence if e.task_id not in unusable]
+        if distinct(usable) < self.settings.min_usable:
+            return None
+        seen = split(usable, self.settings.hold_out, self.settings.seed).seen
+        return self._pattern_of(seen), seen
+
+    def _pattern_of(self, seen: Sequence[Evidence]) -> TracePattern:
         ids = {e.task_id for e in seen}
         traces = tuple(t for t in self.pattern.traces if t.task_id in ids)
         commands = tuple(dict.fromkeys(c for t in traces for c in t.commands))
-        shown = replace(self.pattern, traces=traces, frequency=len(traces), command_sequence=commands)
-        return islice(self.generator.generate(shown, seen, self.settings.template), self.settings.max_candidates)
+        return replace(self.pattern, traces=traces, frequency=len(traces), command_sequence=commands)
+
+    def _candidates(self, seen: Sequence[Evidence]) -> Iterator[Candidate]:
+        made = self.generator.generate(self._pattern_of(seen), seen, self.settings.template)
+        return islice(made, self.settings.max_candidates)
 
     # -------------------------------------------------------- leave-one-out
 

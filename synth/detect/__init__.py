@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from synth.config import Config, Evolution
 from synth.detect.analyzer import Found, find_patterns
@@ -20,16 +20,19 @@ MAX_TRACES = 200
 """Traces that a pattern carries; of more, the newest. ``frequency`` counts all of them."""
 
 
-def detect(traces: Iterable[ExecutionTrace], config: Config | Evolution | None = None) -> list[TracePattern]:
+def detect(
+    traces: Iterable[ExecutionTrace], config: Config | Evolution | None = None, together: Sequence[Collection[str]] = ()
+) -> list[TracePattern]:
     """The due patterns among traces, most frequent first; secrets are taken out of the traces that they carry.
 
     Args:
         traces: In any order; a task_id used twice gets a suffix.
         config: Thresholds; the defaults without one.
+        together: task_ids of traces that are one task because somebody says so.
     """
     evolution = config.evolution if isinstance(config, Config) else config if config is not None else Evolution()
     known = unique_ids(traces)
-    return [make_pattern(found, known) for found in find_patterns([features_of(t) for t in known], evolution)]
+    return [make_pattern(found, known) for found in find_patterns([features_of(t) for t in known], evolution, together)]
 
 
 def make_pattern(found: Found, traces: Sequence[ExecutionTrace]) -> TracePattern:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -31,16 +31,25 @@ class Found:
         return len(self.successes) / (len(self.successes) + len(self.failures))
 
 
-def find_patterns(traces: Sequence[Features], evolution: Evolution) -> list[Found]:
-    """The due patterns among traces, most frequent first."""
+def find_patterns(traces: Sequence[Features], evolution: Evolution, together: Sequence[Collection[str]] = ()) -> list[Found]:
+    """The due patterns among traces, most frequent first.
+
+    Args:
+        together: task_ids of traces that are one task because somebody says so; each such group is due.
+    """
     streaks = streak_members(traces, evolution)
     due: list[tuple[PatternType, list[int], list[int]]] = []
-    for members in group(traces, evolution.min_frequency):
+    said = [[i for i, t in enumerate(traces) if t.task_id in ids] for ids in together]
+    taken = {i for members in said for i in members}
+    found_alike = [[i for i in members if i not in taken] for members in group(traces, evolution.min_frequency)]
+    for members in filter(None, [*said, *found_alike]):
         ordered = sorted(members, key=lambda i: (traces[i].time, traces[i].task_id))
         good = [i for i in ordered if traces[i].success and traces[i].steps]
         bad = [i for i in ordered if not traces[i].success]
         streak = any(s <= set(good) for s in streaks)
         kind = pattern_type(traces, good, evolution, streak)
+        if kind is None and good and members in said:
+            kind = "repetitive"
         if kind is not None and len(good) >= evolution.min_success_rate * len(members):
             due.append((kind, good, bad))
     names = [category([traces[i] for i in good]) for _, good, _ in due]

@@ -47,12 +47,11 @@ def work(evidence: Evidence, writes: bool, drop_failed: bool = False) -> Work | 
     trees = [parse_or_none(c) for c in evidence.commands]
     kept: list[int] = []
     dropped: list[str] = []
-    last = len(trees) - 1
     codes = evidence.exit_codes or (0,) * len(trees)
     for k, tree in enumerate(trees):
         if drop_failed and codes[k] != 0:
             dropped.append(f"step {k + 1} failed: {evidence.commands[k][:60]}")
-        elif (tree is not None and _is_cd(tree)) or (writes and _may_change(tree)) or (not writes and k == last):
+        elif (tree is not None and _is_cd(tree)) or (writes and _may_change(tree)) or (not writes and k == evidence.answer_step):
             kept.append(k)
         else:
             dropped.append(f"step {k + 1} only looks: {evidence.commands[k][:60]}")

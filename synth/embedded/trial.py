@@ -47,7 +47,7 @@ def _compared(evidence: Evidence, record: ReplayRecord, writes: bool) -> str:
     if not writes and isinstance(record.outcome, Returned):
         path = answer_path(record.outcome.value)
         text = answer_at(record.outcome.value, path) if path is not None else None
-        expected = evidence.stdout(len(evidence.commands) - 1)
+        expected = evidence.stdout(evidence.answer_step)
         if text is None or not same_answer(expected, text):
             return f"answer {text!r} instead of {expected!r}"
     return ""

@@ -57,6 +57,11 @@ assay crystallize
 assay crystallize types.jsonl
 assay crystallize unknown.jsonl
 assay crystallize unknown.jsonl --generator anthropic --llm-record a --llm-replay b
+assay crystallize unknown.jsonl --llm-group
+assay crystallize unknown.jsonl --generator anthropic --llm-effort huge
+assay crystallize unknown.jsonl --generator anthropic --llm-max-cost -1
+assay crystallize unknown.jsonl --together a
+assay patterns unknown.jsonl --together nosuch,other
 assay verify
 assay verify missing.py
 assay verify missing

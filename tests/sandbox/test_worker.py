@@ -25,6 +25,7 @@ def result(**more: Any) -> Reply:
     """A run that emptied its workspace."""
     header = {
         "type": "result", "steps": [], "ended": "exited", "leftovers": [], "network": [], "seen_network": [], "outside": [],
+        "missing": [],
         "calls": [], "fault_reached": False, "scan_findings": [], "duration_s": 0.0, "post": digest(TEXT), "post_sent": True,
         "fresh": [], **more,
     }  # fmt: skip

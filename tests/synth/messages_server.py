@@ -22,6 +22,12 @@ class Reply:
     delay_s: float = 0.0
     cut: bool = False
     """Close the connection without an answer."""
+    raw: bytes | None = None
+    """Send this as the whole body, whatever it is."""
+    cut_after: int | None = None
+    """Close the connection after so many events of a streamed message."""
+    pause_s: float = 0.0
+    """Between two events."""
 
 
 def message(content: Sequence[Mapping[str, Any]], stop_reason: str = "tool_use", **usage: int) -> Reply:
@@ -33,6 +39,25 @@ def message(content: Sequence[Mapping[str, Any]], stop_reason: str = "tool_use",
         "stop_reason": stop_reason, "stop_sequence": None, "usage": counted,
     }  # fmt: skip
     return Reply(200, body)
+
+
+def events(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A whole message as the events of a stream."""
+    empty = {**body, "content": [], "stop_reason": None, "usage": {**body["usage"], "output_tokens": 1}}
+    out: list[dict[str, Any]] = [{"type": "message_start", "message": empty}, {"type": "ping"}]
+    for index, block in enumerate(body["content"]):
+        if block["type"] == "tool_use":
+            whole = json.dumps(block["input"])
+            start = {**block, "input": {}}
+            parts = [whole[i : i + 4000] for i in range(0, len(whole), 4000)]
+            deltas = [{"type": "input_json_delta", "partial_json": part} for part in parts]
+        else:
+            start, deltas = {**block, "text": ""}, [{"type": "text_delta", "text": block["text"]}]
+        out.append({"type": "content_block_start", "index": index, "content_block": start})
+        out += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        out.append({"type": "content_block_stop", "index": index})
+    delta = {k: body[k] for k in ("stop_reason", "stop_sequence", "stop_details") if k in body}
+    return [*out, {"type": "message_delta", "delta": delta, "usage": body["usage"]}, {"type": "message_stop"}]
 
 
 def tool_use(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,6 +78,10 @@ def error(status: int, kind: str, **headers: str) -> Reply:
     return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
+def _is_message(reply: Reply) -> bool:
+    return reply.status == 200 and reply.raw is None and not reply.cut and (reply.body or {}).get("type") == "message"
+
+
 class MessagesServer:
     """Answers with the script, one reply a request, in order; the last one for ever. Use as a context manager."""
 
@@ -60,6 +89,11 @@ class MessagesServer:
         self.script = list(script)
         self.requests: list[dict[str, Any]] = []
         self.times: list[float] = []
+        self.counted = 0
+        """Requests for the number of tokens; they are none of ``requests``."""
+        self.batches: dict[str, list[dict[str, Any]]] = {}
+        """Results by the batch's id; the requests of a batch are among ``requests``."""
+        self.polls_until_ended = 1
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -92,24 +126,74 @@ class MessagesServer:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", "0")))
+                if self.path.endswith("/count_tokens"):
+                    owner.counted += 1
+                    self._send(json.dumps({"input_tokens": 1000}).encode(), "application/json")
+                    return
+                if self.path.endswith("/batches"):
+                    self._batch(json.loads(body))
+                    return
                 asked = {"path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()}, "body": json.loads(body)}
                 reply = owner.next(asked)
                 time.sleep(reply.delay_s)
                 with suppress(BrokenPipeError, ConnectionResetError):
-                    self._answer(reply)
+                    self._streamed(reply) if _is_message(reply) else self._answer(reply)
+
+            def _batch(self, body: Mapping[str, Any]) -> None:
+                rows = []
+                for asked in body["requests"]:
+                    reply = owner.next({"path": "batch", "headers": {}, "body": asked["params"]})
+                    good = {"type": "succeeded", "message": reply.body}
+                    result = good if reply.status == 200 else {"type": "errored", "error": reply.body}
+                    rows.append({"custom_id": asked["custom_id"], "result": result})
+                name = f"msgbatch_{len(owner.batches)}"
+                owner.batches[name] = rows
+                self._send(json.dumps(self._state(name)).encode(), "application/json")
+
+            def _state(self, name: str) -> dict[str, Any]:
+                ended = owner.polls_until_ended <= 0
+                return {
+                    "id": name, "type": "message_batch", "processing_status": "ended" if ended else "in_progress",
+                    "results_url": f"{owner.url}/v1/messages/batches/{name}/results" if ended else None,
+                }  # fmt: skip
+
+            def do_GET(self) -> None:
+                name = self.path.split("/batches/")[1].split("/")[0].split("?")[0]
+                if name not in owner.batches:
+                    self._answer(error(404, "not_found_error"))
+                elif self.path.endswith("/results"):
+                    text = "".join(json.dumps(row) + "\n" for row in owner.batches[name])
+                    self._send(text.encode(), "application/x-jsonl")
+                else:
+                    owner.polls_until_ended -= 1
+                    self._send(json.dumps(self._state(name)).encode(), "application/json")
 
             def _answer(self, reply: Reply) -> None:
                 if reply.cut:
                     self.close_connection = True
                     self.connection.close()
                     return
-                data = json.dumps(reply.body).encode()
-                self.send_response(reply.status)
-                for name, value in {"content-type": "application/json", **reply.headers}.items():
+                data = reply.raw if reply.raw is not None else json.dumps(reply.body).encode()
+                self._send(data, status=reply.status, **{"content-type": "application/json", **reply.headers})
+
+            def _send(self, data: bytes, kind: str = "", status: int = 200, **headers: str) -> None:
+                self.send_response(status)
+                for name, value in (headers or {"content-type": kind}).items():
                     self.send_header(name, value)
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
+
+            def _streamed(self, reply: Reply) -> None:
+                assert reply.body is not None
+                self.close_connection = True
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.send_header("connection", "close")
+                self.end_headers()
+                for event in events(reply.body)[: reply.cut_after]:
+                    self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+                    time.sleep(reply.pause_s)
 
             def log_message(self, format: str, *args: object) -> None:
                 pass

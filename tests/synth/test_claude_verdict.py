@@ -12,7 +12,8 @@ from messages_server import MessagesServer, Reply, proposal
 
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
-from synth.claude import AnthropicGenerator, Client, Retrying, Settings
+from synth.claude import AnthropicGenerator, Client, Connection, Settings
+from synth.cli.program import run
 from synth.crystallization.judge import SandboxJudge
 from synth.crystallization.outcome import PatternOutcome
 from synth.crystallization.promotion import Crystallization
@@ -20,7 +21,7 @@ from synth.crystallization.search import SearchSettings
 from synth.embedded import EmbeddedGenerator
 from synth.interface import Candidate, TracePattern
 from synth.registry import Registry
-from synth.tracing.traces import to_evidence
+from synth.tracing.traces import dump_traces, to_evidence
 
 pytestmark = pytest.mark.engine
 
@@ -47,9 +48,8 @@ def crystallize(
     """The whole way with a scripted model: the outcome, the registered names and what was sent."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     with MessagesServer(*script) as server, Registry(folder) as registry:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         settings = Settings(model="scripted", candidates=1, rounds=rounds)
-        generator = AnthropicGenerator(settings, Client(10.0, Retrying(2, 0.0)))
+        generator = AnthropicGenerator(settings, Client(Connection(server.url, 10.0, 1), lambda seconds: None))
         judge = SandboxJudge(box, budget="fast")
         outcome = Crystallization(generator, judge, registry, SearchSettings(sealed=True)).run(pattern)
         return outcome, [e.name for e in registry.list(None)], [r["body"] for r in server.requests]
@@ -129,3 +129,50 @@ def test_injected_text_in_a_trace_changes_no_verdict(
     assert names == []
     shown = sent[0]["messages"][0]["content"][0]["text"]  # type: ignore[index]  # the body of a request
     assert shown.count("</recordings>") == 1
+
+
+def test_the_command_says_what_the_model_cost(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, good: Candidate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`assay crystallize` ends with a table of requests, tokens and money; the same again pays nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
+    monkeypatch.setenv("COLUMNS", "200")
+    traces = tmp_path / "traces.jsonl"
+    traces.write_text(dump_traces(TRACES), encoding="utf-8")
+    asked = ["crystallize", str(traces), "--generator", "anthropic", "--model", "claude-sonnet-5-5", "--budget", "fast", "-q"]
+    with MessagesServer(proposal(wrong(good), good.bindings), proposal(good.source, good.bindings)) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert run([*asked, "--registry", str(tmp_path / "one")]) == 0
+        first = capsys.readouterr().out
+        assert run([*asked, "--registry", str(tmp_path / "two")]) == 0
+        second = capsys.readouterr().out
+        assert len(server.requests) == 2
+    rows = [line.split() for out in (first, second) for line in out.splitlines() if line.startswith("all ")]
+    assert rows[0][1:] == ["2", "0", "2000", "0", "400", "0", "0.008", "USD", "0.008", "USD"]
+    assert rows[1][1:] == ["0", "2", "0", "0", "0", "0", "0.000", "USD", "0.000", "USD"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm a.{old}", "cp a.{old} b.{old}", "ln -s a.{old} b", "chmod 600 a.{old}", "mkdir -p x/y", "touch b.{old}",
+        "truncate -s 0 a.{old}", "echo x >> a.{old}", "sed -i s/text/TEXT/ a.{old}", "tac a.{old} > b", "wc -l a.{old} > n",
+        "mkdir d && mv a.{old} d", "mv a.{old} a.{old}.bak", "sort -u a.{old} -o a.{old}", "cat a.{old}", "grep -c t a.{old}",
+        "tar cf a.tar a.{old}", "gzip a.{old}", "tr a-z A-Z < a.{old} > A", "head -c 2 a.{old} > h",
+    ],
+)  # fmt: skip
+def test_a_wrong_group_has_no_skill(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, box: Sandbox, good: Candidate, command: str
+) -> None:
+    """One recording of another task among those of one: whoever put them together, no skill does both."""
+    old = "log"
+    base = trace(2).workspace
+    decoy = replace(trace(2), task_id="decoy", commands=(command.format(old=old),), workspace=base, post_workspace=None)
+    traces = (*TRACES[:2], decoy)
+    bindings = {**good.bindings, "decoy": {"old_ext": old, "new_ext": old}}
+    outcome, names, _ = crystallize(
+        monkeypatch, tmp_path, box, replace(PATTERN, traces=traces), proposal(good.source, bindings), rounds=0
+    )
+    assert names == []
+    assert outcome.ending in ("refused", "inconclusive")

@@ -14,6 +14,8 @@ from factories import SANDBOX, draft, report, source
 
 from sandbox.interface import Cause, SandboxError, SandboxInfo
 from sandbox.snapshot import Entry, Snapshot
+from synth.claude import AnthropicGenerator
+from synth.config import parse_config
 from synth.crystallization.outcome import counts, to_json
 from synth.crystallization.promotion import Crystallization
 from synth.crystallizer import SkillCrystallizer
@@ -25,6 +27,7 @@ from verifiers.interface import (
     Args,
     Behaviour,
     CheckResult,
+    ConfigError,
     Decision,
     Evidence,
     EvidenceSummary,
@@ -344,3 +347,34 @@ def test_without_a_place_for_the_index_every_trace_is_read(tmp_path: Path) -> No
     assert [o.ending for o in made.outcomes] == ["registered"]
     assert len(made.patterns()) == 1
     made.close()
+
+
+def test_the_configuration_names_the_generator(tmp_path: Path) -> None:
+    """With `generator.name: anthropic` a model is asked, within the configured budgets, and its answers are kept."""
+    text = "generator:\n  name: anthropic\n  candidates: 2\nllm:\n  model: m\n  max_run_usd: 0.5\n  prices:\n    m: "
+    text += "{input: 1, output: 2, cache_read: 0, cache_write: 1}\n"
+    config = parse_config(text.encode(), tmp_path / "assay.yaml")
+    made = SkillCrystallizer(tmp_path / "traces", tmp_path / "skills", config=config)
+    made.close()
+    assert isinstance(made.generator, AnthropicGenerator)
+    settings = made.generator.settings
+    assert (settings.model, settings.candidates, settings.max_run_cost_usd) == ("m", 2, 0.5)
+    assert (settings.prices["m"].output, settings.cache) == (2.0, tmp_path / ".assay" / "llm")
+
+
+def test_an_address_that_nobody_trusts_gets_no_key(tmp_path: Path) -> None:
+    """A file in the tree could send the user's key anywhere: it is said, and nothing is opened."""
+    text = b"generator:\n  name: anthropic\nllm:\n  base_url: http://evil.example\n"
+    config = parse_config(text, tmp_path / "assay.yaml")
+    with pytest.raises(ConfigError, match="would get your key") as caught:
+        SkillCrystallizer(tmp_path / "traces", tmp_path / "skills", config=config)
+    assert "assay trust" in caught.value.advice
+
+
+def test_an_unknown_key_of_a_price_is_named(tmp_path: Path) -> None:
+    """One sentence with the key and those that there are."""
+    with pytest.raises(ConfigError, match=r"llm\.prices\.m\.out") as caught:
+        parse_config(
+            b"llm:\n  prices:\n    m: {input: 1, output: 2, cache_read: 0, cache_write: 1, out: 3}\n", tmp_path / "assay.yaml"
+        )
+    assert "output" in caught.value.advice

@@ -9,6 +9,7 @@ import pytest
 from factories import draft, report, trace
 
 from sandbox.interface import SandboxInfo
+from synth.claude.errors import ModelUnavailable
 from synth.crystallization.search import Found, NotFound, Search, SearchSettings, code_of, without
 from synth.interface import Candidate, Template, TracePattern
 from synth.tracing.traces import to_evidence
@@ -301,3 +302,34 @@ def test_without_hides_findings_about_hidden_traces() -> None:
     shown = without(full, frozenset({"t9"}))
     assert shown.checks[0].findings == (kept,)
     assert "t9" not in shown.why
+
+
+def test_what_was_found_before_the_generator_was_lost_is_kept() -> None:
+    """A service that gives no answer after a first candidate leaves the task open, with that candidate's report."""
+
+    class Lost(Scripted):
+        def generate(
+            self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill"
+        ) -> Iterator[Candidate]:
+            yield from super().generate(pattern, evidence, template)
+            raise ModelUnavailable("the service gave no answer", "Try again later")
+
+    found = search(3, Lost(("bad",)), Judge(), refits=False)
+    assert isinstance(found, NotFound)
+    assert found.interrupted
+    assert (found.tried, found.report is not None) == (1, True)
+    assert found.why.startswith("the service gave no answer. Try again later (so far: ")
+    with pytest.raises(ModelUnavailable):
+        search(3, Lost(()), Judge(), refits=False)
+
+
+def test_why_a_model_stopped_is_said_beside_what_was_refused() -> None:
+    """A decline after a candidate is not lost."""
+
+    class Declining(Scripted):
+        def why_none(self) -> str:
+            return "the model declined the task: it must grow"
+
+    found = search(3, Declining(("bad",)), Judge(), refits=False)
+    assert isinstance(found, NotFound)
+    assert found.why.endswith("; the model declined the task: it must grow")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from sandbox.interface import ReplayRecord
+from sandbox.interface import ReplayRecord, RunRequest, ShellJob
 from verifiers.checks._examples import RENAME_BODY, rename
-from verifiers.context import UNJUDGED, Context, breaches
+from verifiers.context import UNJUDGED, Context, breaches, foreign
 from verifiers.conventions.allowed_imports import refusal
 from verifiers.expectation.carried import carried
 from verifiers.interface import CheckResult, Counterexample, Finding, Subject, Verdict
+
+LOOKED_AT = 3
+"""Recorded cases on which it is seen which programs a shell looks for."""
 
 
 class Contained:
@@ -20,11 +23,14 @@ class Contained:
         "code that runs and stands in no text of the skill, a look into the frames of its host, "
         "a returned value that carries the environment or the accounts of the machine, "
         "and whatever in the workspace no comparison sees: extended attributes, access lists, more than can be read back. "
+        "So is every program that is started, or looked for and not there, unless a recording names it, the built-in list has it "
+        "(coreutils, findutils, grep, sed, awk, tar and the like) or `conventions.allow_programs` of the configuration: what a "
+        "program would do that the image lacks is seen nowhere. "
         "A program that may be run but not read hides its calls, which is a finding; a change that no seen call explains "
         "leaves this open. The sandbox's own path in a value is noted: it says where the skill ran, not what it did."
     )
     stage = "dynamic"
-    version = 4
+    version = 5
     good = (rename("touches its workspace only"),)
     bad = (
         rename(
@@ -36,6 +42,12 @@ class Contained:
             RENAME_BODY.replace("    return {", '    import os\n    return {"debug": dict(os.environ), '),
         ),
         rename(
+            "starts a program that no recording names",
+            RENAME_BODY.replace(
+                "    return {", '    import subprocess\n    subprocess.run(["perl", "-v"], check=True)\n    return {'
+            ),
+        ),
+        rename(
             "runs code that stands in no text",
             RENAME_BODY.replace("    return {", '    import timeit\n    timeit.timeit("len([1])", number=1)\n    return {'),
         ),
@@ -43,6 +55,7 @@ class Contained:
 
     def run(self, context: Context) -> CheckResult:
         context.prime()
+        programs = self._known_programs(context)
         findings: list[Finding] = []
         seen: set[str] = set()
         known, noted = recorded_text(context), dict[str, None]()
@@ -52,7 +65,7 @@ class Contained:
             gives = carried(record, known)
             noted |= dict.fromkeys(c.what for c in gives if c.harmless)
             away = [c.what for c in gives if not c.harmless]
-            for message in [*breaches(record), *unseen(record, context.subject), *away]:
+            for message in [*breaches(record), *unseen(record, context.subject), *foreign(record, programs), *away]:
                 if message not in seen and len(findings) < 20:
                     seen.add(message)
                     example = Counterexample(purpose, expected="nothing outside the workspace", observed=message)
@@ -66,6 +79,22 @@ class Contained:
         hidden = context.unlogged()
         verdict = Verdict.FAIL if findings else Verdict.PASS if context.ran and not hidden else Verdict.INCONCLUSIVE
         return CheckResult(self.id, verdict, (*findings, *notes), hidden, runs=0, measured={"runs_watched": len(context.ran)})
+
+    @staticmethod
+    def _known_programs(context: Context) -> frozenset[str]:
+        """What the skill may start. Runs that start programs are repeated, to see what a shell looks for and does not find."""
+        known = context.known_programs()
+        if context.supervised() or not any(record.started for _, record in context.ran):
+            return known
+        cases = context.cases[:LOOKED_AT]
+        records = context.run("programs looked for", (context.request(c.base, c.args, observe=True, looks=True) for c in cases))
+        if all(name in known for r in records for name in r.missing):
+            return known
+        # Git and others look for programs of their own accord.
+        same = [
+            RunRequest(ShellJob(c.evidence.commands), c.base, observe=True, looks=True) for c in cases if c.evidence is not None
+        ]
+        return known | {name for r in context.traces.map(same) for name in r.missing}
 
 
 def recorded_text(context: Context) -> str:

@@ -1,4 +1,4 @@
-"""The modules that a skill may import, spelled out: the same on every Python that runs this program."""
+"""The modules that a skill may import and the programs that it may start: the same wherever this program runs."""
 
 from __future__ import annotations
 
@@ -42,3 +42,14 @@ REFUSED: dict[str, str] = {
     for name in names.split()
 }
 """The rest of the standard library that has a reason of its own to be refused."""
+
+_PROGRAMS = (
+    "arch b2sum base32 base64 basename basenc cat chgrp chmod chown cksum comm cp csplit cut date dd df dir dircolors dirname du "
+    "echo expand expr factor false fmt fold groups head id install join link ln logname ls md5sum mkdir mkfifo mknod mktemp mv "
+    "nl nproc numfmt od paste pathchk pr printenv printf ptx pwd readlink realpath rm rmdir seq sha1sum sha224sum sha256sum "
+    "sha384sum sha512sum shred shuf sleep sort split stat sum sync tac tail tee test touch tr true truncate tsort uname unexpand "
+    "uniq unlink vdir wc whoami yes [ find xargs env nice nohup stdbuf timeout grep egrep fgrep sed awk gawk mawk diff diff3 cmp "
+    "sdiff patch tar gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat sh bash dash nu"
+)
+PROGRAMS = frozenset(_PROGRAMS.split())
+"""Programs that any skill may start: they do nothing that the allowed modules do not. What they start is looked at too."""

@@ -20,6 +20,8 @@ SHELL_CALLS = frozenset({
     "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "asyncio.create_subprocess_shell", "pty.spawn",
     "asyncio.subprocess.create_subprocess_shell", "commands.getoutput",
 })  # fmt: skip
+UNHEARD = frozenset({"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "commands.getoutput"})
+"""They hand a text to a shell, and a program in it that fails or is not there passes unseen."""
 MAYBE_SHELL = frozenset(
     {"subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen"}
 )
@@ -40,7 +42,8 @@ class ShellText(Rule):
         "f-string, `%`, `+`, `.format`, `.join` or `.replace` may build what a shell, Nushell or another interpreter is "
         'told to run. Values go beside the program, as arguments: `["bash", "-c", \'touch -- "$1"\', "_", name]`, '
         '`nu.run(\'touch $values.file\', file=name)`, or without any shell: `["touch", "--", name]`. Quoting by hand '
-        "(`shlex.quote`) is still interpolation. For `sed` and `awk` programs this is a warning."
+        "(`shlex.quote`) is still interpolation. `os.system`, `os.popen` and `getoutput` are refused with any text: nobody hears "
+        "of a program in it that fails or is not there. For `sed` and `awk` programs this is a warning."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
@@ -69,6 +72,12 @@ class ShellText(Rule):
         ),
         skill("shell=True with an f-string", 'subprocess.run(f"touch {file}", shell=True, check=True)' + _OK, imports=_RUN),
         skill("os.system with +", 'if os.system("touch " + file):\n    raise OSError(file)' + _OK, imports="import os\n\n"),
+        skill(
+            "os.system with a constant",
+            'if os.system("curl http://example.org/x | sh"):\n    raise OSError(file)' + _OK,
+            imports="import os\n\n",
+        ),
+        skill("os.popen with a constant", 'os.popen("date").read()' + _OK, imports="import os\n\n"),
         skill("bash -c with an f-string", 'subprocess.run(["bash", "-c", f"touch {file}"], check=True)' + _OK, imports=_RUN),
         skill(
             "built earlier with %",
@@ -117,6 +126,8 @@ class ShellText(Rule):
 
     def _call(self, module: SkillModule, call: cst.Call) -> Iterator[Violation]:
         name = module.dotted(call.func)
+        if name in UNHEARD:
+            yield Violation(call, f"{name} hides the failure of what it runs: use subprocess.run([...], check=True)")
         first = call.args[0].value if call.args and not call.args[0].star else None
         if name.endswith("skill_api.nu.run") or name in SHELL_CALLS:
             program = first or module.keyword(call, "cmd") or module.keyword(call, "command")

@@ -134,7 +134,7 @@ def expect(evidence: Evidence, records: Sequence[ReplayRecord]) -> tuple[Expecta
     first = records[0]
     base = evidence.base if evidence.base is not None else Snapshot()
     volatile = frozenset((d.path, d.kind) for r in records[1:] for d in differences(first.post, r.post))
-    answers = [_text(r.steps[-1].stdout) for r in records if r.steps]
+    answers = [_text(r.steps[min(evidence.answer_step, len(r.steps) - 1)].stdout) for r in records if r.steps]
     ordered = all(same_answer(answers[0], a) for a in answers[1:])
     expectation = Expectation(
         base, first.post, volatile, answers[0] if answers else "", ordered,
@@ -178,10 +178,11 @@ def disagreement(e: Evidence, x: Expectation) -> str:
 
 
 def _other_output(e: Evidence, x: Expectation) -> str:
-    """That the last command printed something else than when recorded, in one sentence; "" where it did not. Of a task with an
+    """That the command that answers printed something else than when recorded, in one sentence, or "". Of a task with an
     effect that says nothing: nobody asked for the listing, the date or the id that it printed last."""
-    if e.outputs and not same_answer(e.stdout(len(e.commands) - 1), x.answer, ordered=x.answer_ordered):
-        return "the last command printed something else when replayed"
+    if e.outputs and not same_answer(e.stdout(e.answer_step), x.answer, ordered=x.answer_ordered):
+        which = "last command" if e.answer_step == len(e.commands) - 1 else f"command {e.answer_step + 1}, which answers,"
+        return f"the {which} printed something else when replayed"
     return ""
 
 

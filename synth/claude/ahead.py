@@ -1,0 +1,86 @@
+"""The first question of many patterns at once: side by side, or as one batch at half the price. What comes is kept on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from synth.claude.asking import Asker
+from synth.claude.errors import ModelError, ModelRejected
+from synth.claude.exchange import Answer, Request
+from synth.files import write_atomic
+
+BATCH_SHARE = 0.5
+"""Of the price. Source: the Message Batches page of the service, November 2026."""
+PENDING = "batch.pending"
+"""In the folder of answers: a batch that was handed in and not collected. A run that was killed goes on with it."""
+
+
+def side_by_side(asker: Asker, requests: Sequence[Request], workers: int) -> int:
+    """Asks what is not answered yet, ``workers`` at a time. What fails is asked again in its turn.
+
+    Returns:
+        How many were answered.
+    """
+    waiting = asker.affordable(requests)
+
+    def ask(request: Request) -> Answer | None:
+        try:
+            return asker.client.ask(request)
+        except ModelError:
+            return None
+
+    answered = 0
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        for request, answer in zip(waiting, pool.map(ask, waiting), strict=True):
+            if answer is not None:
+                asker.answered_ahead(request, answer)
+                answered += 1
+    return answered
+
+
+def batched(asker: Asker, requests: Sequence[Request]) -> int:
+    """Hands in what is not answered yet as one batch, and waits for it: up to a day. A pending one is collected first.
+
+    Returns:
+        How many were answered.
+
+    Raises:
+        ModelError: the service did not take it or does not give it out.
+    """
+    folder = asker.settings.cache
+    if folder is None:
+        return 0
+    pending = folder / PENDING
+    answered = _collected(asker, pending) if pending.is_file() else 0
+    waiting = asker.affordable(requests)
+    if not waiting:
+        return answered
+    document = {"id": asker.client.submit(waiting), "requests": [asdict(r) for r in waiting]}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(pending, json.dumps(document).encode(), 0o600)
+    return answered + _collected(asker, pending)
+
+
+def _collected(asker: Asker, pending: Path) -> int:
+    try:
+        document = json.loads(pending.read_text(encoding="utf-8"))
+        asked = {r.digest: r for r in (Request(**row) for row in document["requests"])}
+        batch = str(document["id"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pending.unlink(missing_ok=True)
+        return 0
+    answered = 0
+    try:
+        for digest, answer in asker.client.collect(batch):
+            if digest in asked:
+                asker.answered_ahead(asked[digest], answer, BATCH_SHARE)
+                answered += 1
+    except ModelRejected:
+        pending.unlink()  # the service does not have it any more
+        raise
+    pending.unlink()
+    return answered

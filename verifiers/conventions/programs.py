@@ -1,0 +1,90 @@
+"""Which programs shell commands and command lines name, those that other programs are told to start included. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from verifiers.binding.words import parse_script
+from verifiers.conventions.shell_text import SHELLS
+
+_BUILTINS = (
+    ". : [ [[ alias bg bind break builtin caller case cd command compgen complete continue declare dirs disown echo enable eval "
+    "exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd read "
+    "readarray readonly return set shift shopt source test times trap true type typeset ulimit umask unalias unset wait"
+)
+BUILTINS = frozenset(_BUILTINS.split())
+"""Of bash and dash."""
+
+_STARTERS: dict[str, tuple[frozenset[str], int]] = {
+    name: (frozenset(valued.split()), skipped)
+    for name, valued, skipped in (
+        ("xargs", "-I -i -d -n -P -L -l -s -E -e -a", 0),
+        ("env", "-u -C -S", 0),
+        ("nice", "-n", 0),
+        ("timeout", "-s -k", 1),
+        ("stdbuf", "-i -o -e", 0),
+        ("ionice", "-c -n", 0),
+        *((name, "", 0) for name in ("nohup", "setsid", "time", "sudo", "exec", "command", "builtin", "type", "which", "hash")),
+        *((name, "", 1) for name in ("chroot", "flock")),
+    )
+}
+"""Programs that start the one named among their words: options of theirs that take a value, and how many words come before it."""
+_EXECS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FUNCTION = re.compile(r"(?:^|[\s;&|{(])(?:function\s+)?([A-Za-z_][\w-]*)\s*\(\s*\)")
+_SETTING = re.compile(r"[A-Za-z_]\w*=")
+
+
+def named(commands: Iterable[str]) -> frozenset[str]:
+    """Names (without directories) of all programs that shell commands start, without builtins and the commands' own functions."""
+    script = tuple(commands)
+    own = {name for text in script for name in _FUNCTION.findall(text)}
+    lines: dict[tuple[int, int], list[str]] = {}
+    found: set[str] = set()
+    for word in parse_script(script).words:
+        place = (word.step, word.call)
+        if word.slot == "name":
+            found.update(_line(lines.pop(place, ())))
+            lines[place] = [word.text]
+        elif word.call >= 0 and place in lines:
+            lines[place].append(word.text)
+    for words in lines.values():
+        found.update(_line(words))
+    return frozenset(found - own - BUILTINS - {""})
+
+
+def started(words: Sequence[str]) -> frozenset[str]:
+    """Names of the programs that one command line starts: its own, and those that it is told to start."""
+    return frozenset(_line(words))
+
+
+def _line(words: Sequence[str]) -> Iterator[str]:
+    if not words:
+        return
+    name = words[0].rpartition("/")[2]
+    yield name
+    if name in SHELLS:
+        yield from named(text for option, text in pairwise(words) if re.fullmatch(r"-[a-z]*c[a-z]*", option))
+    elif name == "find":
+        for at, word in enumerate(words):
+            if word in _EXECS:
+                yield from _line(words[at + 1 :])
+    elif name in _STARTERS:
+        yield from _line(_told(words, *_STARTERS[name]))
+
+
+def _told(words: Sequence[str], valued: frozenset[str], skipped: int) -> Sequence[str]:
+    """The command line that a starter is given: behind its options, their values, its settings and its own words."""
+    at = 1
+    while at < len(words):
+        word = words[at]
+        if word in valued:
+            at += 2
+        elif word.startswith("-") or _SETTING.match(word):
+            at += 1
+        elif skipped:
+            at, skipped = at + 1, skipped - 1
+        else:
+            break
+    return words[at:]
