@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import ReplayRecord, Surroundings
+from sandbox.interface import ROOT, Entry, ReplayRecord, Surroundings
 from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
@@ -61,7 +61,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
         elif trial.beyond is not None or wrong is None:
             _beyond(context, evidenced, out, trial, case, record)
-        elif wrong.kind == "failure" and untouched(case.base, record) and _right_when_relaxed(context, evidenced, trial):
+        elif wrong.kind == "failure" and untouched(case.base, record) and _may_refuse(context, evidenced, trial, case):
             why = "an unusual value is refused where the commands take it"
             out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
         else:
@@ -195,14 +195,17 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
             wrong, case = _second_look(context, trial.world, case, record)
         if wrong is None or trial.beyond is not None or _accident(trial, case, record):
             continue
-        if not (wrong.kind == "failure" and untouched(case.base, record) and _right_when_relaxed(context, evidenced, trial)):
+        if not (wrong.kind == "failure" and untouched(case.base, record) and _may_refuse(context, evidenced, trial, case)):
             return _shrunk(context, evidenced, trial, case, wrong)
     return None
 
 
-def _right_when_relaxed(context: Context, evidenced: Evidenced, trial: Trial) -> bool:
-    """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie."""
+def _may_refuse(context: Context, evidenced: Evidenced, trial: Trial, case: Case) -> bool:
+    """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie. Nor is
+    refusing where the commands make nothing of what they do not find."""
     g, plan = trial.g, trial.plan
+    if _is_nothing(case.expectation) and not _is_nothing(g.expectation):
+        return True  # the commands find nothing there and go on: to say so is better
     relaxed = _unmarked(plan).relaxed()
     if not relaxed.steps:
         return True  # that is the recorded start itself
@@ -250,6 +253,17 @@ def _taken_for_text(context: Context, cases: Sequence[Judgeable]) -> list[Judgea
             trial = replace(trial, beyond=None)
         out.append((trial, case))
     return out
+
+
+def _held(entry: Entry | None) -> bytes:
+    """What a path holds; something where a path went, or became a link."""
+    return entry.content if entry is not None and entry.type in ("file", "dir") else b"-"
+
+
+def _is_nothing(x: Expectation) -> bool:
+    """Whether all that a run makes is empty files, or, where it makes nothing, it answers nothing."""
+    made = [_held(e.after) for e in x.effects if e.path != ROOT]
+    return not any(made) if made else not x.answer.strip()
 
 
 def _unmarked(plan: Plan) -> Plan:
