@@ -237,8 +237,8 @@ def test_placeholders_and_signs_can_be_read(tmp_path: Path) -> None:
     body = (path / "SKILL.md").read_text("utf-8").split("---\n", 2)[2]
     assert prose(f"{said}.") in body
     assert "OLD_EXT" in prose(said)
-    assert prose("not `is_file`: a -> b, R&D, 5 $ a > b < c!") == "not 'is_file': a -> b, R&D, 5 $ a > b < c!"
-    assert front_matter({"description": f"{said} -> x"}) == f"---\ndescription: {wanted} to x\n---\n"
+    assert prose("not `is_file`: a -> b, R&D, 5 $ a > b < c") == "not 'is_file': a -> b, R&D, 5 $ a > b < c"
+    assert front_matter({"description": f"{said} -> x"}) == f"---\ndescription: {wanted} → x\n---\n"
 
 
 def test_a_long_description_is_cut(tmp_path: Path) -> None:
