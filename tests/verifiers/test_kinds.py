@@ -176,6 +176,22 @@ def test_a_helper_that_says_no_decides() -> None:
     assert "decides: return False" in telling("if _is(name):\n    path.unlink()", ASKED)
 
 
+@pytest.mark.parametrize(
+    ("handler", "decides"),
+    [
+        ("except KeyError as e:\n    raise OSError(str(e))", False),
+        ("except KeyError as e:\n    return {'ok': False, 'error': str(e)}", False),
+        ("except OSError as e:\n    data = str(e).encode()", False),
+        ("except LookupError as e:\n    data = str(e).encode()", True),
+        ("except Exception as e:\n    data = str(e).encode()", True),
+    ],
+)
+def test_to_raise_is_to_report_unless_a_handler_uses_it(handler: str, decides: bool) -> None:
+    """And may catch it."""
+    body = f"try:\n    if name == 'x':\n        raise KeyError(name)\n{handler}"
+    assert ("decides: raise KeyError(name)" in telling(body)) is decides
+
+
 def test_an_error_may_act_when_it_is_made() -> None:
     """By a default of one of its fields; one whose fields only hold something does not."""
     body = "if name == 'x':\n    raise Odd"

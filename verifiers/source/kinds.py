@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,14 +34,14 @@ class Kinds:
     feeding: Feeding
     claiming: frozenset[str]
     """Functions whose value the command returns."""
-    carried: bool = False
-    """Some handler makes something of the exception that it gets: then to raise is to hand on a value."""
+    carrying: tuple[str, ...] = ()
+    """Exceptions of whose values some handler makes something: then to raise one is to hand on a value."""
 
     def of(self, node: ast.stmt, function: FunctionNode, suite: list[ast.stmt]) -> Kind:
         """The kind of one statement. ``suite``: the body that it is part of."""
         if isinstance(node, ast.Raise):
             only = self._raises(node) and self._reports(suite)
-            return "acts" if not only else "decides" if self.carried else "raises"
+            return "acts" if not only else "decides" if self._is_carried(node) else "raises"
         if self.acts(node):
             return "acts"
         if isinstance(node, ast.Return):
@@ -107,6 +108,16 @@ class Kinds:
         plain = name[:1].isupper() and name not in self.harmless.acting
         return plain and not any(self.harmless.acts(p) for p in self._said(parts)) and not any(map(self._goes_through, parts))
 
+    def _is_carried(self, node: ast.Raise) -> bool:
+        """Whether a handler that makes something of what it gets may catch it. What is not known may be caught."""
+        made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        raised = getattr(builtins, getattr(made, "id", ""), None)
+        caught = [getattr(builtins, name, None) for name in self.carrying]
+        return any(
+            not isinstance(raised, type) or not isinstance(c, type) or issubclass(raised, c) or issubclass(c, raised)
+            for c in caught
+        )
+
     def _goes_through(self, part: ast.expr) -> bool:
         """Whether it reads one by one what some acting call gave: that may act with each."""
         calls = [c for c in ast.walk(part) if isinstance(c, ast.Call) and getattr(c.func, "id", "") not in _SHOWING]
@@ -145,7 +156,7 @@ def kinds(tree: ast.Module) -> Kinds:
         harmless = Harmless(names, acting)
     claiming = _claiming(tree)
     judge = Kinds(harmless, Feeding(), claiming)
-    return Kinds(harmless, Feeding.of(tree, harmless, judge.acts, claiming), claiming, _carried(tree))
+    return Kinds(harmless, Feeding.of(tree, harmless, judge.acts, claiming), claiming, _carrying(tree))
 
 
 def heads(node: ast.stmt) -> list[ast.AST]:
@@ -198,15 +209,20 @@ def _plain_class(node: ast.ClassDef, judge: Kinds) -> bool:
     return bases and not decorated and not makers and quiet
 
 
-def _carried(tree: ast.Module) -> bool:
-    """Whether a handler uses the exception that it gets for more than to raise or log it."""
+def _carrying(tree: ast.Module) -> tuple[str, ...]:
+    """What handlers catch that use the exception for more than to raise it, log it or report a failure."""
+    out = []
     for handler in (n for n in ast.walk(tree) if isinstance(n, ast.ExceptHandler) and n.name):
-        told = [n for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Raise) or _is_log(n)]
+        told = [n for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Raise) or _is_log(n) or _reports_failure(n)]
         within = {id(n) for t in told for n in ast.walk(t)}
         uses = [n for s in handler.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == handler.name]
-        if any(id(n) not in within for n in uses):
-            return True
-    return False
+        if handler.type is not None and any(id(n) not in within for n in uses):
+            out += [getattr(n, "id", "") for n in (handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type])]
+    return tuple(dict.fromkeys(out))
+
+
+def _reports_failure(node: ast.AST) -> bool:
+    return isinstance(node, ast.Return) and is_failure(node.value)
 
 
 def _is_log(node: ast.AST) -> bool:
