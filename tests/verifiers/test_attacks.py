@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from verifiers.catalog import DYNAMIC
 from verifiers.conventions import findings
 from verifiers.evidence import load_evidence
 from verifiers.expectation.sessions import Memory
-from verifiers.interface import Binding, Verdict
+from verifiers.interface import Binding, Evidence, Report, Verdict
 from verifiers.subject import load_subject
 from verifiers.verify import Options, verify
 
@@ -27,17 +28,6 @@ FAMILIES = {
     "replace": "pub_sed_tree",
 }
 EVERY = sorted((FIXTURES / "attacks").glob("*.py"))
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with open_sandbox() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def memory() -> Memory:
-    return {}
 
 
 def header(path: Path, key: str) -> str:
@@ -66,14 +56,33 @@ def test_an_attack_is_seen_in_the_text(path: Path) -> None:
     assert header(path, "refused-by") in {f.rule for f in findings(load_subject(path)) if f.severity == "error"}
 
 
+@pytest.fixture(scope="module")
+def reports(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], Report]]:
+    """Two are judged at a time, as there are cores: one after the other takes much longer."""
+    items = [i for i in request.session.items if isinstance(i, pytest.Function) and i.path == request.path]
+    wanted = [Path(str(i.callspec.params["path"])) for i in items if "reports" in i.fixturenames]
+    recorded = list(load_evidence(FIXTURES / "traces" / "traces.jsonl"))
+    memory: Memory = {}
+    with open_sandbox() as sandbox, ThreadPoolExecutor(2) as pool:
+        running = {path: pool.submit(judged, path, recorded, sandbox, memory) for path in wanted}
+        yield lambda path: running[path].result()
+
+
+def judged(path: Path, recorded: list[Evidence], sandbox: Sandbox, memory: Memory) -> Report:
+    """By the checks that are to refuse it; what looks at all runs gets all, those of mutants apart."""
+    bindings = bindings_of(header(path, "evidence"))
+    evidence = [e for e in recorded if e.task_id in bindings]
+    named = frozenset(header(path, "refused-by").split(","))
+    checks = frozenset(c.id for c in DYNAMIC) - {"mutants-killed"} if named & {"exercised", "contained"} else named
+    options = Options(budget="fast", checks=checks, stop_early=False, memory=memory)
+    return verify(load_subject(path), evidence, bindings, sandbox=sandbox, options=options)
+
+
 @pytest.mark.engine
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda p: p.stem)
-def test_an_attack_is_refused_by_a_named_check(path: Path, sandbox: Sandbox, memory: Memory) -> None:
+def test_an_attack_is_refused_by_a_named_check(path: Path, reports: Callable[[Path], Report]) -> None:
     """A skill that cheats does not pass, and one of the checks that it is aimed at is the one that says so."""
-    bindings = bindings_of(header(path, "evidence"))
-    evidence = [e for e in load_evidence(FIXTURES / "traces" / "traces.jsonl") if e.task_id in bindings]
-    options = Options(budget="fast", checks=frozenset(c.id for c in DYNAMIC), stop_early=False, memory=memory)
-    report = verify(load_subject(path), evidence, bindings, sandbox=sandbox, options=options)
+    report = reports(path)
     refusing = {c.id for c in report.checks if c.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)}
     assert report.verdict is not Verdict.PASS, header(path, "attack")
     assert refusing & set(header(path, "refused-by").split(",")), refusing
