@@ -56,14 +56,14 @@ def test_an_agent_learns_and_uses_what_it_learned(tmp_path: Path) -> None:
     (outcome,) = learned.structured_content["patterns"]
     assert outcome["outcome"] == "registered", outcome
     name, version = outcome["skill"], outcome["version"]
-    assert f"assay registry approve {name}" in outcome["why"]
+    assert f"assay registry activate {name}" in outcome["why"]
 
     async def tools(client: Client) -> set[str]:
         return {t.name for t in (await client.list_tools()).tools}
 
     assert f"skill_{name}" not in host(tmp_path, tools)
-    approve = ["registry", "approve", name, version[:12], "--approver", "ada", "--registry", str(tmp_path / "skills")]
-    assert run(approve) == 0
+    activate = ["registry", "activate", name, version[:12], "--approver", "ada", "--registry", str(tmp_path / "skills")]
+    assert run(activate) == 0
 
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "n.csv").write_text("1\n")
