@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from labelled import load_labels, open_bench
 
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
@@ -94,3 +95,12 @@ def test_every_branch_of_a_correct_skill_is_met(name: str) -> None:
     with open_sandbox() as sandbox:
         report = judged(ROUNDS / name, sandbox, {}, "exercised")
     assert report.verdict is Verdict.PASS, report.why
+
+
+def test_an_older_result_in_the_way_is_asked_about() -> None:
+    """Who compresses anew what somebody compressed may be right: the commands refuse, which is said."""
+    label = next(x for x in load_labels("gate") if x.family == "pub_bzip_ext" and x.good)
+    with open_bench() as bench:
+        report = bench.judge(label, Options(checks=frozenset(["generalises"]))).report
+    assert report.verdict is Verdict.PASS, report.why
+    assert [q.invariant for q in report.questions] == ["nothing-in-the-way"]
