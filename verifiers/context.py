@@ -25,7 +25,7 @@ from sandbox.interface import (
 from verifiers.budgets import COUNTS, Counts
 from verifiers.conventions.allow_list import PROGRAMS
 from verifiers.conventions.programs import named, started
-from verifiers.expectation.answers import answer_at, answer_path, failure, same_answer
+from verifiers.expectation.answers import answer_at, answer_path, failure, refuses, same_answer
 from verifiers.expectation.equivalence import Difference, differences
 from verifiers.expectation.oracle import Expectation, Replayed
 from verifiers.expectation.unseen import UNKNOWN, unlogged
@@ -120,8 +120,8 @@ class Judge:
         return self.answer_wrong(record, x, also)
 
     def refuses(self, record: ReplayRecord) -> bool:
-        """Whether a run reports failure."""
-        return failure(record.outcome) is not None
+        """Whether a run says no, and did not stumble."""
+        return refuses(record.outcome)
 
     def answer_wrong(self, record: ReplayRecord, x: Expectation, also: Sequence[Expectation] = ()) -> Wrong | None:
         if self.answer_path is None:

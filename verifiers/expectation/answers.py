@@ -40,6 +40,19 @@ def same_answer(expected: str, observed: str, *, ordered: bool = True) -> bool:
     return a == b or (not ordered and sorted(a.splitlines()) == sorted(b.splitlines()))
 
 
+BLUNDERS = frozenset({"TypeError", "AttributeError", "NameError", "UnboundLocalError", "ZeroDivisionError", "RecursionError"})
+"""What only a mistake in the code raises: it says nothing about what the skill was given."""
+PATTERN_ERRORS = frozenset({"error", "PatternError"})
+
+
+def refuses(outcome: Outcome | None) -> bool:
+    """Whether an outcome says no: it reports failure, and not by stumbling."""
+    if isinstance(outcome, Raised):
+        pattern = outcome.type in PATTERN_ERRORS and " at position " in outcome.message
+        return outcome.type not in BLUNDERS and not pattern
+    return failure(outcome) is not None
+
+
 def failure(outcome: Outcome | None) -> str | None:
     """Why an outcome reports failure, in a few words; None when it claims success."""
     if isinstance(outcome, Raised):

@@ -18,6 +18,7 @@ LARGEST = 1 << 21
 """Beyond this a number is no size that a trial can reach."""
 MOST_WORDS = 24
 LONGEST_TEXT = 60
+LONGEST_PART = 12
 MOST_BITS = 40
 _FOLDS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow, ast.LShift: operator.lshift,
@@ -34,6 +35,8 @@ class Constants:
     """Tokens of its texts, three letters or more, in order of appearance."""
     texts: tuple[str, ...] = ()
     """Its texts of one line that may stand in a file: no patterns, two to sixty characters."""
+    parts: tuple[str, ...] = ()
+    """Its texts that may be a part of a word."""
 
 
 NO_CONSTANTS = Constants()
@@ -48,7 +51,10 @@ def constants(source: str) -> Constants:
     numbers = {v for v in values if isinstance(v, int) and not isinstance(v, bool) and 2 <= v <= LARGEST}
     words = dict.fromkeys(t for text in _texts(values) for t in tokens(text) if len(t) > 2 and not t.isdecimal())
     whole = dict.fromkeys(t for t in _texts(values) if 2 <= len(t) <= LONGEST_TEXT and t.isprintable() and "\\" not in t)
-    return Constants(tuple(sorted(numbers)), tuple(words)[:MOST_WORDS], tuple(whole)[:MOST_WORDS])
+    parts = [
+        t for t in dict.fromkeys(_texts(values)) if 0 < len(t) <= LONGEST_PART and t.isprintable() and not set(t) & set(" /\\")
+    ]
+    return Constants(tuple(sorted(numbers)), tuple(words)[:MOST_WORDS], tuple(whole)[:MOST_WORDS], tuple(parts)[:MOST_WORDS])
 
 
 def texts(source: str) -> list[str]:

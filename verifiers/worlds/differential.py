@@ -16,7 +16,7 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.harm import glued, line_lost, lost, reached, untouched
+from verifiers.worlds.harm import glued, line_lost, lost, reached, untouched, vanished
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, seen, unnoticed
 from verifiers.worlds.past import Failing, matching
@@ -61,7 +61,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
         elif trial.beyond is not None or wrong is None:
             _beyond(context, evidenced, out, trial, case, record)
-        elif wrong.kind == "failure" and untouched(case.base, record) and _may_refuse(context, evidenced, trial, case):
+        elif context.judge.refuses(record) and untouched(case.base, record) and _may_refuse(context, evidenced, trial, case):
             why = "an unusual value is refused where the commands take it"
             out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
         else:
@@ -139,7 +139,7 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     results = [p for p in g.made if g.expectation.tree[p].content not in moved]
     made = {substitute(p, trial.world.renames, inside=g.inside) for p in results}
     keeping = evidenced.keeps(case)
-    found = lost(case, record, made) or line_lost(case, record, keeping)
+    found = lost(case, record, made) or vanished(case, record) or line_lost(case, record, keeping)
     return found or reached(case, record, trial.world.stays)
 
 
@@ -195,7 +195,7 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
             wrong, case = _second_look(context, trial.world, case, record)
         if wrong is None or trial.beyond is not None or _accident(trial, case, record):
             continue
-        if not (wrong.kind == "failure" and untouched(case.base, record) and _may_refuse(context, evidenced, trial, case)):
+        if not (context.judge.refuses(record) and untouched(case.base, record) and _may_refuse(context, evidenced, trial, case)):
             return _shrunk(context, evidenced, trial, case, wrong)
     return None
 

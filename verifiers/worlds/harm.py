@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
-from sandbox.interface import ReplayRecord, Snapshot
+from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Wrong
 from verifiers.expectation.equivalence import differences, durable_effects, show
 
@@ -51,6 +51,21 @@ def lost(case: Case, record: ReplayRecord, made: Collection[str] = ()) -> Wrong 
         found = differences({path: e}, {path: now} if now is not None else {})
         return Wrong("effect", f"{path} is lost, which the trace's commands leave as it is", show(e), shown, found)
     return None
+
+
+def vanished(case: Case, record: ReplayRecord) -> Wrong | None:
+    """A file that the commands keep under some name, whatever it holds, and that the run takes away for no other."""
+    before, wanted, after = (_contents(t) for t in (case.base, case.expectation.tree, record.post))
+    fewer = sum(wanted.values()) - sum(after.values())
+    for content, count in before.items():
+        if fewer > 0 and after[content] < count <= wanted[content]:
+            path = next(p for p, e in case.base.items() if e.type == "file" and e.content == content and record.post.get(p) != e)
+            return Wrong("effect", f"{path} is gone, which the trace's commands keep", show(case.base[path]), "no such file")
+    return None
+
+
+def _contents(tree: Mapping[str, Entry]) -> Counter[bytes]:
+    return Counter(e.content for e in tree.values() if e.type == "file")
 
 
 def line_lost(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeps]) -> Wrong | None:

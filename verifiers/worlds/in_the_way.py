@@ -22,8 +22,8 @@ DERIVED = Beyond("nothing-in-the-way", "no file stands where the result is put")
 
 def in_the_way(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     """A backup that a run makes and takes away again may be somebody's: who has such a file keeps it. So does who has one where
-    the result is to stand, if the commands fail there and leave it. A result named after its source (a.gz beside a) is most likely an
-    older one, and a run that was killed leaves the like: who overwrites it is asked about."""
+    the result is to stand, if the commands fail there and leave it. A result named after its source (a.gz beside a) is most
+    likely an older one, and a run that was killed leaves the like: who overwrites it is asked about."""
     cases = {c.task_id: c for c in context.cases}
     passing = [(g, p, False) for g in gs[:1] for p in _passing(context.first[cases[g.task_id].label], g) if _is_backup(p, g)]
     trials = [*passing, *((g, p, True) for g in gs[:2] for p in _results(g))]

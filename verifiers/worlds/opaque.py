@@ -60,6 +60,7 @@ AT_THE_END = {"a blank behind": "{} ", "a tab behind": "{}\t"}
 AT_THE_START = {"a blank before": " {}", "a tab before": "\t{}"}
 MODES = {"nobody else may read": 0o600, "anybody may run": 0o755, "the group may write": 0o664}
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
+MOST_OWN = 8
 TRACES = 2
 """That share the forms: each form is tried on one of them."""
 
@@ -117,9 +118,20 @@ def _supported(context: Context, trials: Sequence[Opaque]) -> list[tuple[Opaque,
         case = Case(f"{trial.what} (trace {trial.g.task_id}, seed {context.seed})", trial.g.args, x, trial.g.task_id)
         if trial.plain is None:
             out.append((trial, case, (trial.expected, _copied(x, trial.expected))))
-        elif not differences(trial.expected.tree, x.tree) and (trial.expected.answer == x.answer or not x.answer_known):
+        elif _alike(trial.expected, x):
             out.append((trial, case, ()))
     return out
+
+
+def _alike(image: Expectation, x: Expectation) -> bool:
+    """Whether the commands do what is expected, up to the order of lines: a word that begins otherwise is sorted elsewhere."""
+    if x.answer_known and sorted(image.answer.split("\n")) != sorted(x.answer.split("\n")):
+        return False
+    return not differences(image.tree, x.tree) or not differences(_by_lines(image.tree), _by_lines(x.tree))
+
+
+def _by_lines(tree: Snapshot) -> Snapshot:
+    return Snapshot({p: replace(e, content=b"\n".join(sorted(e.content.split(b"\n")))) for p, e in tree.items()})
 
 
 def _shown(recorded: Case, trial: Opaque, record: ReplayRecord) -> Expectation | None:
@@ -146,10 +158,14 @@ def _wrong_when_plain(context: Context, trial: Opaque) -> bool:
 
 
 def _with_bytes(g: Grammar) -> Iterator[Opaque]:
-    """Each form behind a word of its own, as far as there are words: those of files that the task reads or changes first."""
+    """Each form behind a word of its own, as far as there are words: those of files that the task reads or changes first; and
+    behind one of those that come out."""
     words = _words(g)
-    for n, (what, form) in enumerate(FORMS.items() if words else ()):
-        yield _bytes(g, words[n % len(words)], what, form)
+    told = _told(g, words)
+    forms = FORMS | {f"the skill's own text in {form.format('…')!r}": form for form in _own(g)}
+    for n, (what, form) in enumerate(forms.items() if words else ()):
+        chosen = dict.fromkeys([words[n % len(words)], *(told[n % len(told)] for _ in told[:1])])
+        yield from (_bytes(g, word, what, form) for word in chosen)
     lines = [line for e in _interesting(g) for line in _text(e).split("\n") if line]
     ends = [w for line in lines for w in tokens(line)[-1:] if line.endswith(w) and w in g.free_words]
     starts = [w for line in lines for w in tokens(line)[:1] if line.startswith(w) and w in g.free_words]
@@ -169,6 +185,21 @@ def _words(g: Grammar) -> list[str]:
     free = set(g.free_words)
     found = (w for e in _interesting(g) for w in tokens(_text(e)) if w in free)
     return list(dict.fromkeys(found))
+
+
+def _told(g: Grammar, words: Sequence[str]) -> list[str]:
+    """Of the words those that stand in the answer, or in what the task changes."""
+    x = g.expectation
+    changed = {p: e for p, e in x.tree.items() if p in x.base and e != x.base[p] and e.type == "file"}
+    lines = {line for p, e in changed.items() for line in set(_text(e).split("\n")) ^ set(_text(x.base[p]).split("\n"))}
+    out = set(tokens("\n".join((x.answer if x.answer_known else "", *lines))))
+    return [w for w in words if w in out]
+
+
+def _own(g: Grammar) -> list[str]:
+    """Forms of the skill's own texts: a word may begin, end, or go on with one."""
+    texts = [t.replace("{", "{{").replace("}", "}}") for t in g.constants.parts if t not in g.template.literal_text()]
+    return [form for t in texts[:MOST_OWN] for form in (f"{t}{{}}", f"{{}}{t}", f"{{}}{t}qz")]
 
 
 def _interesting(g: Grammar) -> list[Entry]:

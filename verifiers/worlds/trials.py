@@ -20,7 +20,7 @@ from verifiers.worlds.tokens import tokens
 from verifiers.worlds.variation import Rule, Said
 from verifiers.worlds.world import World, realise
 
-MOST_BEYOND = 24
+MOST_BEYOND = 36
 
 
 @dataclass(frozen=True, slots=True)

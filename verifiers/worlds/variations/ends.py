@@ -13,7 +13,7 @@ def ended(g: Grammar) -> list[Choice]:
 VARIATIONS = (
     Variation(
         name="emptied", why="A file is empty.",
-        choices=contents, apply=of_content(lambda *_: b""), rule=Rule.BARE, stage=Stage.EDIT, drawn=2, refusable=True,
+        choices=contents, apply=of_content(lambda *_: b""), rule=Rule.BARE, stage=Stage.EDIT, drawn=2, alone=2, refusable=True,
         examples=(Example(("a",), {"a": "1\n"}, {"a": ""}),),
     ),
     Variation(

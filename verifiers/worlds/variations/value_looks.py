@@ -8,15 +8,15 @@ from verifiers.worlds.tokens import like
 from verifiers.worlds.variation import Example, Rule, Stage, Step, Variation, pairs
 from verifiers.worlds.variations.rename import spellings, texts
 
-LOOKS = ("number", "option", "ending")
-"""Digits with a leading zero, a dash in front as an option has, a dot in the middle as ``tar.gz`` has."""
+LOOKS = ("number", "option", "ending", "digit first")
+"""Digits with a leading zero, a dash in front as an option has, a dot in the middle as ``tar.gz`` has, a digit in front."""
 
 
 def look_like(draft: Draft, token: str, look: str) -> None:
     word = draft.own[token]
     digits = f"0{draft.rng.randint(11, 99)}{[t for t, _ in draft.g.bound].index(token)}" if look == "number" else ""
-    dash, tail = "-" * (look == "option"), f".{word[:2].lower()}" * (look == "ending")
-    draft.renames |= {t: digits or dash + like(t, word) + tail for t in spellings(token)}
+    head, tail = {"option": "-", "digit first": "3"}.get(look, ""), f".{word[:2].lower()}" * (look == "ending")
+    draft.renames |= {t: digits or head + like(t, word) + tail for t in spellings(token)}
 
 
 def every_word(g: Grammar) -> list[tuple[Step, ...]]:

@@ -1,0 +1,54 @@
+"""Numbers in contents become those with which the commands compare."""
+
+from __future__ import annotations
+
+import re
+
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.records import decoded, encoded, takes_lines
+from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
+
+COMPARED = re.compile(r"(?:[<>=!]=?|-(?:gt|ge|lt|le|eq|ne))\s*(\d{1,9})(?![\w.])")
+NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+MOST_COLUMNS = 4
+
+
+def limits(g: Grammar) -> list[int]:
+    """What the commands compare with: no literal that an argument fills."""
+    return sorted({int(n) for n in COMPARED.findall(g.template.literal_text())})
+
+
+def columns(g: Grammar) -> list[Choice]:
+    """File, which number of a line, and what it becomes."""
+    found = limits(g)
+    return [(p, k, n) for p in g.contents[:2] if found for k in range(_most(g, p)) for n in found]
+
+
+def _most(g: Grammar, path: str) -> int:
+    content = g.base[path].content
+    lines = decoded(content).split("\n") if takes_lines(content) else []
+    return min(MOST_COLUMNS, max((len(NUMBER.findall(line)) for line in lines), default=0))
+
+
+def compared(content: bytes, draft: Draft, path: str, k: int, n: int) -> bytes:
+    """Text with another number in every second line, the last one included."""
+    if not takes_lines(content):
+        return content
+    lines = decoded(content).split("\n")
+    for i in range(len(lines) - 1 - content.endswith(b"\n"), -1, -2):
+        found = [*NUMBER.finditer(lines[i])]
+        if len(found) > k:
+            lines[i] = f"{lines[i][: found[k].start()]}{n}{lines[i][found[k].end() :]}"
+    return encoded("\n".join(lines))
+
+
+VARIATIONS = (
+    Variation(
+        name="compared", why="Numbers in a file are those with which the commands compare.",
+        choices=columns, apply=of_content(compared), stage=Stage.EDIT, alone=6,
+        examples=(
+            Example(("a", 1, 0), {"a": "k 1 2\nl 3 4\n"}, {"a": "k 1 2\nl 3 0\n"}, commands="awk '$3 > 0' a"),
+        ),
+    ),
+)  # fmt: skip
