@@ -26,6 +26,8 @@ _KINDS: tuple[tuple[str, tuple[Member, ...]], ...] = (
 def archives(start: Start) -> Iterator[Start]:
     """The start with each of its archives given an unusual member, or none at all."""
     for path, entry in start.base.items():
+        if entry.type != "file" or not entry.content:
+            continue
         for what, members in _KINDS:
             content = remade(entry.content, partial(_beside, members))
             made = start.changed({path: replace(entry, content=content)}, f"{path} has {what}")

@@ -93,9 +93,20 @@ def _starts(context: Context) -> Iterator[Start]:
     ways = []
     for n, case in enumerate(cases):
         start, rng = recorded(case), context.rng(f"constants {n}")
-        ways += [states(start, paths[case.label]), from_arguments(start, words)]
+        ways += [_in_turn(states(start, paths[case.label]), n, len(cases)), from_arguments(start, words)]
         ways += [from_constants(start, context.subject.source, rng), archives(start)]
     yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
+
+
+def _in_turn(starts: Iterator[Start], turn: int, of: int) -> Iterator[Start]:
+    """First those whose turn it is: what one recorded start is tried as, the others need not be at once."""
+    later = []
+    for i, start in enumerate(starts):
+        if i % of == turn:
+            yield start
+        else:
+            later.append(start)
+    yield from later
 
 
 def _further(context: Context, grown: Sequence[Start]) -> Iterator[Start]:
