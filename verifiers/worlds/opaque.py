@@ -8,12 +8,13 @@ can have made the difference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Context, Generated
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
+from verifiers.interface import Args
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar, in_repository
 from verifiers.worlds.harm import harmless
@@ -74,8 +75,15 @@ class Opaque:
     expected: Expectation
     plain: Expectation | None = None
     """The same with a plain word; None for modes."""
+    args: Args = field(default_factory=dict)
+    """What the call says instead of the recorded arguments."""
+    plain_args: Args = field(default_factory=dict)
     unprintable: bool = False
     """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
+
+    @property
+    def called(self) -> Args:
+        return {**self.g.args, **self.args}
 
 
 def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
@@ -83,6 +91,7 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     out = Judged()
     able = [g for g in gs if not any(g.expectation.failed) and not g.expectation.volatile]
     trials = [t for n, g in enumerate(able[:TRACES]) for t in (*list(_with_bytes(g))[n % TRACES :: TRACES], *_with_modes(g))]
+    trials += [t for g in able[:1] for t in _with_names(g)]
     cases = _supported(context, trials)
     records = context.run("odd bytes", (context.request(c.base, c.args) for _, c, _ in cases))
     out.runs = len(trials) + len(records)
@@ -109,13 +118,13 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
 def _supported(context: Context, trials: Sequence[Opaque]) -> list[tuple[Opaque, Case, tuple[Expectation, ...]]]:
     """The trials on which the commands do what is expected; of modes also what else is right: they are sloppy about them."""
     recorded = {c.task_id: c for c in context.cases if c.evidence is not None}
-    records = context.traces.map(shell_request(t.expected.base, t.g.template.commands) for t in trials)
+    records = context.traces.map(shell_request(t.expected.base, t.g.template.fill(t.called)) for t in trials)
     out: list[tuple[Opaque, Case, tuple[Expectation, ...]]] = []
     for trial, record in zip(trials, records, strict=True):
         x = _shown(recorded[trial.g.task_id], trial, record)
         if x is None:
             continue
-        case = Case(f"{trial.what} (trace {trial.g.task_id}, seed {context.seed})", trial.g.args, x, trial.g.task_id)
+        case = Case(f"{trial.what} (trace {trial.g.task_id}, seed {context.seed})", trial.called, x, trial.g.task_id)
         if trial.plain is None:
             out.append((trial, case, (trial.expected, _copied(x, trial.expected))))
         elif _alike(trial.expected, x):
@@ -153,7 +162,7 @@ def _wrong_when_plain(context: Context, trial: Opaque) -> bool:
     x = trial.plain
     if x is None:
         return False
-    record = context.run("plain bytes", [context.request(x.base, trial.g.args)])[0]
+    record = context.run("plain bytes", [context.request(x.base, {**trial.g.args, **trial.plain_args})])[0]
     return context.judge.wrong(record, x) is not None
 
 
@@ -175,10 +184,33 @@ def _with_bytes(g: Grammar) -> Iterator[Opaque]:
         yield from (_bytes(g, word, what, form) for what, form in AT_THE_START.items())
 
 
+def _with_names(g: Grammar) -> Iterator[Opaque]:
+    """What an argument names is called as a text of the skill's own is."""
+    for p, v in sorted(g.args.items()):
+        if isinstance(v, str) and v in g.base and v != ROOT and p in g.template.parameters:
+            expected, plain = _called(g, v, PLAIN.format("")), {p: _beside(v, PLAIN.format(""))}
+            for text in [t for t in g.constants.parts if t.strip(".")][:MOST_OWN]:
+                yield Opaque(g, f"{v} called {text!r}", _called(g, v, text), expected, {p: _beside(v, text)}, plain)
+
+
+def _called(g: Grammar, path: str, name: str) -> Expectation:
+    """The recorded outcome where a path has another name."""
+    x, new = g.expectation, _beside(path, name)
+
+    def moved(tree: Snapshot) -> Snapshot:
+        return Snapshot({new + p[len(path) :] if p == path or p.startswith(f"{path}/") else p: e for p, e in tree.items()})
+
+    return replace(x, base=moved(x.base), tree=moved(x.tree), answer=x.answer.replace(path, new))
+
+
+def _beside(path: str, name: str) -> str:
+    return f"{path.rpartition('/')[0]}/{name}".lstrip("/")
+
+
 def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
     odd = form.format("")
     expected, plain = _image(g, {word: form.format(word)}), _image(g, {word: PLAIN.format(word)})
-    return Opaque(g, f"{what} at {word!r}", expected, plain, not odd.replace("\t", "").isprintable())
+    return Opaque(g, f"{what} at {word!r}", expected, plain, unprintable=not odd.replace("\t", "").isprintable())
 
 
 def _words(g: Grammar) -> list[str]:
