@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import ROOT, Entry, ReplayRecord, Surroundings
+from sandbox.interface import ROOT, Entry, Raised, ReplayRecord, Surroundings
 from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
@@ -61,7 +61,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
         elif trial.beyond is not None or wrong is None:
             _beyond(context, evidenced, out, trial, case, record)
-        elif context.judge.refuses(record) and untouched(case.base, record) and _may_refuse(context, evidenced, trial, case):
+        elif _refused(context, case, record) and (_in_the_way(case, record) or _may_refuse(context, evidenced, trial, case)):
             why = "an unusual value is refused where the commands take it"
             out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
         else:
@@ -110,7 +110,7 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
         out.judged += 1
         message = f"beyond the evidence ({beyond.name}) it does harm: {harm.message}"
         out.findings.append(context.finding(CHECK_ID, message, case, harm, f"--seed {context.seed}"))
-    elif context.judge.refuses(record) and untouched(case.base, record):
+    elif _refused(context, case, record):
         out.information.append(f"{case.label}: refused, and nothing was changed ({beyond.name})")
     elif trial.odd_value and _taken_for_text_by_the_skill(context, trial, record):
         out.information.append(f"{case.label}: the skill takes for text what means something to the commands ({beyond.name})")
@@ -173,7 +173,7 @@ def _smallest(
         for _, smaller in judgeable(context, trials[:1]):
             again = context.run("shrinking", [context.request(smaller.base, smaller.args)])[0]
             parted = context.judge.wrong(again, smaller.expectation) is not None
-            if parted and not (context.judge.refuses(again) and untouched(smaller.base, again)):
+            if parted and not _refused(context, smaller, again):
                 best.append((replace(smaller, label=case.label), again))
                 return True
         return False
@@ -195,9 +195,23 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
             wrong, case = _second_look(context, trial.world, case, record)
         if wrong is None or trial.beyond is not None or _accident(trial, case, record):
             continue
-        if not (context.judge.refuses(record) and untouched(case.base, record) and _may_refuse(context, evidenced, trial, case)):
+        right = _refused(context, case, record) and (_in_the_way(case, record) or _may_refuse(context, evidenced, trial, case))
+        if not right:
             return _shrunk(context, evidenced, trial, case, wrong)
     return None
+
+
+def _refused(context: Context, case: Case, record: ReplayRecord) -> bool:
+    return context.judge.refuses(record) and untouched(case.base, record)
+
+
+def _in_the_way(case: Case, record: ReplayRecord) -> bool:
+    """Whether a run says that a file of the user's is in its way, which the commands pass over in silence."""
+    error = record.outcome
+    if not isinstance(error, Raised) or error.type != "FileExistsError":
+        return False
+    kept = [p for p, e in case.base.items() if e.type == "file" and case.expectation.tree.get(p) == e]
+    return any(error.message.strip("'").endswith(f"/{p}") or error.message.strip("'") == p for p in kept)
 
 
 def _may_refuse(context: Context, evidenced: Evidenced, trial: Trial, case: Case) -> bool:

@@ -10,8 +10,9 @@ from verifiers.worlds.names import below, renamed_stem
 from verifiers.worlds.template import as_text
 from verifiers.worlds.variation import Example, Rule, Turns, Variation, files, pairs
 
-DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, SAID_WITHIN = SHAPES = (
+DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, SAID_WITHIN, BEFORE, BEHIND = SHAPES = (
     "dot within", "ending twice", "in a directory of such a name", "mark twice", "what an argument says within",
+    "a word before", "an ending behind",
 )  # fmt: skip
 
 
@@ -24,6 +25,8 @@ def copy_shaped(draft: Draft, path: str, shape: str) -> None:
         where, name = below(where, name), renamed_stem(old, word[::-1], draft.g)
         draft.changes[where] = Entry("dir", 0o755)
         draft.stays.append(where)
+    elif shape in (BEFORE, BEHIND):
+        name = f"{word}-{old}" if shape == BEFORE else f"{old}.{word[:3]}"
     elif name:
         name = _shaped(name, word, shape, draft)
     if name:
@@ -57,8 +60,8 @@ VARIATIONS = (
         name="other-name", why="One more file like another, under a name of another build.",
         choices=lambda g: pairs(g.files, SHAPES), apply=copy_shaped, turns=Turns.SHARED, alone=2 * len(SHAPES),
         examples=(
-            Example(("a.x.gz", DOT_WITHIN), {"a.x.gz": ""}, {"a.x.gz": "", "….….x.gz": ""}),
             Example(("a.x.gz", ENDING_TWICE), {"a.x.gz": ""}, {"a.x.gz": "", "….x.gz.gz": ""}),
+            Example(("a.gz", BEFORE), {"a.gz": ""}, {"a.gz": "", "…-a.gz": ""}),
             Example(("a.gz", IN_DIRECTORY), {"a.gz": ""}, {"a.gz": "", "….gz/": "", "….gz/….gz": ""}),
         ),
     ),
