@@ -65,6 +65,7 @@ def _free(context: Context, start: Start) -> frozenset[str]:
     """Paths that a run on this start may change."""
     case = start.case
     own = {e.path for e in case.expectation.effects}
+    own |= {d.path for d in differences(start.base, start.end)} if start.end is not None else set()
     own |= {d.path for d in differences(case.base, context.first[case.label].post)}
     first = context.first[case.label]
     root = f"{first.probe.get('cwd') or '/ws'}/"

@@ -51,10 +51,14 @@ def _with_dash(start: Start, name: str, value: JsonValue) -> Iterator[Start]:
     """What the argument names is called like an option, and so does the argument."""
     if not isinstance(value, str) or value not in start.base:
         return
-    inside = {p: e for p, e in start.base.items() if p == value or p.startswith(f"{value}/")}
-    made = start.changed({**dict.fromkeys(inside), **{f"-{p}": e for p, e in inside.items()}}, f"{value} is called -{value}")
-    if made is not None:
-        yield replace(made, args={**start.args, name: f"-{value}"}, placed=start.placed)
+
+    def moved(tree: Snapshot) -> Snapshot:
+        return Snapshot({f"-{p}" if p == value or p.startswith(f"{value}/") else p: e for p, e in tree.items() if p != ROOT})
+
+    args = {**start.args, name: f"-{value}"}
+    end = start.end if start.how else start.case.expectation.tree
+    how = f"{start.how}, {value} is called -{value}".removeprefix(", ")
+    yield replace(start, base=moved(start.base), end=moved(end) if end is not None else None, args=args, how=how)
 
 
 def _with_signs(start: Start, source: str) -> Iterator[Start]:
