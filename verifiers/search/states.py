@@ -106,10 +106,11 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
         yield {path: _with_other_mode(entry)}, "has another mode"
         for text, how in _other_forms(entry.content if entry.type == "file" else b""):
             yield {path: replace(entry, content=text)}, how
-    yield {path: Entry("file")}, "is an empty file"
+    # What can be lost comes first: a branch that has run without harm is not looked at again.
     yield {path: Entry("file", content=OTHER)}, "holds something else"
-    yield {path: Entry("dir", 0o755)}, "is an empty directory"
+    yield {path: Entry("file")}, "is an empty file"
     yield {path: Entry("dir", 0o755), f"{path}/kept.txt": Entry("file", content=OTHER)}, "is a directory with a file"
+    yield {path: Entry("dir", 0o755)}, "is an empty directory"
     moved = f"{path}.real"
     target = moved.rpartition("/")[2]
     content = entry if entry is not None and entry.type == "file" else Entry("file", content=OTHER)

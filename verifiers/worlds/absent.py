@@ -27,7 +27,9 @@ def missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     out.runs += len(trials) + len(records)
     for (g, h), record in zip(failing, records, strict=True):
         out.judged += 1
-        if failure(record.outcome) is None:
+        whole = str(g.args[h.parameter]).strip("/") in g.base
+        # What is only a part of a path may be absent from where nothing is to be done.
+        if failure(record.outcome) is None and (whole or durable_effects(g.base, record.post)):
             out.findings.append(
                 hostile_finding(
                     context, g, h, f"claims success although {h.parameter} names nothing; the trace's commands fail there"

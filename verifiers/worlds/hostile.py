@@ -61,8 +61,8 @@ def injections(g: Grammar, count: int) -> list[Hostile]:
 
 
 GLOBS = ("{start}?", "{start}*", "*")
-WIDER = ("{start}.", "{start}_", "{start}%", ".*", "%")
-"""Texts that match the recorded value, or everything, where they are taken for a pattern."""
+WIDER = ("{start}", "{start}.", "{start}_", "{start}%", ".*", "%")
+"""Texts that match the recorded value, or everything, where they are taken for a pattern or a beginning."""
 QUERIES = ("{none}' OR '1'='1", '{none}" OR "1"="1')
 """Texts that match everything where they become part of a query: no task wants that, whatever its commands do."""
 
@@ -85,11 +85,12 @@ def patterns(g: Grammar) -> list[tuple[Hostile, Hostile]]:
 
 
 def missing_inputs(g: Grammar) -> list[Hostile]:
-    """Calls in which an argument that names an existing path names one that is not there. Only where the template has its
-    holes."""
+    """Calls in which an argument that names an existing path, or a part of one, names what is not there. Only where the template
+    has its holes."""
+    parts = {part for path in g.base for part in path.split("/")}
     out = []
     for p, v in sorted(g.args.items()):
-        if isinstance(v, str) and v.strip("/") in g.base and v.strip("/") != ROOT and p in g.template.parameters:
+        if isinstance(v, str) and v.strip("/") in g.base.keys() | parts and v.strip("/") != ROOT and p in g.template.parameters:
             absent = f"{v.rstrip('/')}qzabsent"
             if absent not in g.base:
                 out.append(Hostile(p, {**g.args, p: absent}, absent))

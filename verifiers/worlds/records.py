@@ -68,18 +68,30 @@ def _opening(part: str) -> str:
     return part[0] if re.match(r"[^\w]", part) else build(part.partition("\n")[0])
 
 
+def _mark(line: str) -> str:
+    """What tells that a record begins with a line, if more than one line begins so: ``-----BEGIN``, ``#EXTINF``, ``- name``."""
+    found = re.match(r"#+[A-Za-z]+|[@%<>=+!-]+[A-Za-z]*|- [A-Za-z]+", line)
+    return found[0] if found else ""
+
+
 def _first_mark(body: str) -> int:
-    """Where the first line stands that comes again and begins with a sign: ``-----BEGIN``; 0 if there is none."""
+    """Where the first line stands whose mark comes again; 0 if there is none."""
     lines = body.split("\n")
-    often = Counter(lines)
-    marks = (n for n, line in enumerate(lines) if often[line] > 1 and re.match(r"[^\w\s)\]}]", line))
+    often = Counter(map(_mark, lines))
+    marks = (n for n, line in enumerate(lines) if _mark(line) and often[_mark(line)] > 1)
     return sum(len(line) + 1 for line in lines[: next(marks, 0)])
 
 
 def _beginning(body: str) -> list[str]:
+    """The parts that begin with the same line, or with the same mark."""
     lines = body.split("\n")
-    starts = [n for n, line in enumerate(lines) if line == lines[0]]
+    starts = [n for n, line in enumerate(lines) if line == lines[0] or (_mark(line) and _mark(line) == _mark(lines[0]))]
     return ["\n".join(lines[a:b]) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
+
+
+def in_parts(content: bytes) -> bool:
+    """Whether the records of a text are parts of several lines: a line alone is none."""
+    return b"\0" not in content and _blocks(decoded(content), head=False) is not None
 
 
 def takes_lines(content: bytes) -> bool:

@@ -13,29 +13,27 @@ from verifiers.worlds.names import beyond
 from verifiers.worlds.variation import Choice, Example, Stage, Variation
 
 Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
-EMPTY, NULL, DEEPER, WIDER = WAYS = ("empty", "null", "deeper", "wider")
-MOST_KEYS = 300
+EMPTY, NULL, DEEPER, WIDER = ("empty", "null", "deeper", "wider")
+MOST_KEYS, MOST_FILES = 300, 3
 
 
 def documents(g: Grammar) -> list[str]:
     return [p for p, e in g.base.items() if e.type == "file" and read(e.content.decode("utf-8", "replace")) is not ...]
 
 
-def vary(draft: Draft, way: str) -> None:
-    """Every JSON file alike, for a task may read several: new keys are the same in all, what they hold is not."""
+def vary(draft: Draft, way: str, path: str) -> None:
+    """One file, or every JSON file alike, for a task may read several: new keys are the same in all, what they hold is not."""
     first, second = draft.word(), draft.word()
     many = beyond(draft.g.constants.numbers, 9, MOST_KEYS)
-    for nth, path in enumerate(documents(draft.g)):
-        text = draft.content(path).decode("utf-8", "replace")
+    for nth, each in enumerate([path] if path else documents(draft.g)):
+        text = draft.content(each).decode("utf-8", "replace")
         value: Json = json.loads(text)
         own: Json = {f"{first}{nth}": nth}
-        if way == EMPTY:
-            value = _each_leaf(value, nth, _emptied)
-        elif way == NULL:
-            value = _each_leaf(value, nth, lambda _: None)
+        if way in (EMPTY, NULL):
+            value = _each_leaf(value, _emptied if way == EMPTY else lambda _: None)
         elif isinstance(value, dict):
             value |= {first: {second: {first: own}}} if way == DEEPER else {f"{first}{n}": n + nth for n in range(many)}
-        draft.edit(path, _written(value, like=text).encode())
+        draft.edit(each, _written(value, like=text).encode())
 
 
 def _emptied(value: Json) -> Json:
@@ -43,20 +41,13 @@ def _emptied(value: Json) -> Json:
     return value if value is None else type(value)()
 
 
-def _each_leaf(value: Json, turn: int, change: Callable[[Json], Json]) -> Json:
-    """The value with every second leaf changed."""
-    count = turn
-
-    def changed(v: Json) -> Json:
-        nonlocal count
-        if isinstance(v, dict) and v:
-            return {k: changed(x) for k, x in v.items()}
-        if isinstance(v, list) and any(isinstance(x, dict | list) for x in v):
-            return [changed(x) for x in v]
-        count += 1
-        return change(v) if count % 2 else v
-
-    return changed(value)
+def _each_leaf(value: Json, change: Callable[[Json], Json]) -> Json:
+    """The value with every leaf changed."""
+    if isinstance(value, dict) and value:
+        return {k: _each_leaf(v, change) for k, v in value.items()}
+    if isinstance(value, list) and any(isinstance(v, dict | list) for v in value):
+        return [_each_leaf(v, change) for v in value]
+    return change(value)
 
 
 def _written(value: Json, like: str) -> str:
@@ -67,17 +58,19 @@ def _written(value: Json, like: str) -> str:
 
 
 def ways(g: Grammar) -> list[Choice]:
-    return [(way,) for way in WAYS if documents(g)]
+    found = documents(g)
+    one = [(way, p) for p in found[:MOST_FILES] for way in (EMPTY, NULL)]
+    return [*one, *((way, "") for way in (DEEPER, WIDER) if found)]
 
 
 VARIATIONS = (
     Variation(
         name="json-values", why="Values of JSON files are empty or null, lie deeper, or are many.",
-        choices=ways, apply=vary, stage=Stage.EDIT, alone=len(WAYS), refusable=True,
+        choices=ways, apply=vary, stage=Stage.EDIT, alone=2 * MOST_FILES + 2, refusable=True,
         examples=(
-            Example((EMPTY,), {"a.json": '{"a": "x", "b": 1}\n'}, {"a.json": '{"a": "", "b": 1}\n'}),
-            Example((NULL,), {"a.json": '[{"a": 1, "b": 2}]'}, {"a.json": '[{"a": null, "b": 2}]'}),
-            Example((DEEPER,), {"a.json": '{"a": 1}'}, {"a.json": '{"a": 1, "…": {"…": {"…": {"…0": 0}}}}'}),
+            Example((EMPTY, "a.json"), {"a.json": '{"a": "x", "b": 1}\n'}, {"a.json": '{"a": "", "b": 0}\n'}),
+            Example((NULL, "a.json"), {"a.json": '[{"a": 1, "b": []}]'}, {"a.json": '[{"a": null, "b": null}]'}),
+            Example((DEEPER, ""), {"a.json": '{"a": 1}'}, {"a.json": '{"a": 1, "…": {"…": {"…": {"…0": 0}}}}'}),
         ),
     ),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import below
 from verifiers.worlds.records import MAX_LINES, records
+from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.variation import Example, Rule, Stage, Step, Variation, of_content, pairs
 
 MOST_NEAR = 8
@@ -83,7 +84,23 @@ def names_come_along(g: Grammar) -> list[tuple[Step, ...]]:
     return [*both[:4], *((Step("near-lines", (p, BEHIND)),) for p in g.contents[:2])]
 
 
+def literals(g: Grammar) -> list[str]:
+    """Words of the commands' own that stand in contents too: what a line is compared with."""
+    written = set(tokens(all_text(g.base)))
+    return [t for t in dict.fromkeys(tokens(g.template.literal_text())) if t in written and not t.isdecimal()][:MOST_NEAR]
+
+
+def _near_literals(content: bytes, draft: Draft, path: str) -> bytes:
+    return near_lines(content, literals(draft.g), named=draft.named(path), size=draft.g.record_lines(path))
+
+
 VARIATIONS = (
+    Variation(
+        name="near-literals", why="A file has lines that are nearly what the commands look for.",
+        choices=lambda g: [(p,) for p in g.contents if literals(g)], apply=of_content(_near_literals),
+        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2, refusable=True,
+        examples=(Example(("a",), {"a": "k\nx A\n"}, {"a": "k\nx A\nx Ax\nx xA\n"}, {}, "awk '$2 == \"A\"' a"),),
+    ),
     Variation(
         name="near-lines", why="A file has lines that are nearly what an argument says.",
         choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND)), apply=of_content(_edited),

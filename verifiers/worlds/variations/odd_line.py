@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifiers.worlds.records import takes_lines
+from verifiers.worlds.records import in_parts, takes_lines
 from verifiers.worlds.variation import Example, Stage, Turns, Variation, of_content, pairs
 
 _COLUMNS = (b",", b";", b"\t", b"|", b":")
@@ -11,7 +11,7 @@ _COLUMNS = (b",", b";", b"\t", b"|", b":")
 def with_line(content: bytes, line: bytes) -> bytes:
     """Text with one more line in the middle; the first and the last line stay what they are. A table gets no row without columns:
     what is right for it no recording says, and commands do it by chance (``cut`` prints it whole). A blank line is no row."""
-    if content.count(b"\n") < 2 or not takes_lines(content):
+    if content.count(b"\n") < 2 or not takes_lines(content) or (line.strip() and in_parts(content)):
         return content
     lines = content.split(b"\n")
     counts = ({row.count(mark) for row in lines if row} for mark in _COLUMNS)

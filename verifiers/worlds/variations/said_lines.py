@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from verifiers.worlds.records import decoded, encoded, takes_lines
+from verifiers.worlds.records import decoded, encoded, in_parts, takes_lines
 from verifiers.worlds.variation import Example, Rule, Stage, Variation, contents, of_content
 
 MOST_SAID = 8
@@ -16,7 +16,7 @@ MAX_LIKE = 1000
 def saying(content: bytes, said: Sequence[str]) -> bytes:
     """Text with lines behind its first one that have a word of the arguments which it does not have: each is the next line with
     that word in the place of those that arguments say too, or of its last one. What the task writes may stand there already."""
-    if b"\n" not in content or not takes_lines(content):
+    if b"\n" not in content or not takes_lines(content) or in_parts(content):
         return content
     head, _, tail = decoded(content).partition("\n")
     like = tail.partition("\n")[0] or head
