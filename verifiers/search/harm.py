@@ -41,11 +41,11 @@ def doubtful(context: Context, start: Start, record: ReplayRecord) -> bool:
     vouches for nothing, even if the path is one that it may change."""
     if start.end is not None:
         return bool(differences(start.end, Snapshot({p: e for p, e in record.post.items() if p != ROOT})))
-    gone = {p for p, e in start.base.items() if _lost(e, p, record.post)}
+    gone = {p for p, e in start.base.items() if _taken(e, p, record.post)}
     if not gone:
         return False
     case = start.case
-    recorded = {p for p, e in case.base.items() if _lost(e, p, case.expectation.tree) and start.base.get(p) == e}
+    recorded = {p for p, e in case.base.items() if _taken(e, p, case.expectation.tree) and start.base.get(p) == e}
     return bool(gone - recorded - (_by_commands(context, start, lost=True) if gone - recorded else set()))
 
 
@@ -59,6 +59,12 @@ def _is_free(path: str, free: frozenset[str], start: Start) -> bool:
 def _lost(entry: Entry, path: str, post: Snapshot) -> bool:
     """Whether what a file held is nowhere any more."""
     return entry.type == "file" and bool(entry.content) and not any(e.content == entry.content for e in post.values() if path)
+
+
+def _taken(entry: Entry, path: str, post: Snapshot) -> bool:
+    """Whether a file is lost, or a directory is none any more: who takes an empty one might take a full one."""
+    now = post.get(path)
+    return _lost(entry, path, post) or (entry.type == "dir" and path != ROOT and (now is None or now.type != "dir"))
 
 
 def _free(context: Context, start: Start) -> frozenset[str]:
@@ -83,5 +89,5 @@ def _by_commands(context: Context, start: Start, *, lost: bool = False) -> set[s
         return set()
     record = context.traces.map([shell_request(start.base, evidence.commands)])[0]
     if lost:
-        return {p for p, e in start.base.items() if _lost(e, p, record.post)}
+        return {p for p, e in start.base.items() if _taken(e, p, record.post)}
     return {d.path for d in differences(start.base, record.post)}

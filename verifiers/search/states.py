@@ -106,16 +106,16 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
         yield {path: _with_other_mode(entry)}, "has another mode"
         for text, how in _other_forms(entry.content if entry.type == "file" else b""):
             yield {path: replace(entry, content=text)}, how
-    # What can be lost comes first: a branch that has run without harm is not looked at again.
+    # What holds something comes long before what is empty: a branch that has run without harm is not looked at again.
     yield {path: Entry("file", content=OTHER)}, "holds something else"
-    yield {path: Entry("file")}, "is an empty file"
     yield {path: Entry("dir", 0o755), f"{path}/kept.txt": Entry("file", content=OTHER)}, "is a directory with a file"
-    yield {path: Entry("dir", 0o755)}, "is an empty directory"
     moved = f"{path}.real"
     target = moved.rpartition("/")[2]
     content = entry if entry is not None and entry.type == "file" else Entry("file", content=OTHER)
     yield {path: Entry("symlink", 0o777, target=target), moved: content}, "is a link to a file"
     yield {path: Entry("symlink", 0o777, target="nowhere")}, "is a link to nothing"
+    yield {path: Entry("file")}, "is an empty file"
+    yield {path: Entry("dir", 0o755)}, "is an empty directory"
 
 
 def _with_other_mode(entry: Entry) -> Entry:

@@ -13,6 +13,7 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.hostile import patterns
 from verifiers.worlds.judged import Judged, hostile_finding
 from verifiers.worlds.noticed import alike, seen
+from verifiers.worlds.tokens import all_text
 
 
 def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
@@ -25,6 +26,8 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     done = {(h.parameter, h.payload): pair for (_, h), pair in zip(calls, zip(theirs, ours, strict=True), strict=True)}
     for g, plain, odd in trials:
         instead = {odd.payload: plain.payload, json.dumps(odd.payload)[1:-1]: plain.payload}
+        if odd.payload in all_text(g.base):
+            instead = {}  # it is the beginning of what stands there
         their_plain, our_plain = done[plain.parameter, plain.payload]
         their_odd, our_odd = done[odd.parameter, odd.payload]
         as_text_too = odd.code or alike(_by_shell(g, their_plain), _by_shell(g, their_odd), instead)
@@ -43,6 +46,8 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
 
 
 def _by_shell(g: Grammar, record: ReplayRecord) -> Expectation:
-    """What the commands did, said and reported."""
-    said = "\n".join(f"{s.exit_code}\n{s.stdout.decode('utf-8', 'replace')}" for s in record.steps)
+    """What the commands did and reported, and what the last one said: those before it look around, often with times."""
+    said = "\n".join(
+        [*(str(s.exit_code) for s in record.steps), *(s.stdout.decode("utf-8", "replace") for s in record.steps[-1:])]
+    )
     return Expectation(g.base, record.post, frozenset(), said, True, (0,), (True,))
