@@ -39,6 +39,20 @@ WRONG = {
     "3/move-tests/s6": "differs from the trace's commands",
     "3/spdx-header/s9": "which only a link leads to",
     "3/stage-manifest/s10": "is not there",
+    "5/chapter_numbers/s7": "is gone, which the trace's commands keep",
+    "5/crontab_off/s7": "called 'root'",
+    "5/maildir_read/s1": "differs from the trace's commands",
+    "5/po_translation/s4": "invalid group reference",
+    "5/quota_report/s3": "differs from the trace's commands",
+    "5/quota_report/s6": "the skill's own text in 'svc_…'",
+    "6/date_folders/s5": "differs from the trace's commands",
+    "6/json_overlay/s3": "differs from the trace's commands",
+    "6/json_overlay/s5": "differs from the trace's commands",
+    "6/release_switch/s2": "for more than text",
+    "6/release_switch/s5": "names nothing",
+    "6/shebang_exec/s1": "mode: expected",
+    "6/shebang_exec/s6": "observed 4755",
+    "6/zone_addresses/s6": "differs from the trace's commands",
 }
 """Skill -> what is said of it."""
 
@@ -49,9 +63,12 @@ def labelled(task: str) -> list[tuple[Path, bool]]:
 
 
 RIGHT = sorted({next(folder for folder, good in labelled(name.rpartition("/")[0]) if good) for name in WRONG})
+RIGHT += [ROUNDS / name for name in ("6/date_folders/s2", "6/playlist_drop/s6")]
+"""With two that were refused at first: they refuse to overwrite, and their records have two lines."""
 
-
-REACHED = ("2/tick_todo/s1", "2/rename_note/s4", "2/csv_group_sum/s6", "3/release-notes/s7")
+REACHED = (
+    "2/tick_todo/s1", "2/rename_note/s4", "2/csv_group_sum/s6", "3/release-notes/s7", "3/scaffold-module/s1", "4/photo_prefix/s7",
+)  # fmt: skip
 """Correct ones with branches that only a search meets, or that do no more than raise."""
 
 
@@ -95,6 +112,14 @@ def test_every_branch_of_a_correct_skill_is_met(name: str) -> None:
     with open_sandbox() as sandbox:
         report = judged(ROUNDS / name, sandbox, {}, "exercised")
     assert report.verdict is Verdict.PASS, report.why
+
+
+def test_who_takes_an_empty_directory_is_looked_at_again() -> None:
+    """Where it holds something."""
+    with open_sandbox() as sandbox:
+        report = judged(ROUNDS / "6/release_switch/s3", sandbox, {}, "exercised")
+    assert report.verdict is Verdict.FAIL
+    assert "none of its business" in report.why
 
 
 def test_an_older_result_in_the_way_is_asked_about() -> None:
