@@ -105,6 +105,6 @@ def _name(message: str, era: Sequence[Facts]) -> str:
 
 
 def _bare(text: str) -> str:
-    for sign in ("<hash>", "<date>", "<version>", "<number>", "<word>"):
+    for sign in ("<hash>", "<value>", "<name>"):
         text = text.replace(sign, " ")
     return text

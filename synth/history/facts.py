@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
 from synth.history.commits import Change, Commit
 from synth.history.objects import Objects
-from synth.history.shapes import GITLINK, SYMLINK, Hunk, hunks, role, shapes_of
-from synth.history.values import abstract
+from synth.history.shapes import GITLINK, SYMLINK, Hunk, hunks, role, shapes_of, wide_role
+from synth.history.values import abstract, leading, tokens, without_names
 
 MOST_FILES = 64
 """Of a commit that is looked at line by line."""
+_RECURS = 3
+"""Commits that do the same to a path, its values left out, that is a place of its own."""
+_SHORT = 4
+"""Words of a line that is no prose."""
 Class = Literal["plain", "merge", "revert", "empty", "root"]
 _REVERTS = re.compile(r'^Revert "|^This reverts commit [0-9a-f]{7,40}', re.MULTILINE | re.IGNORECASE)
 _BOT = re.compile(r"\[bot\]|\bbot\b|-bot\b|\bbot@", re.IGNORECASE)
@@ -31,37 +37,68 @@ class Facts:
     message: str
     """The subject without values."""
     loose: str
-    """The subject also without the words that the change itself holds."""
+    """The subject also without the names that the change holds."""
     touched: frozenset[Feature]
     """Path and operation."""
     shapes: frozenset[Feature]
     """Path and shape of the change."""
+    wide: frozenset[Feature]
+    """Both, without those names and those of the files."""
     bot: bool
 
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.touched | self.shapes
 
-def facts_of(commit: Commit, objects: Objects) -> Facts:
-    """What grouping looks at."""
+
+def facts_of(commits: Sequence[Commit], objects: Objects) -> list[Facts]:
+    """What grouping looks at, of each commit of a history."""
+    made = Counter((role(c.path), operation(c)) for commit in commits for c in commit.changes)
+    recurring = frozenset(feature for feature, n in made.items() if n >= _RECURS)
+    return [_facts(commit, objects, recurring) for commit in commits]
+
+
+def _facts(commit: Commit, objects: Objects, recurring: Set[Feature]) -> Facts:
     kind = _class(commit)
-    subject = subject_of(commit)
+    message = abstract(subject_of(commit))
+    found = [(c, operation(c), _lines(c, objects, len(commit.changes))) for c in commit.changes] if kind == "plain" else []
+    names = frozenset(tokens(message)[1:]) & _held(found, recurring)
     touched: set[Feature] = set()
     shapes: set[Feature] = set()
-    words: set[str] = set()
-    if kind == "plain":
-        for change in commit.changes:
-            where = role(change.path)
-            touched.add((where, operation(change)))
-            words |= _words(change.path)
-            found = changed_lines(change, objects) if len(commit.changes) <= MOST_FILES else None
-            if found is None:
-                shapes.add((where, operation(change)))
-                continue
-            shapes |= {(where, shape) for shape in shapes_of(found)} or {(where, "mode")}
-            words |= {w for hunk in found for line in (*hunk.old[:50], *hunk.new[:50]) for w in _words(line)}
-    loose = re.sub(r"[^\W\d_]\w*", lambda m: "<word>" if m[0].lower() in words else m[0].lower(), abstract(subject))
+    wide: set[Feature] = set()
+    for change, done, lines in found:
+        # Where a submodule lies says nothing about what was done.
+        where = "*" if done == "submodule" else role(change.path)
+        own = done in ("add", "delete") and (where, done) in recurring
+        place = where if own or done == "submodule" else wide_role(change.path)
+        forms = shapes_of(lines) if lines is not None else frozenset({done})
+        touched.add((where, done))
+        shapes |= {(where, form) for form in forms}
+        wide |= {(place, done), *((place, without_names(form, names)) for form in forms)}
     return Facts(
-        commit, kind, abstract(subject).lower(), loose, frozenset(touched), frozenset(shapes),
+        commit, kind, message.lower(), without_names(message, names), frozenset(touched), frozenset(shapes), frozenset(wide),
         _BOT.search(commit.author) is not None,
     )  # fmt: skip
+
+
+def _lines(change: Change, objects: Objects, files: int) -> tuple[Hunk, ...] | None:
+    return changed_lines(change, objects) if files <= MOST_FILES else None
+
+
+def _held(found: Sequence[tuple[Change, str, tuple[Hunk, ...] | None]], recurring: Set[Feature]) -> set[str]:
+    """What a change holds that its message may name: in a path that comes once, or in lines with other values or a new one."""
+    held: set[str] = set()
+    for change, done, lines in found:
+        where = role(change.path)
+        if done != "change" and (where, done) not in recurring:
+            held.update(tokens(where), tokens(where.rpartition("/")[2]))
+        for hunk in lines or ():
+            if len(hunk.new) <= 1 or len(hunk.old) == len(hunk.new):
+                for line in (*hunk.old, *hunk.new):
+                    said = tokens(abstract(line))
+                    if len(said) <= _SHORT:
+                        held.update(part for token in said for part in leading(token))
+    return held
 
 
 def subject_of(commit: Commit) -> str:
@@ -89,10 +126,6 @@ def changed_lines(change: Change, objects: Objects) -> tuple[Hunk, ...] | None:
         return None
     before, after = objects.read(change.before), objects.read(change.after)
     return hunks(before, after) if before is not None and after is not None else None
-
-
-def _words(text: str) -> set[str]:
-    return {w.lower() for w in re.findall(r"[^\W\d_]\w*", text[:500])}
 
 
 def _class(commit: Commit) -> Class:

@@ -3,85 +3,145 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise, product
 
+from synth.detect.features import singular
 from synth.history.facts import Facts, Feature
+from synth.history.values import tokens
 
 LEAST = 3
 """Commits of a kind."""
-SAME_MESSAGE, SAME_WORDS, SAME_CHANGE = 0.3, 0.5, 0.99
-"""How like the changes of two groups must be to make them one: with one message, with one but for words of the change, and with
-another message."""
+ALIKE = 0.3
+"""How much of what either of two groups does both must do, to be one under one message."""
+_AKIN = 0.3
+"""The same for the words of two messages over one and the same change."""
+_MOST_MESSAGES = 20
 
 
 @dataclass(slots=True)
 class Group:
-    """Commits that go together, and how often each feature is among them."""
+    """Commits that go together."""
 
     members: list[Facts] = field(default_factory=list)
-    features: Counter[Feature] = field(default_factory=Counter)
+    exact: Counter[Feature] = field(default_factory=Counter)
+    wide: Counter[Feature] = field(default_factory=Counter)
+    messages: Counter[str] = field(default_factory=Counter)
+    first: datetime | None = None
+    last: datetime | None = None
 
-    def add(self, facts: Iterable[Facts]) -> None:
+    def take(self, facts: Iterable[Facts]) -> None:
         for one in facts:
             self.members.append(one)
-            self.features.update(one.touched | one.shapes)
-
-    @property
-    def core(self) -> frozenset[Feature]:
-        """What most of them do."""
-        return frozenset(f for f, n in self.features.items() if 2 * n > len(self.members))
-
-    def like(self, other: Group) -> float:
-        """The share of what both do in what either does, from 0 to 1."""
-        return _overlap(self.share(), other.share())
-
-    def share(self) -> dict[Feature, float]:
-        return {f: n / len(self.members) for f, n in self.features.items()}
+            self.exact.update(one.features)
+            self.wide.update(one.wide)
+            self.messages[one.message] += 1
+            time = one.commit.time
+            self.first = min(self.first or time, time)
+            self.last = max(self.last or time, time)
 
 
-def _overlap(a: dict[Feature, float], b: dict[Feature, float]) -> float:
-    both = sum(min(a[f], b[f]) for f in a.keys() & b.keys())
-    either = sum(a.values()) + sum(b.values()) - both
-    return both / either if either else 0.0
+Join = Callable[[Group, Group], float]
+"""How well a smaller group goes with a larger one that it shares a key with; 0 = not at all."""
 
 
 def groups_of(facts: Sequence[Facts]) -> list[Group]:
     """Groups of at least ``LEAST`` commits, largest first."""
-    found = [_group(part) for part in _by(facts, lambda f: (f.message, f.touched, f.shapes))]
-    found = _merged(found, lambda g: {f.message for f in g.members}, SAME_MESSAGE)
-    found = _merged(found, lambda g: {f.loose for f in g.members}, SAME_WORDS)
-    found = _merged(found, lambda g: {g.core}, SAME_CHANGE)
+    parts: dict[Hashable, list[Facts]] = defaultdict(list)
+    for one in facts:
+        if one.kind == "plain":
+            parts[one.message, one.features].append(one)
+    found = [_group(part) for part in parts.values()]
+    found = _joined(found, lambda f: f.message, _alike)
+    found = _joined(found, lambda f: f.message, _one_after_another)
+    found = _joined(found, lambda f: f.loose, _widely_alike)
+    found = _joined(found, _substitution, _akin)
+    found = _joined(found, _addition, _same_verb)
     return sorted((g for g in found if len(g.members) >= LEAST), key=lambda g: -len(g.members))
 
 
 def _group(members: Iterable[Facts]) -> Group:
     out = Group()
-    out.add(members)
+    out.take(members)
     return out
 
 
-def _by(facts: Iterable[Facts], key: Callable[[Facts], object]) -> list[list[Facts]]:
-    parts: dict[object, list[Facts]] = defaultdict(list)
-    for one in facts:
-        if one.kind == "plain":
-            parts[key(one)].append(one)
-    return list(parts.values())
-
-
-def _merged(groups: Sequence[Group], keys: Callable[[Group], set[object]], least: float) -> list[Group]:
-    """Groups that share a key and are alike as one, the largest first."""
+def _joined(groups: Sequence[Group], key: Callable[[Facts], Hashable | None], join: Join) -> list[Group]:
+    """The groups, the largest first, each put to the one of those before it that shares a key and that it goes with best."""
     out: list[Group] = []
-    by_key: dict[object, list[Group]] = defaultdict(list)
+    by_key: dict[Hashable, list[Group]] = defaultdict(list)
     for group in sorted(groups, key=lambda g: -len(g.members)):
-        near = {id(g): g for key in keys(group) for g in by_key[key]}
-        best = max(near.values(), key=lambda g: g.like(group), default=None)
-        if best is not None and best.like(group) >= least:
-            best.add(group.members)
+        keys = {k for k in map(key, group.members) if k is not None}
+        near = {id(g): (join(g, group), -n, g) for k in keys for n, g in enumerate(by_key[k])}
+        fit, _, best = max(near.values(), key=lambda found: found[:2], default=(0.0, 0, group))
+        if fit:
+            best.take(group.members)
         else:
-            best = _group(group.members)
-            out.append(best)
-        for key in keys(group):
-            if best not in by_key[key]:
-                by_key[key].append(best)
+            best = group
+            out.append(group)
+        for k in keys:
+            if best not in by_key[k]:
+                by_key[k].append(best)
     return out
+
+
+def _alike(one: Group, other: Group) -> float:
+    """One message, and much of the change in common."""
+    return _share(one, other, one.exact, other.exact)
+
+
+def _widely_alike(one: Group, other: Group) -> float:
+    """One message but for names, and much of the change in common but for them."""
+    return _share(one, other, one.wide, other.wide)
+
+
+def _share(one: Group, other: Group, a: Counter[Feature], b: Counter[Feature]) -> float:
+    n, m = len(one.members), len(other.members)
+    both = sum(min(a[f] / n, b[f] / m) for f in a.keys() & b.keys())
+    either = sum(a.values()) / n + sum(b.values()) / m - both
+    found = both / either if either else 0.0
+    return found if found >= ALIKE else 0.0
+
+
+def _one_after_another(one: Group, other: Group) -> float:
+    """One message, and never at the same time: the layout changed in between. What goes on side by side is two kinds."""
+    assert one.first is not None
+    assert one.last is not None
+    inside = sum(one.first <= f.commit.time <= one.last for f in other.members)
+    around = sum(other.first <= f.commit.time <= other.last for f in one.members) if other.first and other.last else 0
+    return float(not inside and not around)
+
+
+def _substitution(facts: Facts) -> Hashable | None:
+    """A change that only puts other values into lines: the same one under another message is the same work."""
+    return facts.shapes if all(form.startswith("sub ") for _, form in facts.shapes) else None
+
+
+def _akin(one: Group, other: Group) -> float:
+    """Messages that share words, or one without any. Two that come by turns are two kinds."""
+    if _by_turns(one, other):
+        return 0.0
+    some = [set(tokens(m)) for m, _ in one.messages.most_common(_MOST_MESSAGES)]
+    others = [set(tokens(m)) for m, _ in other.messages.most_common(_MOST_MESSAGES)]
+    best = max((len(a & b) / len(a | b) if a and b else 1.0) for a, b in product(some, others))
+    return best if best >= _AKIN else 0.0
+
+
+def _by_turns(one: Group, other: Group) -> bool:
+    """Whether two groups of several each follow on each other at least as often as by chance."""
+    n, m = len(one.members), len(other.members)
+    order = sorted([(f.commit.time, 0) for f in one.members] + [(f.commit.time, 1) for f in other.members])
+    turns = sum(a[1] != b[1] for a, b in pairwise(order))
+    return min(n, m) >= LEAST and turns * (n + m) >= 2 * n * m
+
+
+def _addition(facts: Facts) -> Hashable | None:
+    """A change that only adds, with the first word of its message."""
+    adds = all(form in ("add", "ins", "ins+") for _, form in facts.shapes)
+    return (singular((tokens(facts.message) or [""])[0]), facts.features) if adds else None
+
+
+def _same_verb(one: Group, other: Group) -> float:
+    return 1.0

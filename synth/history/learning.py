@@ -57,7 +57,7 @@ def learn(
     """
     with Objects(repository) as objects:
         history = read_history(objects, until, since)
-        facts = [facts_of(c, objects) for c in history.commits if author is None or author.lower() in c.author.lower()]
+        facts = facts_of([c for c in history.commits if author is None or author.lower() in c.author.lower()], objects)
         if not facts:
             raise HistoryError(f"has no commit of an author with {author!r}", "See git shortlog -se", repository)
         kinds = kinds_of(groups_of(facts))

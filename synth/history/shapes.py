@@ -44,11 +44,11 @@ def hunks(before: bytes, after: bytes) -> tuple[Hunk, ...] | None:
 
 
 def shapes_of(found: Sequence[Hunk]) -> frozenset[str]:
-    """What hunks do, each as one word and a template: ``sub`` (a line with other values), ``ins``, ``del`` or ``edit``."""
+    """What hunks do: ``sub`` and a template (a line with other values), ``ins`` (one line, or ``ins+`` more), ``del``, ``edit``."""
     out: set[str] = set()
     for hunk in found:
-        if not hunk.old:
-            out.add("ins")
+        if len(hunk.old) < len(hunk.new) and _kept(hunk):
+            out.add("ins" if len(hunk.new) - len(hunk.old) == 1 and len(found) == 1 else "ins+")
         elif not hunk.new:
             out.add("del")
         elif len(hunk.old) == len(hunk.new):
@@ -58,10 +58,16 @@ def shapes_of(found: Sequence[Hunk]) -> frozenset[str]:
     return frozenset(out)
 
 
-@lru_cache(maxsize=65536)
+def _kept(hunk: Hunk) -> bool:
+    """Whether the old lines are still there, a comma apart: an entry at the end of a list takes one along."""
+    old, new = ([line.rstrip(",; \t\r\n") for line in lines] for lines in (hunk.old, hunk.new))
+    return not old or new[: len(old)] == old or new[-len(old) :] == old
+
+
+@lru_cache(maxsize=1 << 16)
 def _pair(old: str, new: str) -> str:
     """A line in place of another: what both share, if only values differ."""
-    a, b = abstract(old.strip()), abstract(new.strip())
+    a, b = (abstract(line.strip().removeprefix("- ")) for line in (old, new))
     if a == b:
         return f"sub {a}"
     left, right = _WORD.findall(a), _WORD.findall(b)
@@ -72,7 +78,7 @@ def _pair(old: str, new: str) -> str:
     return "edit"
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 16)
 def role(path: str) -> str:
     """A path with its values left out."""
     return "/".join(abstract(part) for part in path.split("/"))
@@ -81,4 +87,4 @@ def role(path: str) -> str:
 def wide_role(path: str) -> str:
     """Only where a path is and what it ends in: for files that each have a name of their own."""
     folder, name = posixpath.split(path)
-    return f"{role(folder)}/*{posixpath.splitext(name)[1]}"
+    return f"{role(folder)}/*{posixpath.splitext(role(name))[1]}"
