@@ -68,7 +68,7 @@ def command(
 
 
 def _show(kind: Kind, detailed: bool) -> None:
-    counts = f"{len(kind.found)} found, {kind.era} in the newest era, {len(kind.conforming)} conforming, {len(kind.odd)} odd"
+    counts = f"{len(kind.found)} found, {len(kind.era)} in the newest era, {len(kind.conforming)} conforming, {len(kind.odd)} odd"
     console.out(f"{kind.name}: {counts}  ({kind.message})")
     for facts, why in kind.odd if detailed else ():
         console.out(f"  odd {facts.commit.oid[:10]} {facts.commit.subject[:60]}: {why}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from statistics import median
 
-from synth.history.facts import Facts, Feature
+from synth.history.facts import OPERATIONS, Facts, Feature
 from synth.history.kinds import Group
+from synth.history.values import HASH, NAME, VALUE
 
 _WINDOW = 8
 """Newest commits that say what the layout is now."""
@@ -15,6 +18,8 @@ _STRANGERS = 3
 """Commits in a row with another layout that end an era."""
 _RARE = 0.1
 """Share of an era's commits below which what only they do is a rider."""
+_MUCH, _FEW_LINES = 5, 20
+"""How many times the usual number of lines is too many, and how many lines never are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +31,23 @@ class Kind:
     """What most of them say, without values."""
     found: tuple[Facts, ...]
     """All, newest first."""
-    era: int
-    """So many of them, the newest, are of the layout of today."""
+    era: tuple[Facts, ...]
+    """The newest of them that have one layout."""
     conforming: tuple[Facts, ...]
     """Those of the era that do what most do and nothing else."""
     odd: tuple[tuple[Facts, str], ...]
     """The others of the era, and how they part."""
+
+    @property
+    def by_bots(self) -> int:
+        """How many of all a program made."""
+        return sum(f.bot for f in self.found)
+
+    @property
+    def generated(self) -> tuple[str, ...]:
+        """Paths that most of the era change and that a tool writes."""
+        counts = Counter(p for f in self.era for p in f.generated)
+        return tuple(sorted(p for p, n in counts.items() if 2 * n > len(self.era)))
 
 
 def kinds_of(groups: Sequence[Group]) -> list[Kind]:
@@ -40,71 +56,90 @@ def kinds_of(groups: Sequence[Group]) -> list[Kind]:
     out = []
     for group in groups:
         found = tuple(sorted(group.members, key=lambda f: f.commit.time, reverse=True))
-        message = Counter(f.message for f in found).most_common(1)[0][0]
-        era = found[: _era(found)]
-        name = _name(message, era)
+        era = _era(found)
+        name = _name(era)
         names[name] += 1
-        judged = [(f, why) for f, why in zip(era, _oddities(era), strict=True)]
+        judged = list(zip(era, _oddities(era), strict=True))
         out.append(
             Kind(
-                name if names[name] == 1 else f"{name}-{names[name]}", message, found, len(era),
+                name if names[name] == 1 else f"{name}-{names[name]}", _most([f.message for f in era]), found, tuple(era),
                 tuple(f for f, why in judged if not why), tuple((f, why) for f, why in judged if why),
             )  # fmt: skip
         )
     return out
 
 
-def _era(found: Sequence[Facts]) -> int:
-    """How many of the newest have the layout that the newest have."""
+def _most(texts: Sequence[str]) -> str:
+    return Counter(texts).most_common(1)[0][0]
+
+
+def _places(facts: Facts, wide: bool) -> frozenset[Feature]:
+    """What a commit touches: paths, or only where files are and what they end in."""
+    return frozenset(f for f in facts.wide if f[1] in OPERATIONS) if wide else facts.touched
+
+
+def _is_wide(some: Sequence[Facts]) -> bool:
+    """Whether each commit may touch other files: no set of paths is that of most."""
+    return 2 * Counter(f.touched for f in some).most_common(1)[0][1] <= len(some)
+
+
+def _era(found: Sequence[Facts]) -> Sequence[Facts]:
+    """The commits from the newest on that have the layout of the newest."""
     newest = found[:_WINDOW]
-    counts = Counter(p for f in newest for p in f.touched)
+    wide = _is_wide(newest)
+    counts = Counter(p for f in newest for p in _places(f, wide))
     layout = {p for p, n in counts.items() if 2 * n > len(newest)}
-    if not layout:
-        return len(found)
-    strange, end = 0, len(newest)
+    strange, end = 0, 0
     for n, facts in enumerate(found):
-        fits = 2 * len(layout & facts.touched) >= len(layout | facts.touched)
+        fits = layout <= _places(facts, wide)
         strange = 0 if fits else strange + 1
         end = n + 1 if fits else end
-        if strange >= _STRANGERS:
+        if end and strange >= _STRANGERS:
             break
-    return end
+    return found[: end or len(found)]
 
 
 def _oddities(era: Sequence[Facts]) -> list[str]:
     """How each commit of an era parts from the others; "" where it does not."""
-    every: Counter[Feature] = Counter(f for one in era for f in one.touched)
-    shapes: Counter[Feature] = Counter(f for one in era for f in one.shapes)
-    core = {f for f, n in every.items() if 2 * n > len(era)}
-    exact = {f for f, n in shapes.items() if 2 * n > len(era) and f[1].startswith("sub ")}
-    values_only = {p for p, _ in exact}
+    wide = _is_wide(era)
+    every = Counter(p for f in era for p in _places(f, wide))
+    shapes = Counter(s for f in era for s in f.shapes)
+    core = {p for p, n in every.items() if 2 * n > len(era)}
+    exact = {s for s, n in shapes.items() if 2 * n > len(era) and s[1].startswith("sub ")}
+    substituted = {path for path, _ in exact}
     least = max(2.0, _RARE * len(era))
-    return [
-        _oddity(
-            sorted(p for p, _ in core - one.touched),
-            sorted({p for p, _ in one.touched - core if every[p, _] < least}),
-            sorted({p for p, shape in one.shapes - exact if p in values_only and shapes[p, shape] < least}),
-        )
-        for one in era
-    ]
+    tells = 2 * sum(f.tells for f in era) > len(era)
+    most_lines = max(_FEW_LINES, _MUCH * median(f.lines for f in era))
+    out = []
+    for one in era:
+        places = _places(one, wide)
+        said = [
+            _paths("leaves out", core - places),
+            _paths("also changes", {p for p in places - core if every[p] < least}),
+            _paths("changes more in", {s for s in one.shapes - exact if s[0] in substituted and shapes[s] < least}),
+            f"changes {one.lines} lines" if one.lines > most_lines else "",
+            "does not name the values that it puts in" if tells and not one.tells else "",
+        ]
+        out.append("; ".join(filter(None, said)))
+    return out
 
 
-def _oddity(lacking: list[str], besides: list[str], otherwise: list[str]) -> str:
-    said = [("leaves out", lacking), ("also changes", besides), ("changes more in", otherwise)]
-    return "; ".join(f"{what} {', '.join(paths[:3])}{' …' if len(paths) > 3 else ''}" for what, paths in said if paths)
+def _paths(what: str, features: Set[Feature]) -> str:
+    paths = sorted({path for path, _ in features})
+    return f"{what} {', '.join(paths[:3])}{' …' if len(paths) > 3 else ''}" if paths else ""
 
 
-def _name(message: str, era: Sequence[Facts]) -> str:
-    """A name to type: words of the message, and of the path for a message without any."""
-    words = [w for w in "".join(c if c.isascii() and c.isalnum() else " " for c in _bare(message)).split() if not w.isdigit()]
-    if not words:
-        counts = Counter(p for f in era for p, _ in f.touched)
-        path = counts.most_common(1)[0][0] if counts else "commit"
-        words = ["change", *"".join(c if c.isascii() and c.isalnum() else " " for c in _bare(path.rpartition("/")[2])).split()]
-    return "-".join(words[:5])[:48].lower()
+def _name(era: Sequence[Facts]) -> str:
+    """A name to type: words of the message; of the path too where there are too few."""
+    words = _words(_most([f.loose for f in era]))
+    if len(words) < 2:
+        counts = Counter(path for f in era for path, _ in f.touched)
+        path = counts.most_common(1)[0][0] if counts else ""
+        words = [*(words or ["change"]), *_words(path.rpartition("/")[2] or "commit")]
+    return "-".join(words[:5])[:48]
 
 
-def _bare(text: str) -> str:
-    for sign in ("<hash>", "<value>", "<name>"):
+def _words(text: str) -> list[str]:
+    for sign in (HASH, VALUE, NAME):
         text = text.replace(sign, " ")
-    return text
+    return re.findall(r"[a-z0-9]+", text.lower())

@@ -11,7 +11,7 @@ from typing import Literal
 from synth.history.commits import Change, Commit
 from synth.history.objects import Objects
 from synth.history.shapes import GITLINK, SYMLINK, Hunk, hunks, role, shapes_of, wide_role
-from synth.history.values import abstract, leading, tokens, without_names
+from synth.history.values import abstract, leading, tokens, values, without_names
 
 MOST_FILES = 64
 """Of a commit that is looked at line by line."""
@@ -24,6 +24,12 @@ _REVERTS = re.compile(r'^Revert "|^This reverts commit [0-9a-f]{7,40}', re.MULTI
 _BOT = re.compile(r"\[bot\]|\bbot\b|-bot\b|\bbot@", re.IGNORECASE)
 _TAIL = re.compile(r"\s*\((?:#|gh-|!)\d+\)\s*$|\s*#\d+\s*$|[.\s]+$", re.IGNORECASE)
 
+_GENERATED = re.compile(
+    r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|go\.sum|[^/]+\.lock|[^/]+-lock\.(?:json|yaml)|[^/]+\.min\.(?:js|css)|"
+    r"[^/]+\.(?:map|snap|pb\.go)|[^/]+_pb2\.py)$|(?:^|/)(?:dist|vendor|node_modules)/"
+)
+"""Files that tools write, by their names: what is in them is for the tool to say."""
+OPERATIONS = frozenset({"add", "delete", "change", "mode", "link", "submodule"})
 Feature = tuple[str, str]
 """A path without its values, and what was done to it."""
 
@@ -45,6 +51,13 @@ class Facts:
     wide: frozenset[Feature]
     """Both, without those names and those of the files."""
     bot: bool
+    """Whether a program made it, by its author's name."""
+    generated: frozenset[str]
+    """Paths that it changes and that a tool writes."""
+    lines: int
+    """Put in or taken out."""
+    tells: bool
+    """Whether its message holds every value that it puts into a line."""
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -66,7 +79,11 @@ def _facts(commit: Commit, objects: Objects, recurring: Set[Feature]) -> Facts:
     touched: set[Feature] = set()
     shapes: set[Feature] = set()
     wide: set[Feature] = set()
+    new: set[str] = set()
+    count = 0
     for change, done, lines in found:
+        count += sum(len(h.old) + len(h.new) for h in lines or ())
+        new |= {v for h in lines or () if len(h.old) == len(h.new) for v in _added(h)}
         # Where a submodule lies says nothing about what was done.
         where = "*" if done == "submodule" else role(change.path)
         own = done in ("add", "delete") and (where, done) in recurring
@@ -77,8 +94,14 @@ def _facts(commit: Commit, objects: Objects, recurring: Set[Feature]) -> Facts:
         wide |= {(place, done), *((place, without_names(form, names)) for form in forms)}
     return Facts(
         commit, kind, message.lower(), without_names(message, names), frozenset(touched), frozenset(shapes), frozenset(wide),
-        _BOT.search(commit.author) is not None,
+        _BOT.search(commit.author) is not None, frozenset(role(c.path) for c in commit.changes if _GENERATED.search(c.path)), count,
+        bool(new) and all(v in commit.message for v in new),
     )  # fmt: skip
+
+
+def _added(hunk: Hunk) -> set[str]:
+    """Values that lines in place of others have and these have not, as a message writes them."""
+    return {v.lstrip("vV") for v in set(values("".join(hunk.new))) - set(values("".join(hunk.old)))}
 
 
 def _lines(change: Change, objects: Objects, files: int) -> tuple[Hunk, ...] | None:
@@ -110,7 +133,7 @@ def subject_of(commit: Commit) -> str:
 
 
 def operation(change: Change) -> str:
-    """``add``, ``delete``, ``change``, ``mode``, ``link`` or ``submodule``."""
+    """What was done to a path: one of ``OPERATIONS``."""
     if GITLINK in (change.mode_before, change.mode_after):
         return "submodule"
     if SYMLINK in (change.mode_before, change.mode_after):
