@@ -11,9 +11,7 @@ from synth.cli import console
 from synth.cli.exits import NOTHING, PASS
 
 if TYPE_CHECKING:
-    from synth.history.commits import Commit
     from synth.history.eras import Kind
-    from synth.interface import ExecutionTrace
 
 MOST_KINDS = 20
 """Kinds that are listed; of more, only the number is said."""
@@ -27,7 +25,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--until", default="HEAD", metavar="REV", help="The newest commit. Default: HEAD.")
 @click.option("--kind", metavar="K", help="Only this kind: its name as listed.")
 @click.option("--author", metavar="WHO", help="Only commits whose author's name or address holds WHO.")
-@click.option("--hold-out", type=click.IntRange(min=0), metavar="N", help="Newest commits of each kind kept back. Default: a third.")
+@click.option("--hold-out", type=click.IntRange(min=0), metavar="N", help="Newest of each kind kept back. Default: a third.")
 @click.option("--held-out", "held_file", type=FILE, metavar="FILE", help="Append the ones kept back to FILE.")
 @click.option("--odd", "odd_file", type=FILE, metavar="FILE", help="Append the odd ones to FILE.")
 @click.option("-o", "--output", "file", type=FILE, metavar="FILE", help="Append traces to FILE. Default: only list the kinds.")
@@ -37,17 +35,17 @@ def command(
 ) -> int:  # fmt: skip
     """Lists the kinds of commits that come again and again in REPO, and writes those of the newest layout as traces.
 
-    Reads objects only: nothing that the repository brings (hooks, configuration, filters, attributes) is run or honoured. A commit
-    that does less or more than the others of its kind is odd: it is listed, and is no evidence.
+    Reads objects only: nothing that the repository brings (hooks, configuration, filters, attributes) is run or honoured. A
+    commit that does less or more than the others of its kind is odd: it is listed, and is no evidence.
     """
     from synth.cli.files import append_lines, check_appendable
-    from synth.history.learning import Learned, learn
+    from synth.history.learning import learn
     from synth.tracing.traces import dump_trace
     from verifiers.formats.text import plural
 
     for wanted in filter(None, (file, held_file, odd_file)):
         check_appendable(wanted)
-    learned: Learned = learn(
+    learned = learn(
         repository, until, since, author, kind, hold_out, traces=any((file, held_file, odd_file)), with_odd=odd_file is not None
     )
     for note in learned.notes:

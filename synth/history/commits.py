@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 
 from synth.history.objects import HistoryError, Objects
 
+_LONGEST = 1 << 16
+"""Bytes of a message that are read."""
 MOST = 20_000
 """Commits that are read, the newest; the newest counts anyway."""
 
@@ -59,6 +62,7 @@ class History:
     total: int
     """That there are."""
     shallow: bool
+    """Whether it ends where a shallow clone does."""
 
 
 def read_history(objects: Objects, until: str = "HEAD", since: str | None = None) -> History:
@@ -75,7 +79,7 @@ def read_history(objects: Objects, until: str = "HEAD", since: str | None = None
     total = len(ids) if len(ids) < MOST else objects.count(last, first)
     plain = [_parsed(oid, objects.read(oid), objects) for oid in ids]
     known = dict(objects.changes(c.oid for c in plain if len(c.parents) == 1))
-    return History(tuple(_with(c, known.get(c.oid, ())) for c in plain), total, objects.shallow)
+    return History(tuple(_with(c, known.get(c.oid, ())) for c in plain), total, not objects.boundary.isdisjoint(ids))
 
 
 def _with(commit: Commit, changes: Iterable[tuple[int, int, str, str, str]]) -> Commit:
@@ -85,29 +89,29 @@ def _with(commit: Commit, changes: Iterable[tuple[int, int, str, str, str]]) -> 
 
 def _parsed(oid: str, raw: bytes | None, objects: Objects) -> Commit:
     if raw is None:
-        raise HistoryError(f"cannot be read: commit {oid} is missing or larger than any commit", "Clone it whole", objects.repository)
+        raise HistoryError(f"cannot be read: commit {oid} is missing or too large", "Make a full clone", objects.repository)
     head, _, message = raw.partition(b"\n\n")
     parents: list[str] = []
     facts: dict[bytes, bytes] = {}
     for line in head.split(b"\n"):
         key, _, value = line.partition(b" ")
         if key == b"parent":
-            parents.append(value.decode("ascii", "replace"))
+            parents += [value.decode("ascii", "replace")] if oid not in objects.boundary else []
         elif key in (b"author", b"committer", b"encoding"):
             facts.setdefault(key, value)
     author, _, _ = facts.get(b"author", b"").rpartition(b"> ")
     encoding = facts.get(b"encoding", b"utf-8").decode("ascii", "replace")
     name = _text(author, encoding) + ">" if author else ""
     times = _time(facts.get(b"committer", b"")), _time(facts.get(b"author", b""))
-    return Commit(oid, tuple(parents), name, *times, _text(message, encoding))
+    return Commit(oid, tuple(parents), name, *times, _text(message[:_LONGEST], encoding))
 
 
 def _text(raw: bytes, encoding: str) -> str:
-    """Text in the encoding that the commit names; what that cannot be stays as escapes."""
-    try:
-        return raw.decode(encoding)
-    except (LookupError, UnicodeDecodeError, ValueError):
-        return raw.decode("utf-8", "backslashreplace")
+    """Text in the encoding that the commit names, or in UTF-8; what is in none stays as escapes."""
+    for name in ("utf-8", encoding):
+        with suppress(LookupError, ValueError):
+            return raw.decode(name)
+    return raw.decode("utf-8", "backslashreplace")
 
 
 def _time(person: bytes) -> datetime:

@@ -60,12 +60,9 @@ def kinds_of(groups: Sequence[Group]) -> list[Kind]:
         name = _name(era)
         names[name] += 1
         judged = list(zip(era, _oddities(era), strict=True))
-        out.append(
-            Kind(
-                name if names[name] == 1 else f"{name}-{names[name]}", _most([f.message for f in era]), found, tuple(era),
-                tuple(f for f, why in judged if not why), tuple((f, why) for f, why in judged if why),
-            )  # fmt: skip
-        )
+        own = name if names[name] == 1 else f"{name}-{names[name]}"
+        conforming, odd = tuple(f for f, why in judged if not why), tuple((f, why) for f, why in judged if why)
+        out.append(Kind(own, _most([f.message for f in era]), found, tuple(era), conforming, odd))
     return out
 
 
@@ -130,12 +127,13 @@ def _paths(what: str, features: Set[Feature]) -> str:
 
 
 def _name(era: Sequence[Facts]) -> str:
-    """A name to type: words of the message; of the path too where there are too few."""
-    words = _words(_most([f.loose for f in era]))
-    if len(words) < 2:
-        counts = Counter(path for f in era for path, _ in f.touched)
-        path = counts.most_common(1)[0][0] if counts else ""
-        words = [*(words or ["change"]), *_words(path.rpartition("/")[2] or "commit")]
+    """A name to type: the words of the message; where it says nothing but values and names, what is done to which path."""
+    message = _most([f.loose for f in era])
+    words = _words(message)
+    if not words or (NAME in message and len(words) < 2):
+        (path, done), _ = Counter(place for f in era for place in f.touched).most_common(1)[0]
+        parts = [w for part in reversed(path.split("/")) if (w := _words(part))]
+        words = [*(words or [done]), *(parts[0] if parts else [])]
     return "-".join(words[:5])[:48]
 
 

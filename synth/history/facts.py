@@ -94,8 +94,8 @@ def _facts(commit: Commit, objects: Objects, recurring: Set[Feature]) -> Facts:
         wide |= {(place, done), *((place, without_names(form, names)) for form in forms)}
     return Facts(
         commit, kind, message.lower(), without_names(message, names), frozenset(touched), frozenset(shapes), frozenset(wide),
-        _BOT.search(commit.author) is not None, frozenset(role(c.path) for c in commit.changes if _GENERATED.search(c.path)), count,
-        bool(new) and all(v in commit.message for v in new),
+        bot=_BOT.search(commit.author) is not None, lines=count, tells=bool(new) and all(v in commit.message for v in new),
+        generated=frozenset(role(c.path) for c in commit.changes if _GENERATED.search(c.path)),
     )  # fmt: skip
 
 

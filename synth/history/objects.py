@@ -1,7 +1,7 @@
 """A repository read by its objects alone: no checkout, no hook, nothing of its configuration.
 
-git runs on a scratch directory of ours that borrows the repository's objects and a copy of its references. What else a
-repository carries (``config``, ``hooks``, ``info/attributes``, grafts, alternates, a commit-graph) is not there for git to honour.
+git runs on a scratch directory of ours that borrows the repository's objects and has a copy of its references. What else a
+repository carries (``config``, ``hooks``, ``info/attributes``, grafts, alternates, a commit-graph) is not there to be honoured.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from verifiers.interface import AssayError
 
 LARGEST = 8 << 20
 """Bytes of a file that is read; larger ones count as not there."""
+_MOST_SAID = 128 << 20
+"""Bytes that git may print of a history: a few nested trees can stand for more files than there are."""
 _OBJECT_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFERENCE = re.compile(rb"refs/(?:heads|tags|remotes)/[^\0-\x20\x7f~^:?*\[\\]+")
-_MOST_REFERENCES = 100_000
 _CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n\tcommitGraph = false\n\tmultiPackIndex = false\n"
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
@@ -56,10 +57,12 @@ class Objects:
             raise HistoryError("cannot be read: there is no git on this machine", "Install git", repository)
         self.repository = repository
         own, common = _directories(repository)
+        self._alternates = (common / "objects" / "info" / "alternates").is_file()
         self._scratch = tempfile.TemporaryDirectory(prefix="assay-git-")
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         try:
-            self.shallow = _borrow(own, common, Path(self._scratch.name), repository)
+            self.boundary = frozenset(_borrow(own, common, Path(self._scratch.name), repository))
+            """Commits of a shallow clone whose parents are not there."""
         except BaseException:
             self._scratch.cleanup()
             raise
@@ -95,7 +98,7 @@ class Objects:
         wanted = [until, *([f"^{since}"] if since is not None else [])]
         done = self._run("rev-list", f"--max-count={most}", "--end-of-options", *wanted)
         if done.returncode:
-            raise HistoryError(f"cannot be read: {_last(done.stderr)}", "Run git fsck there", self.repository)
+            raise self._damaged(_last(done.stderr))
         return done.stdout.decode("ascii").split()
 
     def count(self, until: str, since: str | None) -> int:
@@ -112,7 +115,7 @@ class Objects:
         command = ("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none")
         done = self._run(*command, given="".join(f"{c}\n" for c in commits).encode("ascii"))
         if done.returncode:
-            raise HistoryError(f"cannot be read: {_last(done.stderr)}", "Run git fsck there", self.repository)
+            raise self._damaged(_last(done.stderr))
         found: list[tuple[int, int, str, str, str]] = []
         commit = ""
         fields = iter(done.stdout.split(b"\0"))
@@ -132,7 +135,7 @@ class Objects:
         """Every path of a commit's tree, submodules among them."""
         done = self._run("ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", commit)
         if done.returncode:
-            raise HistoryError(f"cannot be read: {_last(done.stderr)}", "Run git fsck there", self.repository)
+            raise self._damaged(_last(done.stderr))
         out = {}
         for line in filter(None, done.stdout.split(b"\0")):
             facts, _, path = line.partition(b"\t")
@@ -163,30 +166,55 @@ class Objects:
         process.stdin.flush()
         said = process.stdout.readline().split()
         if not said:
-            raise HistoryError(f"cannot be read: object {oid} is damaged", "Run git fsck there", self.repository)
+            raise self._damaged(f"object {oid} is damaged")
         return int(said[2]) if len(said) == 3 and said[1] != b"missing" else None
 
     def _pipe(self, how: str) -> subprocess.Popen[bytes]:
         if how not in self._processes:
             self._processes[how] = subprocess.Popen(
-                ["git", "cat-file", how],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self._environment(), cwd=self._scratch.name,
+                ["git", "cat-file", how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env=self._environment(), cwd=self._scratch.name,
             )  # fmt: skip
         return self._processes[how]
 
+    def _damaged(self, why: str) -> HistoryError:
+        if self._alternates:
+            advice = "It borrows objects from another one, which is not followed: git repack -a -d there makes it whole"
+        else:
+            advice = "Run git fsck there, or make a full clone"
+        return HistoryError(f"cannot be read: {why}", advice, self.repository)
+
     def _run(self, *command: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            ["git", *command], input=given, capture_output=True, check=False, env=self._environment(), cwd=self._scratch.name
-        )
+        """One command of git to its end.
+
+        Raises:
+            HistoryError: it says more than any history that is read.
+        """
+        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
+            asked.write(given)
+            asked.seek(0)
+            where = self._scratch.name
+            with subprocess.Popen(
+                ["git", *command], stdin=asked, stdout=subprocess.PIPE, stderr=errors, env=self._environment(), cwd=where
+            ) as process:
+                assert process.stdout is not None
+                said = process.stdout.read(_MOST_SAID + 1)
+                if len(said) > _MOST_SAID:
+                    process.kill()
+            errors.seek(0)
+            if len(said) > _MOST_SAID:
+                what = f"lists more than {_MOST_SAID >> 20} MiB of changed files"
+                raise HistoryError(what, "Read a part of it, with --since and --until", self.repository)
+            return subprocess.CompletedProcess(command, process.returncode, said, errors.read(1 << 16))
 
     def _environment(self) -> Mapping[str, str]:
         """Nothing of the caller's but where programs are: ``GIT_DIR`` and the like would lead elsewhere."""
         home = self._scratch.name
         return {
             "PATH": os.environ.get("PATH", os.defpath), "HOME": home, "XDG_CONFIG_HOME": home, "LC_ALL": "C", "GIT_DIR": home,
-            "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_ALLOW_PROTOCOL": "none", "GIT_PAGER": "cat",
+            "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_ATTR_NOSYSTEM": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none",
+            "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
         }  # fmt: skip
 
 
@@ -227,8 +255,9 @@ def _named(file: Path) -> str:
         return ""
 
 
-def _borrow(own: Path, common: Path, scratch: Path, repository: Path) -> bool:
-    """Makes the scratch directory: links to packs and loose objects, a copy of the references. Returns if the clone is shallow."""
+def _borrow(own: Path, common: Path, scratch: Path, repository: Path) -> list[str]:
+    """Makes the scratch directory: links to packs and loose objects, a copy of the references; returns where a shallow clone
+    ends."""
     try:
         objects = (common / "objects").resolve(strict=True)
         (scratch / "objects").mkdir()
@@ -236,10 +265,11 @@ def _borrow(own: Path, common: Path, scratch: Path, repository: Path) -> bool:
             raise HistoryError("keeps its objects outside of itself", "Clone it, and give the clone", repository)
         for part in objects.iterdir():
             if re.fullmatch(r"[0-9a-f]{2}|pack", part.name):
+                _only_files(part, repository)
                 (scratch / "objects" / part.name).symlink_to(part, target_is_directory=True)
         head, references = _head(own), _references(common)
         if (common / "reftable").is_dir():
-            raise HistoryError("keeps its references as a reftable, which is not read", "Clone it with --ref-format=files", repository)
+            raise HistoryError("keeps a reftable, which is not read", "Clone it with --ref-format=files", repository)
         (scratch / "refs").mkdir()
         lines = [oid + b" " + name + b"\n" for name, oid in sorted(references.items())]
         (scratch / "packed-refs").write_bytes(b"".join(lines))
@@ -251,7 +281,16 @@ def _borrow(own: Path, common: Path, scratch: Path, repository: Path) -> bool:
             (scratch / "shallow").write_bytes(b"".join(oid + b"\n" for oid in roots))
     except PermissionError as e:
         raise HistoryError(f"cannot be read: {e.strerror}", "Run as its owner, or clone it", repository) from e
-    return bool(roots)
+    return [oid.decode("ascii") for oid in roots]
+
+
+def _only_files(folder: Path, repository: Path) -> None:
+    """Refuses objects that lie elsewhere, and pipes that never end: no git makes them."""
+    if not folder.is_symlink():
+        with os.scandir(folder) as entries:
+            if all(e.is_file(follow_symlinks=False) for e in entries):
+                return
+    raise HistoryError(f"has objects in {folder.name} that are not plain files", "Clone it, and give the clone", repository)
 
 
 def _head(own: Path) -> bytes:

@@ -8,7 +8,6 @@ import posixpath
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from synth.history.commits import Change, Commit
 from synth.history.facts import MOST_FILES, changed_lines, operation, subject_of
@@ -19,6 +18,7 @@ from synth.importers.common import task_id_for
 from synth.importers.turns import worth_keeping
 from synth.interface import ExecutionTrace
 from synth.tracing.traces import trace_from_record
+from verifiers.interface import EvidenceError
 
 _CACHED = 64 << 20
 """Bytes of files kept between trees: most are the same in the next."""
@@ -49,29 +49,32 @@ class Traces:
 
     def trace(self, commit: Commit, kind: str) -> ExecutionTrace | str:
         """The trace of a commit with one parent, or why there is none, in one sentence."""
-        steps = []
-        for change in commit.changes:
-            why = self._unfit(change)
-            if why:
-                return why
-            edit = {"path": change.path, "before": self._entry(change, False), "after": self._entry(change, True)}
-            steps.append({"edit": edit})
-        if len(steps) > MOST_FILES:
-            return f"it changes {len(steps)} files, more than {MOST_FILES}"
+        try:
+            return self._trace(commit, kind)
+        except EvidenceError as e:  # a path that leads out of the tree, say
+            return e.what
+
+    def _trace(self, commit: Commit, kind: str) -> ExecutionTrace | str:
+        if len(commit.changes) > MOST_FILES:
+            return f"it changes {len(commit.changes)} files, more than {MOST_FILES}"
+        why = next(filter(None, map(self._unfit, commit.changes)), "")
+        if why:
+            return why
+        done = {c.path: (self._entry(c, False), self._entry(c, True)) for c in commit.changes}
         files = {p: f for p, f in self._objects.files(commit.parents[0]).items() if f.mode in (0o100644, 0o100755, 0o100664)}
         kept = self._kept(commit, files)
         base = {p: _file(files[p].mode, data) for p in kept if (data := self._content(files[p].oid)) is not None}
-        after = {**base, **{s["edit"]["path"]: s["edit"]["after"] for s in steps}}
-        request = request_of(commit)
+        end: dict[str, Entry | None] = {**base, **{path: after for path, (_, after) in done.items()}}
+        steps = [{"edit": {"path": path, "before": before, "after": after}} for path, (before, after) in done.items()]
         return trace_from_record(
             {
-                "task_id": task_id_for("git", self._name, commit.oid), "task_description": request, "commands": [], "outputs": [],
-                "success": True, "duration_ms": 0, "timestamp": commit.authored.isoformat(), "task_family": kind,
+                "task_id": task_id_for("git", self._name, commit.oid), "task_description": request_of(commit), "commands": [],
+                "outputs": [], "success": True, "duration_ms": 0, "timestamp": commit.authored.isoformat(), "task_family": kind,
                 "metadata": {
                     "source": "git", "commit": commit.oid, "start": {"commit": commit.parents[0], "by": "parent"},
-                    "date": commit.authored.date().isoformat(), **({"reduced_from": len(files)} if len(files) > len(base) else {}),
+                    "date": commit.authored.date().isoformat(), "reduced_from": len(files),
                 },
-                "workspace": base, "post_workspace": {p: e for p, e in sorted(after.items()) if e is not None}, "steps": steps,
+                "workspace": base, "post_workspace": {p: e for p, e in sorted(end.items()) if e is not None}, "steps": steps,
             },
             f"commit {commit.oid}",
         )  # fmt: skip
