@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -21,11 +22,17 @@ from verifiers.interface import AssayError
 
 LARGEST = 8 << 20
 """Bytes of a file that is read; larger ones count as not there."""
-_MOST_SAID = 128 << 20
-"""Bytes that git may print of a history: a few nested trees can stand for more files than there are."""
+_MOST_SAID = 64 << 20
+_MOST_MEMORY = 1 << 30
+_MOST_SECONDS = 45
+"""Bytes that git may print of a history and use for it, and its time: a few nested trees can stand for more files than there
+are."""
 _OBJECT_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFERENCE = re.compile(rb"refs/(?:heads|tags|remotes)/[^\0-\x20\x7f~^:?*\[\\]+")
-_CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n\tcommitGraph = false\n\tmultiPackIndex = false\n"
+_CONFIG = (
+    "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n\tcommitGraph = false\n\tmultiPackIndex = false\n"
+    "\tpackedGitWindowSize = 16m\n\tpackedGitLimit = 128m\n"
+)
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
 
@@ -84,6 +91,8 @@ class Objects:
         """
         done = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         if done.returncode:
+            if self._alternates:
+                raise self._damaged(f"commit {revision!r} is not among its own objects")
             if revision == "HEAD":
                 raise HistoryError("has no commit yet, or not that of its HEAD", "Name a branch with --until", self.repository)
             raise HistoryError(f"has no commit {revision!r}", "Name a branch, a tag or a commit", self.repository)
@@ -197,15 +206,19 @@ class Objects:
             with subprocess.Popen(
                 ["git", *command], stdin=asked, stdout=subprocess.PIPE, stderr=errors, env=self._environment(), cwd=where
             ) as process:
+                if hasattr(resource, "prlimit"):
+                    resource.prlimit(process.pid, resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+                    resource.prlimit(process.pid, resource.RLIMIT_CPU, (_MOST_SECONDS, _MOST_SECONDS))
                 assert process.stdout is not None
                 said = process.stdout.read(_MOST_SAID + 1)
                 if len(said) > _MOST_SAID:
                     process.kill()
             errors.seek(0)
-            if len(said) > _MOST_SAID:
-                what = f"lists more than {_MOST_SAID >> 20} MiB of changed files"
+            wrong = errors.read(1 << 16)
+            if len(said) > _MOST_SAID or process.returncode < 0 or b"memory" in wrong:
+                what = f"takes more than {_MOST_SAID >> 20} MiB, or {_MOST_SECONDS} s, to list its changed files"
                 raise HistoryError(what, "Read a part of it, with --since and --until", self.repository)
-            return subprocess.CompletedProcess(command, process.returncode, said, errors.read(1 << 16))
+            return subprocess.CompletedProcess(command, process.returncode, said, wrong)
 
     def _environment(self) -> Mapping[str, str]:
         """Nothing of the caller's but where programs are: ``GIT_DIR`` and the like would lead elsewhere."""
