@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
 from synth.history.facts import OPERATIONS, Facts, Feature
-from synth.history.kinds import Group
+from synth.history.kinds import LEAST, Group
 from synth.history.values import HASH, NAME, VALUE
 
-_WINDOW = 8
-"""Newest commits that say what the layout is now."""
+_WINDOW = 5
+"""Newest commits that say what the layout is now: three of them are enough."""
 _STRANGERS = 3
 """Commits in a row with another layout that end an era."""
 _RARE = 0.1
@@ -66,8 +67,11 @@ def kinds_of(groups: Sequence[Group]) -> list[Kind]:
     return out
 
 
-def _most(texts: Sequence[str]) -> str:
-    return Counter(texts).most_common(1)[0][0]
+_T = TypeVar("_T", bound=Hashable)
+
+
+def _most(things: Sequence[_T]) -> _T:
+    return Counter(things).most_common(1)[0][0]
 
 
 def _places(facts: Facts, wide: bool) -> frozenset[Feature]:
@@ -81,19 +85,27 @@ def _is_wide(some: Sequence[Facts]) -> bool:
 
 
 def _era(found: Sequence[Facts]) -> Sequence[Facts]:
-    """The commits from the newest on that have the layout of the newest."""
-    newest = found[:_WINDOW]
-    wide = _is_wide(newest)
-    counts = Counter(p for f in newest for p in _places(f, wide))
-    layout = {p for p, n in counts.items() if 2 * n > len(newest)}
-    strange, end = 0, 0
-    for n, facts in enumerate(found):
-        fits = layout <= _places(facts, wide)
-        strange = 0 if fits else strange + 1
-        end = n + 1 if fits else end
-        if end and strange >= _STRANGERS:
+    """The commits from the newest on, as far back as those of the newest layout go that is there often enough to learn from."""
+    for start in range(len(found)):
+        window = found[start : start + _WINDOW]
+        wide = _is_wide(window)
+        counts = Counter(p for f in window for p in _places(f, wide))
+        layout = {p for p, n in counts.items() if 2 * n > len(window)}
+        fitting = _fitting(found, layout, start, wide) if layout else []
+        if len(fitting) >= LEAST:
+            return found[: fitting[-1] + 1]
+    return found
+
+
+def _fitting(found: Sequence[Facts], layout: Set[Feature], start: int, wide: bool) -> list[int]:
+    """Which commits have a layout, until too many in a row have not."""
+    out: list[int] = []
+    for n in range(start, len(found)):
+        if layout <= _places(found[n], wide):
+            out.append(n)
+        elif n - (out[-1] if out else start) >= _STRANGERS:
             break
-    return found[: end or len(found)]
+    return out
 
 
 def _oddities(era: Sequence[Facts]) -> list[str]:
@@ -131,7 +143,7 @@ def _name(era: Sequence[Facts]) -> str:
     message = _most([f.loose for f in era])
     words = _words(message)
     if not words or (NAME in message and len(words) < 2):
-        (path, done), _ = Counter(place for f in era for place in f.touched).most_common(1)[0]
+        path, done = _most(sorted(place for f in era for place in f.touched))
         parts = [w for part in reversed(path.split("/")) if (w := _words(part))]
         words = [*(words or [done]), *(parts[0] if parts else [])]
     return "-".join(words[:5])[:48]

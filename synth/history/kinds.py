@@ -71,19 +71,19 @@ def _group(members: Iterable[Facts]) -> Group:
 def _joined(groups: Sequence[Group], key: Callable[[Facts], Hashable | None], join: Join) -> list[Group]:
     """The groups, the largest first, each put to the one of those before it that shares a key and that it goes with best."""
     out: list[Group] = []
-    by_key: dict[Hashable, list[Group]] = defaultdict(list)
+    by_key: dict[Hashable, dict[int, None]] = defaultdict(dict)
     for group in sorted(groups, key=lambda g: -len(g.members)):
-        keys = {k for k in map(key, group.members) if k is not None}
-        near = {id(g): (join(g, group), -n, g) for k in keys for n, g in enumerate(by_key[k])}
-        fit, _, best = max(near.values(), key=lambda found: found[:2], default=(0.0, 0, group))
+        # In the order of the members: sets would make it another one in each run.
+        keys = dict.fromkeys(k for k in map(key, group.members) if k is not None)
+        near = dict.fromkeys(n for k in keys for n in by_key[k])
+        fit, place = max(((join(out[n], group), -n) for n in near), default=(0.0, 0))
         if fit:
-            best.take(group.members)
+            out[-place].take(group.members)
         else:
-            best = group
+            place = -len(out)
             out.append(group)
         for k in keys:
-            if best not in by_key[k]:
-                by_key[k].append(best)
+            by_key[k][-place] = None
     return out
 
 

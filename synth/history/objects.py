@@ -287,7 +287,7 @@ def _borrow(own: Path, common: Path, scratch: Path, repository: Path) -> list[st
         lines = [oid + b" " + name + b"\n" for name, oid in sorted(references.items())]
         (scratch / "packed-refs").write_bytes(b"".join(lines))
         (scratch / "HEAD").write_bytes(head + b"\n")
-        wide = any(len(oid) == 64 for oid in references.values())
+        wide = any(_OBJECT_ID.fullmatch(oid) and len(oid) == 64 for oid in (head, *references.values()))
         (scratch / "config").write_text(_CONFIG.format(version=int(wide)) + (_SHA256 if wide else ""), encoding="ascii")
         roots = _OBJECT_ID.findall(_bytes(common / "shallow"))
         if roots:

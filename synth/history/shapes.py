@@ -44,7 +44,7 @@ def hunks(before: bytes, after: bytes) -> tuple[Hunk, ...] | None:
 
 
 def shapes_of(found: Sequence[Hunk]) -> frozenset[str]:
-    """What hunks do: ``sub`` and a template (a line with other values), ``ins`` (one line), ``ins+`` (more), ``del``, ``edit``."""
+    """What hunks do: ``sub`` and a template (other values), ``ins`` (a line), ``ins+`` (more), ``del`` or ``edit``."""
     out: set[str] = set()
     for hunk in found:
         if len(hunk.old) < len(hunk.new) and _kept(hunk):

@@ -57,9 +57,16 @@ def make(path: Path) -> Repository:
 def released(path: Path, times: int = 6) -> Repository:
     """One with a version that is released again and again, and other work between."""
     made = make(path)
-    files = {"app.toml": 'name = "app"\nversion = "0.0.0"\n', "app.py": '__version__ = "0.0.0"\n', "NEWS.md": "# News\n", "x.py": "x = 0\n"}
+    files = {
+        "app.toml": 'name = "app"\nversion = "0.0.0"\n',
+        "app.py": '__version__ = "0.0.0"\n',
+        "NEWS.md": "# News\n",
+        "x.py": "x = 0\n",
+    }
     made.commit("Begin", files)
     for n in range(1, times + 1):
         made.commit(f"Make x {'better' * n}", {"x.py": f"x = {n}\ny = x * {n}\n" + f"# {n}\n" * n})
-        made.commit(f"Release 0.{n}.0", {"app.toml": f'name = "app"\nversion = "0.{n}.0"\n', "app.py": f'__version__ = "0.{n}.0"\n'})
+        made.commit(
+            f"Release 0.{n}.0", {"app.toml": f'name = "app"\nversion = "0.{n}.0"\n', "app.py": f'__version__ = "0.{n}.0"\n'}
+        )
     return made

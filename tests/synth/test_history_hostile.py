@@ -39,7 +39,14 @@ def trap(repository: Repository, marker: Path) -> None:
         repository.git("config", key, f"!{program}" if key.startswith("alias") else str(program))
     repository.git("config", "include.path", str(repository.path / "more"))
     (repository.path / ".git" / "info" / "attributes").write_text("* diff=trap filter=trap merge=trap\n", encoding="utf-8")
-    for hook in ("post-checkout", "pre-commit", "reference-transaction", "fsmonitor-watchman", "post-index-change", "post-rewrite"):
+    for hook in (
+        "post-checkout",
+        "pre-commit",
+        "reference-transaction",
+        "fsmonitor-watchman",
+        "post-index-change",
+        "post-rewrite",
+    ):
         shutil.copy(program, repository.path / ".git" / "hooks" / hook)
 
 
@@ -272,7 +279,11 @@ def test_paths_and_messages_in_no_known_encoding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("revision", "why"),
-    [("--output=/tmp/x", "has no commit '--output"), ("nowhere", "has no commit 'nowhere'"), ("HEAD~99", "has no commit 'HEAD~99'")],
+    [
+        ("--output=/tmp/x", "has no commit '--output"),
+        ("nowhere", "has no commit 'nowhere'"),
+        ("HEAD~99", "has no commit 'HEAD~99'"),
+    ],
 )
 def test_a_revision_is_never_an_option(tmp_path: Path, revision: str, why: str) -> None:
     """What names no commit is one sentence."""
