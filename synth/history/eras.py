@@ -79,6 +79,12 @@ def _places(facts: Facts, wide: bool) -> frozenset[Feature]:
     return frozenset(f for f in facts.wide if f[1] in OPERATIONS) if wide else facts.touched
 
 
+def _layout(facts: Facts, wide: bool) -> frozenset[Feature]:
+    """What tells one era from the next: what is touched and, where that is always the same, which lines get other values."""
+    lines = frozenset(s for s in facts.loose_shapes if s[1].startswith("sub ") and not wide)
+    return _places(facts, wide) | lines
+
+
 def _is_wide(some: Sequence[Facts]) -> bool:
     """Whether each commit may touch other files: no set of paths is that of most."""
     return 2 * Counter(f.touched for f in some).most_common(1)[0][1] <= len(some)
@@ -89,7 +95,7 @@ def _era(found: Sequence[Facts]) -> Sequence[Facts]:
     for start in range(len(found)):
         window = found[start : start + _WINDOW]
         wide = _is_wide(window)
-        counts = Counter(p for f in window for p in _places(f, wide))
+        counts = Counter(p for f in window for p in _layout(f, wide))
         layout = {p for p, n in counts.items() if 2 * n > len(window)}
         fitting = _fitting(found, layout, start, wide) if layout else []
         if len(fitting) >= LEAST:
@@ -101,7 +107,7 @@ def _fitting(found: Sequence[Facts], layout: Set[Feature], start: int, wide: boo
     """Which commits have a layout, until too many in a row have not."""
     out: list[int] = []
     for n in range(start, len(found)):
-        if layout <= _places(found[n], wide):
+        if layout <= _layout(found[n], wide):
             out.append(n)
         elif n - (out[-1] if out else start) >= _STRANGERS:
             break
@@ -112,20 +118,19 @@ def _oddities(era: Sequence[Facts]) -> list[str]:
     """How each commit of an era parts from the others; "" where it does not."""
     wide = _is_wide(era)
     every = Counter(p for f in era for p in _places(f, wide))
-    shapes = Counter(s for f in era for s in f.shapes)
     core = {p for p, n in every.items() if 2 * n > len(era)}
-    exact = {s for s, n in shapes.items() if 2 * n > len(era) and s[1].startswith("sub ")}
-    substituted = {path for path, _ in exact}
     least = max(2.0, _RARE * len(era))
     tells = 2 * sum(f.tells for f in era) > len(era)
     most_lines = max(_FEW_LINES, _MUCH * median(f.lines for f in era))
+    # A word of the message is a name in one commit and part of the line in another: what is usual either way is usual.
+    exactly, loosely = _unusual([f.shapes for f in era], least), _unusual([f.loose_shapes for f in era], least)
     out = []
-    for one in era:
+    for n, one in enumerate(era):
         places = _places(one, wide)
         said = [
-            _paths("leaves out", core - places),
-            _paths("also changes", {p for p in places - core if every[p] < least}),
-            _paths("changes more in", {s for s in one.shapes - exact if s[0] in substituted and shapes[s] < least}),
+            _paths("leaves out", {p for p, _ in core - places}),
+            _paths("also changes", {p for p, done in places - core if every[p, done] < least}),
+            _paths("changes more in", exactly[n] & loosely[n]),
             f"changes {one.lines} lines" if one.lines > most_lines else "",
             "does not name the values that it puts in" if tells and not one.tells else "",
         ]
@@ -133,9 +138,17 @@ def _oddities(era: Sequence[Facts]) -> list[str]:
     return out
 
 
-def _paths(what: str, features: Set[Feature]) -> str:
-    paths = sorted({path for path, _ in features})
-    return f"{what} {', '.join(paths[:3])}{' …' if len(paths) > 3 else ''}" if paths else ""
+def _unusual(changes: Sequence[Set[Feature]], least: float) -> list[set[str]]:
+    """Of each change the paths in which lines usually get other values and no more, and where it does what few do."""
+    counts = Counter(s for change in changes for s in change)
+    usual = {s for s, n in counts.items() if 2 * n > len(changes) and s[1].startswith("sub ")}
+    paths = {path for path, _ in usual}
+    return [{s[0] for s in change - usual if s[0] in paths and counts[s] < least} for change in changes]
+
+
+def _paths(what: str, paths: Set[str]) -> str:
+    some = sorted(paths)
+    return f"{what} {', '.join(some[:3])}{' …' if len(some) > 3 else ''}" if some else ""
 
 
 def _name(era: Sequence[Facts]) -> str:

@@ -48,6 +48,8 @@ class Facts:
     """Path and operation."""
     shapes: frozenset[Feature]
     """Path and shape of the change."""
+    loose_shapes: frozenset[Feature]
+    """The same without those names."""
     wide: frozenset[Feature]
     """Both, without those names and those of the files."""
     bot: bool
@@ -79,6 +81,7 @@ def _facts(commit: Commit, objects: Objects, recurring: Set[Feature]) -> Facts:
     touched: set[Feature] = set()
     shapes: set[Feature] = set()
     wide: set[Feature] = set()
+    unnamed: set[Feature] = set()
     new: set[str] = set()
     count = 0
     for change, done, lines in found:
@@ -91,9 +94,12 @@ def _facts(commit: Commit, objects: Objects, recurring: Set[Feature]) -> Facts:
         forms = shapes_of(lines) if lines is not None else frozenset({done})
         touched.add((where, done))
         shapes |= {(where, form) for form in forms}
-        wide |= {(place, done), *((place, without_names(form, names)) for form in forms)}
+        loose = {without_names(form, names) for form in forms}
+        unnamed |= {(where, form) for form in loose}
+        wide |= {(place, done), *((place, form) for form in loose)}
     return Facts(
-        commit, kind, message.lower(), without_names(message, names), frozenset(touched), frozenset(shapes), frozenset(wide),
+        commit, kind, message.lower(), without_names(message, names), frozenset(touched), frozenset(shapes),
+        frozenset(unnamed), frozenset(wide),
         bot=_BOT.search(commit.author) is not None, lines=count, tells=bool(new) and all(v in commit.message for v in new),
         generated=frozenset(role(c.path) for c in commit.changes if _GENERATED.search(c.path)),
     )  # fmt: skip
