@@ -54,6 +54,8 @@ def command(
         _show(found, kind is not None)
     if len(learned.kinds) > MOST_KINDS:
         console.out(f"{len(learned.kinds) - MOST_KINDS} more kinds, each smaller")
+    if not learned.kinds:
+        console.error("no kind of commit comes three times")
     for commit, why in learned.dropped[:MOST_ODD]:
         console.say(f"{commit.oid[:10]}: no trace: {why}")
     for place, traces in ((file, learned.traces), (held_file, learned.held_out), (odd_file, learned.odd)):

@@ -44,8 +44,8 @@ def show_patterns(traces: Sequence[Path], settings: Config, outputs: Sequence[Ou
         "patterns": [_json(p) for p in found],
         "ungrouped": [{"task_id": t.task_id, "task_description": t.task_description, "why": why} for t, why in left],
     }
-    rows = [(p.task_category, p.pattern_type, str(p.frequency), f"{p.success_rate:.0%}", p.command_sequence[0]) for p in found]
-    plain = console.table(("task", "type", "traces", "success", "first command"), rows) if rows else "no pattern"
+    rows = [(p.task_category, p.pattern_type, str(p.frequency), f"{p.success_rate:.0%}", _first(p)) for p in found]
+    plain = console.table(("task", "type", "traces", "success", "first step"), rows) if rows else "no pattern"
     emit_document(outputs, document, plain)
     for trace, why in left[:MOST_SHOWN]:
         console.say(f"{trace.task_id}: {trace.task_description[:60]!r}: {why}")
@@ -54,6 +54,12 @@ def show_patterns(traces: Sequence[Path], settings: Config, outputs: Sequence[Ou
     if not found:
         console.error(nothing_repeated(known, settings.evolution))
     return PASS if found else NOTHING
+
+
+def _first(pattern: TracePattern) -> str:
+    """The first thing that is done: a command, or an edit."""
+    edited = (step["edit"]["path"] for trace in pattern.traces for step in trace.steps or () if "edit" in step)
+    return next(iter(pattern.command_sequence), "") or f"edit {next(edited, '')}"
 
 
 def _json(pattern: TracePattern) -> dict[str, Any]:

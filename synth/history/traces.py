@@ -17,6 +17,7 @@ from synth.history.values import values
 from synth.importers.common import task_id_for
 from synth.importers.turns import worth_keeping
 from synth.interface import ExecutionTrace
+from synth.tracing.secret_rules import secrets_in
 from synth.tracing.traces import trace_from_record
 from verifiers.interface import EvidenceError
 
@@ -46,6 +47,7 @@ class Traces:
         self._objects, self._name = objects, name
         self._held: OrderedDict[str, bytes | None] = OrderedDict()
         self._size = 0
+        self._secrets: dict[str, bool] = {}
 
     def trace(self, commit: Commit, kind: str) -> ExecutionTrace | str:
         """The trace of a commit with one parent, or why there is none, in one sentence."""
@@ -71,7 +73,8 @@ class Traces:
                 "task_id": task_id_for("git", self._name, commit.oid), "task_description": request_of(commit), "commands": [],
                 "outputs": [], "success": True, "duration_ms": 0, "timestamp": commit.authored.isoformat(), "task_family": kind,
                 "metadata": {
-                    "source": "git", "commit": commit.oid, "start": {"commit": commit.parents[0], "by": "parent"},
+                    "source": "git", "repository": self._name, "kind": kind, "commit": commit.oid,
+                    "start": {"commit": commit.parents[0], "by": "parent"},
                     "date": commit.authored.date().isoformat(), "reduced_from": len(files),
                 },
                 "workspace": base, "post_workspace": {p: e for p, e in sorted(end.items()) if e is not None}, "steps": steps,
@@ -113,8 +116,16 @@ class Traces:
         added = [c.path for c in commit.changes if not c.mode_before]
         siblings = {s for path in added for s in _siblings(path, files)}
         tiny = {p for p in small if files[p].size <= _LARGEST_UNRELATED}
+        found = {*changed, *holders, *siblings}
         named = worth_keeping(changed | tiny, [commit.message], changed)
-        return sorted({*changed, *holders, *siblings, *named} & files.keys())
+        # What nobody needs is not kept where it holds a secret: taking that out would change the file.
+        return sorted(found & files.keys() | {p for p in named if p in found or not self._secret(files[p].oid)})
+
+    def _secret(self, oid: str) -> bool:
+        if oid not in self._secrets:
+            text = (self._content(oid) or b"").decode("utf-8", "surrogateescape")
+            self._secrets[oid] = bool(secrets_in(text))
+        return self._secrets[oid]
 
     def _values(self, commit: Commit) -> set[str]:
         """Values that the change takes out or puts in, or its message names; short ones are everywhere and say nothing."""

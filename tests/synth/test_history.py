@@ -261,6 +261,21 @@ def test_enough_is_left_to_learn_from(conforming: int, wanted: int | None, back:
     assert held_back(conforming, wanted) == back
 
 
+def test_a_bystander_with_a_secret_is_not_kept(tmp_path: Path) -> None:
+    """Nobody needs it, and taking the secret out would change the start."""
+    key = "AKIA" + "JAKUQVHUX4CODDQ7"
+    made = released(tmp_path / "r")
+    made.commit("Configure", {".travis.yml": f"key: {key}\n", ".ignore": "*.o\n"})
+    for n in range(7, 12):
+        made.commit(
+            f"Release 0.{n}.0", {"app.toml": f'name = "app"\nversion = "0.{n}.0"\n', "app.py": f'__version__ = "0.{n}.0"\n'}
+        )
+    last = learn(made.path, kind="release").held_out[-1]
+    assert last.workspace is not None
+    assert ".ignore" in last.workspace
+    assert ".travis.yml" not in last.workspace
+
+
 def test_authors_and_ranges_narrow_it(tmp_path: Path) -> None:
     """Only commits of somebody, only those after a revision; an unknown author or kind says so."""
     made = released(tmp_path / "r")
