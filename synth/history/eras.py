@@ -63,7 +63,7 @@ def kinds_of(groups: Sequence[Group]) -> list[Kind]:
         judged = list(zip(era, _oddities(era), strict=True))
         own = name if names[name] == 1 else f"{name}-{names[name]}"
         conforming, odd = tuple(f for f, why in judged if not why), tuple((f, why) for f, why in judged if why)
-        out.append(Kind(own, _most([f.message for f in era]), found, tuple(era), conforming, odd))
+        out.append(Kind(own, _shared([f.message for f in era]), found, tuple(era), conforming, odd))
     return out
 
 
@@ -151,11 +151,19 @@ def _paths(what: str, paths: Set[str]) -> str:
     return f"{what} {', '.join(some[:3])}{' …' if len(some) > 3 else ''}" if some else ""
 
 
+def _shared(messages: Sequence[str]) -> str:
+    """What most messages say, one word after the other; what they part in as dots."""
+    counts = Counter(word for message in messages for word in dict.fromkeys(message.split()))
+    best = max(messages, key=lambda m: (sum(2 * counts[w] > len(messages) for w in m.split()) / (1 + len(m.split())), m))
+    words = [w if 2 * counts[w] > len(messages) else "…" for w in best.split()]
+    return " ".join(w for n, w in enumerate(words) if w != "…" or words[n - 1 : n] != ["…"])
+
+
 def _name(era: Sequence[Facts]) -> str:
     """A name to type: the words of the message; where it says nothing but values and names, what is done to which path."""
-    message = _most([f.loose for f in era])
+    message = _shared([f.loose for f in era])
     words = _words(message)
-    if not words or (NAME in message and len(words) < 2):
+    if not words or (len(words) < 2 and (NAME in message or "…" in message)):
         path, done = _most(sorted(place for f in era for place in f.touched))
         parts = [w for part in reversed(path.split("/")) if (w := _words(part))]
         words = [*(words or [done]), *(parts[0] if parts else [])]

@@ -133,6 +133,20 @@ def test_names_of_places_are_kinds(tmp_path: Path) -> None:
     assert sizes(made) == {"add-jruby": 4, "add-mruby": 4}
 
 
+def test_a_kind_is_called_what_its_messages_share(tmp_path: Path) -> None:
+    """Not what one of them says; what is done to which path where they share too little."""
+    made = make(tmp_path / "r")
+    made.commit("Begin", {"list.txt": "a\n", "bots.json": "[]\n"})
+    lines, bots = ["a"], "[]"
+    for word in ("bee", "cat", "dog", "eel"):
+        lines.append(word)
+        made.commit(f"Greet the {word} kindly", {"list.txt": "".join(f"{x}\n" for x in lines)})
+        bots = bots[:-1] + f"\n{word}\n]"
+        made.commit(f"Add {word}", {"bots.json": f"{bots}\n"})
+    learned = learn(made.path, traces=False)
+    assert {k.name: k.message for k in learned.kinds} == {"greet-the-kindly": "greet the … kindly", "add-bots-json": "add …"}
+
+
 def test_work_that_only_looks_alike_is_no_kind(tmp_path: Path) -> None:
     """One file edited by hand again and again, each time with something else to say."""
     made = make(tmp_path / "r")
