@@ -22,7 +22,7 @@ WORK = {
     "restore": ["git restore a.txt"],
     "apply": ["git restore a.txt", "git apply change.patch"],
     "pull": ["git restore a.txt", "git pull -q origin newer"],
-    "clone": ["git clone -q ../hub.git ../again"],
+    "clone": ["git clone -q --bare ../hub.git ../again.git && git -C ../again.git remote remove origin"],
 }
 
 
