@@ -45,7 +45,7 @@ def show_patterns(traces: Sequence[Path], settings: Config, outputs: Sequence[Ou
         "ungrouped": [{"task_id": t.task_id, "task_description": t.task_description, "why": why} for t, why in left],
     }
     rows = [(p.task_category, p.pattern_type, str(p.frequency), f"{p.success_rate:.0%}", _first(p)) for p in found]
-    plain = console.table(("task", "type", "traces", "success", "first step"), rows) if rows else "no pattern"
+    plain = console.table(("task", "type", "traces", "success", "first command"), rows) if rows else "no pattern"
     emit_document(outputs, document, plain)
     for trace, why in left[:MOST_SHOWN]:
         console.say(f"{trace.task_id}: {trace.task_description[:60]!r}: {why}")
@@ -57,9 +57,11 @@ def show_patterns(traces: Sequence[Path], settings: Config, outputs: Sequence[Ou
 
 
 def _first(pattern: TracePattern) -> str:
-    """The first thing that is done: a command, or an edit."""
-    edited = (step["edit"]["path"] for trace in pattern.traces for step in trace.steps or () if "edit" in step)
-    return next(iter(pattern.command_sequence), "") or f"edit {next(edited, '')}"
+    """The first command, of recordings without commands the first file that they edit."""
+    if pattern.command_sequence:
+        return pattern.command_sequence[0]
+    edited = [step["edit"]["path"] for t in pattern.traces for step in t.steps or () if "edit" in step]
+    return f"(edit {edited[0]})" if edited else "(no command)"
 
 
 def _json(pattern: TracePattern) -> dict[str, Any]:
