@@ -25,7 +25,9 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--until", default="HEAD", metavar="REV", help="The newest commit. Default: HEAD.")
 @click.option("--kind", metavar="K", help="Only this kind: its name as listed.")
 @click.option("--author", metavar="WHO", help="Only commits whose author's name or address holds WHO.")
-@click.option("--hold-out", type=click.IntRange(min=0), metavar="N", help="Newest of each kind kept back. Default: a third.")
+@click.option(
+    "--hold-out", type=click.IntRange(min=0), metavar="N", help="Newest of each kind kept back. Default: a third, to 20."
+)
 @click.option("--held-out", "held_file", type=FILE, metavar="FILE", help="Append the ones kept back to FILE.")
 @click.option("--odd", "odd_file", type=FILE, metavar="FILE", help="Append the odd ones to FILE.")
 @click.option("-o", "--output", "file", type=FILE, metavar="FILE", help="Append traces to FILE. Default: only list the kinds.")

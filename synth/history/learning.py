@@ -16,8 +16,8 @@ from synth.history.objects import HistoryError, Objects
 from synth.history.traces import Traces
 from synth.interface import ExecutionTrace
 
-MOST_SEEN = 40
-"""Traces of one kind to learn from, the newest of them: more say little new."""
+MOST_SEEN, MOST_HELD = 40, 20
+"""Traces of one kind to learn from and, unless a number is asked for, to keep back: the newest of them, as more say little new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def learn(
         since: Commits reachable from it are left out.
         author: Part of the name or address of the authors wanted.
         kind: The name of the one kind wanted.
-        hold_out: How many of the newest conforming commits of each kind are kept back; None = a third of them.
+        hold_out: How many of the newest conforming commits of each kind are kept back; None = a third of them, at most ``MOST_HELD``.
         traces: Whether traces are made at all.
         with_odd: Whether odd commits are made into traces too.
 
@@ -91,7 +91,7 @@ def held_back(conforming: int, wanted: int | None) -> int:
     """How many of the newest are kept from learning: none where too few would be left."""
     if conforming < LEAST_FOR_HOLD_OUT:
         return 0
-    return min(conforming - LEAST_SEEN, max(1, conforming // 3) if wanted is None else wanted)
+    return min(conforming - LEAST_SEEN, min(MOST_HELD, conforming // 3) or 1 if wanted is None else wanted)
 
 
 def _named(name: str, kinds: list[Kind], repository: Path) -> Kind:

@@ -268,10 +268,11 @@ def test_the_start_keeps_what_has_to_do_with_the_change(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("conforming", "wanted", "back"), [(3, None, 0), (4, None, 1), (9, None, 3), (9, 8, 6), (9, 0, 0), (4, 5, 1)]
+    ("conforming", "wanted", "back"),
+    [(3, None, 0), (4, None, 1), (9, None, 3), (600, None, 20), (600, 300, 300), (9, 8, 6), (9, 0, 0), (4, 5, 1)],
 )
 def test_enough_is_left_to_learn_from(conforming: int, wanted: int | None, back: int) -> None:
-    """A third is held out, never so much that fewer than three are left."""
+    """A third is held out, at most twenty, never so much that fewer than three are left."""
     assert held_back(conforming, wanted) == back
 
 
