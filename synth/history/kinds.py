@@ -19,6 +19,12 @@ ALIKE = 0.3
 _AKIN = 0.3
 """The same for the words of two messages over one and the same change."""
 _MOST_MESSAGES = 20
+_MOST_WORDS, _GAP, _KEPT_WORDS = 16, 3, 3
+"""Words of a message that are looked at, that may differ in a row, and that must not be left alone."""
+_NEARLY = 0.6
+"""How much of the change two groups must share whose messages differ in such words."""
+_FREE = frozenset({"edit", "del", "change", "mode"})
+"""Shapes of changes that may be anything."""
 
 
 @dataclass(slots=True)
@@ -54,10 +60,11 @@ def groups_of(facts: Sequence[Facts]) -> list[Group]:
         if one.kind == "plain":
             parts[one.message, one.features].append(one)
     found = [_group(part) for part in parts.values()]
-    found = _joined(found, lambda f: f.message, _alike)
-    found = _joined(found, lambda f: f.message, _one_after_another)
-    found = _joined(found, lambda f: f.loose, _widely_alike)
+    found = _joined(found, lambda f: [f.message], _alike)
+    found = _joined(found, lambda f: [f.message], _one_after_another)
+    found = _joined(found, lambda f: [f.loose], _widely_alike)
     found = _joined(found, _substitution, _akin)
+    found = _joined(found, _with_a_gap, _nearly_the_same)
     found = _joined(found, _addition, _same_verb)
     return sorted((g for g in found if len(g.members) >= LEAST), key=lambda g: -len(g.members))
 
@@ -68,13 +75,13 @@ def _group(members: Iterable[Facts]) -> Group:
     return out
 
 
-def _joined(groups: Sequence[Group], key: Callable[[Facts], Hashable | None], join: Join) -> list[Group]:
+def _joined(groups: Sequence[Group], keys_of: Callable[[Facts], Iterable[Hashable]], join: Join) -> list[Group]:
     """The groups, the largest first, each put to the one of those before it that shares a key and that it goes with best."""
     out: list[Group] = []
     by_key: dict[Hashable, dict[int, None]] = defaultdict(dict)
     for group in sorted(groups, key=lambda g: -len(g.members)):
         # In the order of the members: sets would make it another one in each run.
-        keys = dict.fromkeys(k for k in map(key, group.members) if k is not None)
+        keys = dict.fromkeys(k for one in group.members for k in keys_of(one))
         near = dict.fromkeys(n for k in keys for n in by_key[k])
         fit, place = max(((join(out[n], group), -n) for n in near), default=(0.0, 0))
         if fit:
@@ -114,9 +121,9 @@ def _one_after_another(one: Group, other: Group) -> float:
     return float(not inside and not around)
 
 
-def _substitution(facts: Facts) -> Hashable | None:
+def _substitution(facts: Facts) -> list[Hashable]:
     """A change that only puts other values into lines: the same one under another message is the same work."""
-    return facts.shapes if all(form.startswith("sub ") for _, form in facts.shapes) else None
+    return [facts.shapes] if all(form.startswith("sub ") for _, form in facts.shapes) else []
 
 
 def _akin(one: Group, other: Group) -> float:
@@ -137,10 +144,26 @@ def _by_turns(one: Group, other: Group) -> bool:
     return min(n, m) >= LEAST and turns * (n + m) >= 2 * n * m
 
 
-def _addition(facts: Facts) -> Hashable | None:
+def _with_a_gap(facts: Facts) -> list[Hashable]:
+    """The message without a few words in a row, the first and three more kept. Not of a change that is a mere edit: it may be
+    anything."""
+    words = facts.message.split()[:_MOST_WORDS]
+    if all(form in _FREE for _, form in facts.shapes):
+        return []
+    gaps = [(i, j) for i in range(1, len(words)) for j in range(i + 1, min(i + _GAP, len(words)) + 1)]
+    return [(*words[:i], "", *words[j:]) for i, j in gaps if len(words) - (j - i) > _KEPT_WORDS]
+
+
+def _nearly_the_same(one: Group, other: Group) -> float:
+    """Much of the change in common but for names, and not by turns."""
+    found = 0.0 if _by_turns(one, other) else _widely_alike(one, other)
+    return found if found >= _NEARLY else 0.0
+
+
+def _addition(facts: Facts) -> list[Hashable]:
     """A change that only adds, with the first word of its message."""
     adds = all(form in ("add", "ins", "ins+") for _, form in facts.shapes)
-    return (singular((tokens(facts.message) or [""])[0]), facts.features) if adds else None
+    return [(singular((tokens(facts.message) or [""])[0]), facts.features)] if adds else []
 
 
 def _same_verb(one: Group, other: Group) -> float:

@@ -17,7 +17,7 @@ from synth.history.traces import Traces
 from synth.interface import ExecutionTrace
 
 MOST_SEEN, MOST_HELD = 40, 20
-"""Traces of one kind to learn from and, unless a number is asked for, to keep back: the newest of them, as more say little new."""
+"""Traces of one kind to learn from and, unless a number is asked for, to keep back, the newest: more say little new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def learn(
         since: Commits reachable from it are left out.
         author: Part of the name or address of the authors wanted.
         kind: The name of the one kind wanted.
-        hold_out: How many of the newest conforming commits of each kind are kept back; None = a third of them, at most ``MOST_HELD``.
+        hold_out: How many of the newest conforming commits of each kind are kept back; None = a third, to ``MOST_HELD``.
         traces: Whether traces are made at all.
         with_odd: Whether odd commits are made into traces too.
 

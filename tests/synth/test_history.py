@@ -123,6 +123,17 @@ def test_names_in_messages_are_values(tmp_path: Path) -> None:
     assert sizes(made) == {"bump-from-to": 5}
 
 
+def test_names_that_only_the_message_tells_apart(tmp_path: Path) -> None:
+    """A contributor is added to a table below their number, by a name that stands in no short line."""
+    made = make(tmp_path / "r")
+    head, rows = "Thanks to all {} of us:\n\n", "| who | what |\n"
+    made.commit("Begin", {"README.md": head.format(0) + rows})
+    for n, name in enumerate(["Ada Lovelace", "Grace", "Edsger W.", "Barbara", "Donald"], 1):
+        rows += f"| **{name}** has written some of the code | code |\n"
+        made.commit(f"docs: add {name} as a contributor for code", {"README.md": head.format(n) + rows})
+    assert sizes(made) == {"docs-add-as-a-contributor": 5}
+
+
 def test_names_of_places_are_kinds(tmp_path: Path) -> None:
     """Where a name is part of a path that comes again and again, it says which kind it is."""
     made = make(tmp_path / "r")
