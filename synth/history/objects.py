@@ -162,20 +162,22 @@ class Objects:
             return None
         out = self._pipe("--batch").stdout
         assert out is not None
-        content = out.read(size)
-        out.read(1)
-        return content
+        content = out.read(size + 1)
+        if len(content) <= size:
+            raise self._damaged(f"object {oid} is damaged, or made of larger ones than are read")
+        return content[:size]
 
     def _asked(self, how: str, oid: str) -> int | None:
         """The size that a running ``cat-file`` says an object has."""
         process = self._pipe(how)
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(f"{oid}\n".encode("ascii"))
-        process.stdin.flush()
+        with suppress(BrokenPipeError):
+            process.stdin.write(f"{oid}\n".encode("ascii"))
+            process.stdin.flush()
         said = process.stdout.readline().split()
         if not said:
-            raise self._damaged(f"object {oid} is damaged")
+            raise self._damaged(f"object {oid} is damaged, or made of larger ones than are read")
         return int(said[2]) if len(said) == 3 and said[1] != b"missing" else None
 
     def _pipe(self, how: str) -> subprocess.Popen[bytes]:
@@ -184,6 +186,7 @@ class Objects:
                 ["git", "cat-file", how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 env=self._environment(), cwd=self._scratch.name,
             )  # fmt: skip
+            _bound(self._processes[how], resource.RLIMIT_AS, _MOST_MEMORY)
         return self._processes[how]
 
     def _damaged(self, why: str) -> HistoryError:
@@ -206,9 +209,8 @@ class Objects:
             with subprocess.Popen(
                 ["git", *command], stdin=asked, stdout=subprocess.PIPE, stderr=errors, env=self._environment(), cwd=where
             ) as process:
-                if hasattr(resource, "prlimit"):
-                    resource.prlimit(process.pid, resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
-                    resource.prlimit(process.pid, resource.RLIMIT_CPU, (_MOST_SECONDS, _MOST_SECONDS))
+                _bound(process, resource.RLIMIT_AS, _MOST_MEMORY)
+                _bound(process, resource.RLIMIT_CPU, _MOST_SECONDS)
                 assert process.stdout is not None
                 said = process.stdout.read(_MOST_SAID + 1)
                 if len(said) > _MOST_SAID:
@@ -229,6 +231,13 @@ class Objects:
             "GIT_ATTR_NOSYSTEM": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none",
             "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
         }  # fmt: skip
+
+
+def _bound(process: subprocess.Popen[bytes], what: int, most: int) -> None:
+    """Bounds a running program, where the system can."""
+    if hasattr(resource, "prlimit"):
+        with suppress(ProcessLookupError):
+            resource.prlimit(process.pid, what, (most, most))
 
 
 def _last(said: bytes) -> str:

@@ -90,7 +90,7 @@ class Traces:
         for mode, oid in ((change.mode_before, change.before), (change.mode_after, change.after)):
             data = self._content(oid) if mode else b""
             if data is None:
-                return f"the content of {change.path} is not in this clone, or larger than 8 MiB"
+                return f"the content of {change.path} is damaged, not in this clone, or larger than 8 MiB"
             if data.startswith(_POINTER):
                 return f"{change.path} is kept elsewhere (LFS)"
         return ""

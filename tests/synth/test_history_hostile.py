@@ -157,6 +157,22 @@ def test_a_tree_that_stands_for_more_files_than_there_are(tmp_path: Path, monkey
         learn(made.path)
 
 
+@pytest.mark.parametrize("what", ["HEAD", "HEAD^{tree}", "HEAD:app.toml"])
+def test_a_damaged_object_is_one_sentence(tmp_path: Path, what: str) -> None:
+    """A commit or a tree ends it; a file takes the trace of its commit along."""
+    made = released(tmp_path / "r", 4)
+    oid = made.git("rev-parse", what)
+    file = made.path / ".git" / "objects" / oid[:2] / oid[2:]
+    file.chmod(0o644)
+    file.write_bytes(file.read_bytes()[:12] + b"\0" * 40)
+    if what.endswith("toml"):
+        learned = learn(made.path, hold_out=0, with_odd=True)
+        assert "the content of app.toml is damaged" in " ".join(why for _, why in learned.dropped)
+        return
+    with pytest.raises(HistoryError, match=r"cannot be read|has no commit"):
+        learn(made.path)
+
+
 def test_a_path_that_leads_out_of_the_tree_gives_no_trace(tmp_path: Path) -> None:
     """git refuses such a tree to users, not to whoever makes it by hand."""
     made = make(tmp_path / "r")
@@ -208,7 +224,7 @@ def test_a_partial_clone_fetches_nothing(tmp_path: Path) -> None:
     size = sum(p.stat().st_size for p in (tmp_path / "part.git").rglob("*"))
     learned = learn(tmp_path / "part.git")
     assert learned.traces == ()
-    assert any("is not in this clone" in why for _, why in learned.dropped)
+    assert any("not in this clone" in why for _, why in learned.dropped)
     assert sum(p.stat().st_size for p in (tmp_path / "part.git").rglob("*")) == size
 
 
