@@ -310,7 +310,7 @@ def _only_files(folder: Path, repository: Path) -> None:
     """Refuses objects that lie elsewhere, and pipes that never end: no git makes them."""
     if not folder.is_symlink():
         with os.scandir(folder) as entries:
-            if all(e.is_file(follow_symlinks=False) for e in entries):
+            if all(e.is_file(follow_symlinks=False) or e.is_dir(follow_symlinks=False) for e in entries):
                 return
     raise HistoryError(f"has objects in {folder.name} that are not plain files", "Clone it, and give the clone", repository)
 
