@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MANUAL = ROOT / "docs" / "checks.md"
-GUIDES = sorted((ROOT / "docs" / "integrations").glob("*.md"))
+GUIDES = [*sorted((ROOT / "docs" / "integrations").glob("*.md")), ROOT / "docs" / "git.md"]
 REGISTRY = "assay crystallize fixtures/demo/rename.jsonl --registry skills -q"
 BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```$")
 DURATION = re.compile(r"\d+(?:\.\d+)? m?s\b")

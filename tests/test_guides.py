@@ -9,7 +9,7 @@ import pytest
 import yaml
 from readme_blocks import BLOCK, GUIDES, ROOT, commands, difference, played, registry_in
 
-NAMES = {"agentskills", "claude-code", "github-actions", "gitlab", "mcp", "omni", "pre-commit", "wayland"}
+NAMES = {"agentskills", "claude-code", "git", "github-actions", "gitlab", "mcp", "omni", "pre-commit", "wayland"}
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,7 +22,20 @@ MOST_SHOWN = 20
 """Things left out that are said one by one; of more, only the number is."""
 
 
-@click.command("import", short_help="Bring in traces from other tools.")
+class _Import(click.Command):
+    """The command with one of another kind below it: a repository is no recording, and has options of its own."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args[:1] != ["git"]:
+            return super().make_context(info_name, args, parent, **extra)
+        from synth.cli.import_git import command as git
+
+        return git.make_context(f"{info_name} git", args[1:], parent, **extra)
+
+
+@click.command("import", cls=_Import, short_help="Bring in traces from other tools.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
 @click.option("--from", "kind", type=click.Choice(KINDS), help="The format. Default: told from the content.")
 @click.option("-o", "--output", "file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Append to FILE.")
@@ -33,6 +46,8 @@ def command(paths: tuple[Path, ...], kind: str | None, file: Path | None, repo: 
 
     With --repo the files of a start come from a commit: the one that the session names, the parent of one that it made, or the
     last one before the request. One on which the session's edits do not fit is not taken.
+
+    `assay import git REPO` learns from a repository's own commits; see its --help.
     """
     from synth.importers import import_path
     from synth.importers.repository import Repository

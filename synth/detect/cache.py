@@ -317,5 +317,5 @@ def _light(path: Path) -> ExecutionTrace:
         raise EvidenceError("field 'workspace': expected an object of paths", "", where)
     return ExecutionTrace(
         trace.task_id, trace.task_description, trace.commands, trace.outputs, trace.success, trace.duration_ms, trace.timestamp,
-        trace.metadata, workspace=before, post_workspace=after,
+        trace.metadata, workspace=before, post_workspace=after, steps=trace.steps,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
 from synth.tracing.redact import redact
 
-FEATURES_VERSION = 4
+FEATURES_VERSION = 5
 """Raise it when a feature's meaning changes: cached ones are then made again."""
 
 _QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`|“[^”\n]*”")
@@ -40,10 +40,12 @@ class Features:
     signature: str
     words: tuple[str, ...]
     """Like ``template``, with the words that the commands have as literals too: for names."""
+    kind: str = ""
+    """Repository and kind of a commit that is one of many: its history was grouped as a whole."""
 
 
 def features_of(trace: ExecutionTrace) -> Features:
-    """The features of a trace. Its metadata (source, labels) plays no part."""
+    """The features of a trace. Its labels play no part."""
     steps = _shapes(trace.commands)
     shapes = [s for step in steps for s in step]
     core = working(steps)
@@ -60,7 +62,13 @@ def features_of(trace: ExecutionTrace) -> Features:
         steps=len(trace.commands) + sum("edit" in step for step in trace.steps or ()),
         signature=signature(said),
         words=template(said, frozenset()),
+        kind=_kind(trace.metadata),
     )
+
+
+def _kind(metadata: Mapping[str, Any]) -> str:
+    found = [metadata.get(key) for key in ("repository", "kind")] if metadata.get("source") == "git" else []
+    return "/".join(map(str, found)) if all(found) else ""
 
 
 def _edit_skeletons(trace: ExecutionTrace) -> list[str]:

@@ -70,12 +70,14 @@ def group(traces: Sequence[Features], enough: int = 3) -> list[list[int]]:
 
 
 def said_key(t: Features) -> Hashable | None:
-    """What was asked, with the kind of answer; None when the template says too little."""
+    """What was asked, with the kind of answer, or of which kind a commit is; None when the template says too little."""
+    if t.kind:
+        return t.kind
     return (t.template, t.writes) if len(t.template) >= MIN_TEMPLATE_WORDS else None
 
 
 def done_key(t: Features) -> Hashable:
-    return (t.core, t.writes)
+    return t.kind or (t.core, t.writes)
 
 
 def _join_said(union: _Union, traces: Sequence[Features], good: list[int]) -> None:
@@ -124,7 +126,7 @@ def nearness(a: Features, b: Features) -> float:
     With half of the steps in common, some words in common are enough. With merely the same commands, one description must say all
     that the other says: "remove the prefix" and "remove the suffix" differ in one word.
     """
-    if a.effects and b.effects and a.effects != b.effects:
+    if a.kind != b.kind or (a.effects and b.effects and a.effects != b.effects):
         return 0.0
     words = similarity(a.template, b.template)
     if 2 * similarity(a.core, b.core) >= 1 and words >= SHARED_WORDS:

@@ -6,6 +6,7 @@ Unlike everything else in assay this runs on the host: it is the user's own comm
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -14,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +31,11 @@ SKIPPED = frozenset(
     {".git", "node_modules", "__pycache__", ".venv", ".tox", ".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".assay"}
 )
 """Directories left out of snapshots unless asked for."""
+_WITH_GIT = SKIPPED - {".git"}
+_CHANGES_GIT = re.compile(
+    r"(?<![\w./-])git\s+(?:-\S+\s+(?:\S+\s+)?)*?(?:add|am|apply|branch|checkout|cherry-pick|clone|commit|config|fetch|init|merge|"
+    r"mv|pull|push|rebase|remote|reset|restore|revert|rm|stash|switch|tag|update-ref|worktree)\b"
+)
 
 
 class RecordError(AssayError, OSError):
@@ -67,7 +74,7 @@ def record(
     task_id: str | None = None,
     limits: RecordLimits = RecordLimits(),
     echo: bool = False,
-    skip: frozenset[str] = SKIPPED,
+    skip: frozenset[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> ExecutionTrace:
     """Runs commands one after another with ``bash -c``, each where the previous one ended, and returns the trace.
@@ -80,7 +87,8 @@ def record(
         task_id: Made from time and process without one.
         limits: What is kept.
         echo: Shows outputs while they come (standard output and error of this process).
-        skip: Directory names that snapshots leave out.
+        skip: Directory names that snapshots leave out; None = ``SKIPPED``, but ``.git`` where a command changes a repository
+            (and it is within the limits).
         metadata: Added to the trace's.
 
     Raises:
@@ -93,7 +101,7 @@ def record(
         raise RecordError("a command has a NUL character, which no command can hold", "")
     if not root.is_dir():
         raise RecordError("is not a directory", "Name the directory that the task works on", root)
-    before = snapshot_directory(root, limits, skip)
+    skip, before = _first_picture(root, commands, limits, skip)
     began, clock = datetime.now(UTC), time.monotonic()
     ran = _run_all(commands, root, limits, echo)
     duration_ms = (time.monotonic() - clock) * 1000
@@ -105,6 +113,8 @@ def record(
         "stderrs": [_text(r.err) for r in ran],
         **(metadata or {}),
     }
+    if skip is SKIPPED and any(map(_CHANGES_GIT.search, commands)):
+        facts["left_out"] = [".git"]
     for name, flagged in (("truncated", [r.truncated for r in ran]), ("timed_out", [r.timed_out for r in ran])):
         if any(flagged):
             facts[name] = [i for i, yes in enumerate(flagged) if yes]
@@ -124,6 +134,17 @@ def record(
         },
         "recording",
     )
+
+
+def _first_picture(
+    root: Path, commands: Sequence[str], limits: RecordLimits, skip: frozenset[str] | None
+) -> tuple[frozenset[str], Snapshot]:
+    """What snapshots leave out, and the one before the commands."""
+    if skip is None and any(map(_CHANGES_GIT.search, commands)):
+        with suppress(RecordError):  # a long history: its commands cannot be replayed, others of the task may
+            return _WITH_GIT, snapshot_directory(root, limits, _WITH_GIT)
+    skip = SKIPPED if skip is None else skip
+    return skip, snapshot_directory(root, limits, skip)
 
 
 def _text(data: bytes) -> str:

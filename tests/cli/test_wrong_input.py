@@ -34,6 +34,12 @@ assay import folder
 assay import unknown.jsonl -o folder
 assay import unknown.jsonl -o /dev/full
 assay import unknown.jsonl -o syntax.py/x
+assay import git
+assay import git missing
+assay import git folder
+assay import git folder --hold-out -1
+assay import git folder -o folder
+assay import git folder --nosuch
 assay hook
 assay hook install --agent nosuch
 assay hook install --agent claude-code --project . --store store

@@ -130,3 +130,22 @@ def test_any_files_come_back(tmp_path_factory: pytest.TempPathFactory, files: di
         (root / name).write_bytes(content)
     found = snapshot_directory(root, skip=frozenset())
     assert {p: e.content for p, e in found.items()} == files
+
+
+def test_a_repository_is_kept_where_a_command_changes_it(tmp_path: Path) -> None:
+    """A commit could not be replayed without; who only looks at it does not need it, and too long a history is left out."""
+    env = "GIT_CONFIG_GLOBAL=/dev/null git -c user.name=a -c user.email=a@b"
+    (tmp_path / "a").write_text("1\n", encoding="utf-8")
+    record("begin", ["git init -q -b main ."], tmp_path)
+    made = record("commit", ["git add a", f"{env} commit -q -m one"], tmp_path)
+    assert made.workspace is not None
+    assert made.post_workspace is not None
+    assert ".git/HEAD" in made.workspace
+    assert ".git/refs/heads/main" in set(made.post_workspace) - set(made.workspace)
+    looked = record("look", ["git status --short"], tmp_path)
+    assert looked.workspace is not None
+    assert [p for p in looked.workspace if p.startswith(".git")] == []
+    long = record("tag", ["git tag v1"], tmp_path, limits=RecordLimits(files=5))
+    assert long.workspace is not None
+    assert set(long.workspace) == {"a"}
+    assert long.metadata["left_out"] == [".git"]

@@ -54,6 +54,27 @@ def test_a_task_that_only_answers_must_print_what_was_recorded(answers: list[str
     assert "t" in replayed(answers, "7", {}).unusable
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("fatal: unable to access 'https://example.org/x.git/': Could not resolve host: example.org", "needs the network"),
+        ("error: cannot run ssh: No such file or directory", "needs the network"),
+        ("fatal: not a git repository", "ended with 0 when recorded and with 128 when replayed"),
+    ],
+)
+def test_a_remote_elsewhere_is_one_sentence(said: str, why: str) -> None:
+    class Failing:
+        runs = 0
+
+        def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
+            step = ExecResult(128, None, b"", said.encode())
+            return [ReplayRecord(None, (step,), r.base, "exited") for r in requests]
+
+    base = Snapshot({"a": Entry("file", 0o644, b"1")})
+    evidence = Evidence("t", "d", ("git push",), ("",), None, (0,), base, base, True)
+    assert why in replay([evidence], cast(Session, Failing())).unusable["t"]
+
+
 def test_an_unknown_answer_is_not_compared() -> None:
     (usable,) = replayed(["10:01", "10:02", "10:03"], "10:00", MADE).usable
     judge = Judge(read_only=False, answer_path="output")

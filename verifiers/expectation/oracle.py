@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -97,7 +98,7 @@ def replay(evidence: Sequence[Evidence], session: Session, lost: Mapping[str, st
     for e in fit:
         records = found.get(e.task_id) or [_as_recorded(e)]
         expectation, why = expect(e, records)
-        why = why or disagreement(e, expectation)
+        why = why or disagreement(e, expectation, records[0])
         expectation = replace(expectation, answer_known=expectation.answer_known and not _other_output(e, expectation))
         if not why and not expectation.answer_known and not expectation.effects:
             why = _other_output(e, expectation) or "its own replays print different answers"
@@ -164,10 +165,18 @@ def _unstable(records: Sequence[ReplayRecord], volatile: frozenset[Attribute]) -
     return ""
 
 
-def disagreement(e: Evidence, x: Expectation) -> str:
+_OFFLINE = re.compile(
+    rb"could not resolve host|cannot run ssh|network is unreachable|name resolution|name or service not known", re.IGNORECASE
+)
+"""What programs say that look for another machine where there is none."""
+
+
+def disagreement(e: Evidence, x: Expectation, record: ReplayRecord) -> str:
     """Where the replay disagrees with the recording, in one sentence; "" where it agrees."""
     if e.exit_codes is not None:
         for i, (was, now) in enumerate(zip(e.exit_codes, x.exit_codes, strict=False)):
+            if was == 0 != now and _OFFLINE.search(record.steps[i].stderr):
+                return f"command {i + 1} needs the network, which a replay has not"
             if (was != 0) != (now != 0):
                 return f"command {i + 1} ended with {was} when recorded and with {now} when replayed"
     if e.post is not None:
