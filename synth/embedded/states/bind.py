@@ -1,0 +1,64 @@
+"""Finds the arguments of a program for an example that it was not learned from: read from the request and from what was written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+
+from synth.embedded.states.examples import Example
+from synth.embedded.states.hunks import GRAINS, hunks_of, words
+from synth.embedded.states.learn import Program
+from synth.embedded.states.values import Env, Parameter, name_of, told
+
+_MOST = 4_000
+"""Combinations that are tried."""
+
+
+def bind(program: Program, example: Example) -> Env | None:
+    """Arguments with which the program makes the example's end; None where none are found."""
+    hunks = list(hunks_of(0, example))
+    added = ["".join(h.new) for h in hunks] + [p + "\n" + example.end[p] for p in example.created]
+    choices = [list(_candidates(p, example.request, added)) for p in program.parameters]
+    for picked in islice(product(*choices), _MOST):
+        env = {p.name: v for p, v in zip(program.parameters, picked, strict=True)}
+        try:
+            if program.run(env, dict(example.start)) == example.end:
+                return env
+        except (ValueError, KeyError, IndexError, re.error):
+            continue
+    return None
+
+
+def _candidates(parameter: Parameter, request: str, added: Sequence[str]) -> Iterator[str | tuple[str, ...]]:
+    kind = re.sub(r"_\d+$", "", name_of(parameter.values, ("",) * len(parameter.values), set()))
+    if not isinstance(parameter.values[0], str):
+        yield from _lists(kind, added)
+        return
+    if kind == "text":
+        for block in added:
+            lines = block.split("\n")
+            yield from ("\n".join(lines[i:j]) for i in range(len(lines)) for j in range(len(lines), i, -1))
+        return
+    found = dict.fromkeys(w for text in ([request] if parameter.in_request else added) for w in _words(text))
+    yield from (w for w in found if _is(kind, w) and (not parameter.in_request or told(w, request)))
+
+
+def _lists(kind: str, added: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    single = kind.removesuffix("s")
+    found = [w for text in added for w in words(text, GRAINS[0]) if _is(single, w)]
+    yield tuple(found)
+    yield tuple(dict.fromkeys(found))
+
+
+def _is(kind: str, word: str) -> bool:
+    return name_of((word,), ("",), set()) == kind or kind in ("value", "name")
+
+
+def _words(text: str) -> Iterator[str]:
+    for grain in GRAINS:
+        for word in words(text, grain):
+            if re.search(r"\w", word):
+                yield word
+                yield re.sub(r"^[^\W\d_]+(?=\d)", "", word)
+                yield from (word[: m.start()] for m in re.finditer(r"[-.+]", word) if m.start())

@@ -1,0 +1,103 @@
+"""Differences between two texts as hunks, and hunks of several examples that are of one kind."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from synth.embedded.states.examples import Example
+
+GRAINS = (r"[\w.+-]+", r"[\w./+-]+", r"\d+|[^\W\d_]+", r"[^\s\"'`<>(){}\[\],;]+")
+"""What counts as one word of a line, from the usual to the unusual."""
+RULE = re.compile(r"([=~^*_#-])\1{3,}")
+"""A line under a heading."""
+_ALIKE = 0.5
+"""Lines that share so much are one line that was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines of a file that became other lines."""
+
+    example: int
+    path: str
+    line: int
+    """Index of its first line at the start."""
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    before: tuple[str, ...]
+    """All lines above it."""
+    after: tuple[str, ...]
+    """All lines below it."""
+
+
+def hunks_of(number: int, example: Example) -> Iterator[Hunk]:
+    """What changed in the files that are there before and after, in order."""
+    for path in example.changed:
+        a, b = example.start[path].splitlines(keepends=True), example.end[path].splitlines(keepends=True)
+        for tag, i1, i2, j1, j2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+            if tag != "equal":
+                yield from _parts(number, path, a, i1, i2, b[j1:j2])
+
+
+def _parts(number: int, path: str, a: list[str], i1: int, i2: int, new: list[str]) -> Iterator[Hunk]:
+    """One hunk, or one for each line where every line became a line like it."""
+    old = a[i1:i2]
+    if len(old) == len(new) > 1 and all(map(_like, old, new)):
+        for k, line in enumerate(new):
+            yield Hunk(number, path, i1 + k, (old[k],), (line,), tuple(a[: i1 + k]), tuple(a[i1 + k + 1 :]))
+    else:
+        yield Hunk(number, path, i1, tuple(old), tuple(new), tuple(a[:i1]), tuple(a[i2:]))
+
+
+def _like(a: str, b: str) -> bool:
+    return not RULE.fullmatch(a.strip()) and SequenceMatcher(None, a, b, autojunk=False).ratio() > _ALIKE
+
+
+def words(text: str, grain: str) -> list[str]:
+    """The text as words, rules under headings, runs of blanks, and single characters. Joined they give the text."""
+    return [m[0] for m in re.finditer(rf"{RULE.pattern}|{grain}|[ \t]+|.", text, re.DOTALL)]
+
+
+# ---------------------------------------------------------------- of one kind
+
+
+def groupings(hunks: Sequence[Hunk], examples: int) -> Iterator[list[list[Hunk]]]:
+    """Ways to see hunks of several examples as the same edits, the narrowest first: each of their groups is in every example."""
+    seen = []
+    for by_folder in (False, True):
+        for mask in (_digits, _words):
+            groups: dict[object, list[Hunk]] = defaultdict(list)
+            for h in hunks:
+                place = folder_of(h.path) if by_folder else h.path
+                key = (place, mask(h.old), bool(h.new)) if h.old else (place, ())
+                groups[key].append(h)
+            found = list(groups.values())
+            if found not in seen and all(len({h.example for h in g}) == examples for g in found):
+                seen.append(found)
+                yield found
+
+
+def folder_of(path: str) -> str:
+    """A pattern for the files of the same folder and kind."""
+    folder, _, name = path.rpartition("/")
+    _, dot, suffix = name.rpartition(".")
+    return (re.escape(folder) + "/" if folder else "") + "[^/]+" + (re.escape(dot + suffix) if dot else "")
+
+
+def _digits(lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines, words with digits in them left open."""
+    return tuple(re.sub(r"[\w.+-]*\d[\w.+-]*", "#", line) for line in lines)
+
+
+def _words(lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines, all words but the first of each left open."""
+    return tuple(_first(line) + re.sub(r"[\w./+@-]+", "#", line[len(_first(line)) :]) for line in lines)
+
+
+def _first(line: str) -> str:
+    found = re.match(r"\s*(?:-\s+)?[^\s\w]*[\w-]*", line)
+    return found[0] if found else ""

@@ -1,0 +1,105 @@
+"""The search for an edit program: every hunk of every example explained, the simplest way first; execution decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from synth.embedded.states.creating import creations
+from synth.embedded.states.edits import Edit, Files
+from synth.embedded.states.examples import Example
+from synth.embedded.states.hunks import Hunk, groupings, hunks_of
+from synth.embedded.states.inserting import insertions
+from synth.embedded.states.rewriting import Group, rewrites
+from synth.embedded.states.values import Env, Parameter, Values
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Edits in order, with the parameters that they take."""
+
+    edits: tuple[Edit, ...]
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def cost(self) -> int:
+        return sum(e.cost for e in self.edits) + sum(4 + 4 * (not p.in_request) for p in self.parameters)
+
+    def env(self, example: int) -> Env:
+        """The arguments of an example."""
+        return {p.name: p.values[example] for p in self.parameters}
+
+    def run(self, env: Env, files: Files) -> Files:
+        """The files as the program leaves them.
+
+        Raises:
+            ValueError: it has nothing to be applied to.
+        """
+        out = dict(files)
+        for edit in self.edits:
+            edit.apply(env, out)
+        return out
+
+
+def programs(examples: Sequence[Example]) -> Iterator[Program]:
+    """Programs that make every example's end of its start, and change nothing on the end, the simplest first."""
+    found = [p for p in _proposed(examples) if explains(p, examples)]
+    seen: set[str] = set()
+    for program in sorted(found, key=lambda p: p.cost):
+        key = repr([str(e) for e in program.edits])
+        if key not in seen:
+            seen.add(key)
+            yield program
+
+
+def explains(program: Program, examples: Sequence[Example]) -> bool:
+    try:
+        return all(
+            program.run(program.env(e), dict(x.start)) == x.end and program.run(program.env(e), dict(x.end)) == x.end for e, x in enumerate(examples)
+        )
+    except (ValueError, KeyError, IndexError, re.error):
+        return False
+
+
+def _proposed(examples: Sequence[Example]) -> Iterator[Program]:
+    hunks = [h for n, x in enumerate(examples) for h in hunks_of(n, x)]
+    for groups in groupings(hunks, len(examples)) if hunks else [[]]:
+        program = _greedy([Group(g, examples) for g in groups], examples)
+        if program is not None:
+            yield program
+
+
+def _greedy(groups: list[Group], examples: Sequence[Example]) -> Program | None:
+    """Explains the groups one after the other, always the one that needs least: what it takes from the request helps the others."""
+    values = Values(tuple(x.request for x in examples))
+    edits: list[Edit] = []
+    if any(x.removed for x in examples):
+        return None
+    waiting: list[Group | None] = list(groups)
+    if any(x.created for x in examples):
+        waiting.append(None)
+    while waiting:
+        best = None
+        for n, group in enumerate(waiting):
+            learned = _best(group, examples, values)
+            if learned is None:
+                return None
+            if best is None or learned[0] < best[0]:
+                best = (learned[0], n, learned[1], learned[2])
+        assert best is not None  # something is waiting
+        _, n, edit, values = best
+        edits.append(edit)
+        waiting.pop(n)
+    return Program(tuple(edits), tuple(values.parameters))
+
+
+def _best(group: Group | None, examples: Sequence[Example], values: Values) -> tuple[int, Edit, Values] | None:
+    if group is None:
+        made = creations(examples, values)
+    elif isinstance(group.hunks[0], Hunk) and not any(h.old for h in group.hunks):
+        made = insertions(group, values)
+    else:
+        made = ((x.edit, x.values) for x in rewrites(group, values))
+    rated = [(e.cost + 4 * len(v.parameters) + 4 * v.foreign, e, v) for e, v in made]
+    return min(rated, key=lambda r: r[0]) if rated else None

@@ -1,0 +1,163 @@
+"""How many kinds of commits of real histories become edit programs, and what those do on commits that they were not learned from.
+
+    python -m tests.study.states CORPUS [KIND ...]
+
+CORPUS is a folder of ``NAME.bundle`` files with a ``kinds.jsonl``. Of the conforming commits of the newest layout the older half
+is learned from; the newer half, all other commits with such a subject, and the odd ones are run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from synth.embedded.states.bind import bind
+from synth.embedded.states.examples import Example
+from synth.embedded.states.learn import Program, programs
+
+MOST_OTHERS = 60
+"""Other commits with such a subject that are run, the newest."""
+
+
+@dataclass
+class Repository:
+    """A bare clone, read by objects."""
+
+    path: Path
+    _blobs: dict[str, str | None] = field(default_factory=dict)
+
+    def git(self, *args: str) -> str:
+        return subprocess.run(["git", "-C", str(self.path), *args], capture_output=True, check=True).stdout.decode(errors="replace")
+
+    def tree(self, commit: str) -> dict[str, str]:
+        """Path -> text of the text files of a commit."""
+        rows = [r.partition("\t") for r in self.git("ls-tree", "-r", "-z", commit).split("\0") if r]
+        files = {path: head.split()[2] for head, _, path in rows if head.split()[1] == "blob" and not head.startswith("12")}
+        self._load([b for b in files.values() if b not in self._blobs])
+        return {p: t for p, b in files.items() if (t := self._blobs[b]) is not None}
+
+    def _load(self, blobs: Sequence[str]) -> None:
+        if not blobs:
+            return
+        data = subprocess.run(
+            ["git", "-C", str(self.path), "cat-file", "--batch"], input="\n".join(blobs).encode() + b"\n", capture_output=True, check=True
+        ).stdout
+        at = 0
+        for blob in blobs:
+            end = data.index(b"\n", at)
+            size = int(data[at:end].split()[2])
+            content = data[end + 1 : end + 1 + size]
+            at = end + size + 2
+            try:
+                self._blobs[blob] = content.decode() if b"\0" not in content else None
+            except UnicodeDecodeError:
+                self._blobs[blob] = None
+
+    def example(self, commit: str) -> Example:
+        return Example(commit[:12], self.git("show", "-s", "--format=%s%n%b", commit).strip(), self.tree(f"{commit}^"), self.tree(commit))
+
+    def touched(self, commit: str) -> list[tuple[str, str]]:
+        """(status, path) of a commit."""
+        parts = self.git("diff-tree", "-r", "--no-commit-id", "--no-renames", "--name-status", "-z", commit).split("\0")
+        return list(zip(parts[::2], parts[1::2], strict=False))
+
+    def subjects(self) -> Iterator[tuple[str, str]]:
+        """(commit, subject) of commits with one parent, oldest first."""
+        for row in self.git("log", "--reverse", "--max-parents=1", "--min-parents=1", "--format=%H%x09%s").splitlines():
+            commit, _, subject = row.partition("\t")
+            yield commit, subject
+
+
+def layout(touched: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """Where a commit writes: paths, those of new and gone files by their folder; two commits of one era have the same."""
+    return frozenset(f"{s} {p if s == 'M' else p.rpartition('/')[0]}" for s, p in touched)
+
+
+def newest_era(repository: Repository, commits: Sequence[str]) -> list[str]:
+    """The last commits that write to places which the newest ones write to."""
+    layouts = [layout(repository.touched(c)) for c in commits]
+    usual = Counter(layouts[-7:]).most_common(1)[0][0]
+    folders = {x.rpartition("/")[0] for x in usual}
+    out: list[str] = []
+    for commit, own in reversed(list(zip(commits, layouts, strict=True))):
+        if own != usual and {x.rpartition("/")[0] for x in own} != folders:
+            if len(out) >= 6:
+                break
+            continue
+        out.insert(0, commit)
+    return out
+
+
+def outcome(program: Program, example: Example) -> str:
+    """``right``; ``refused`` where it raises with the values that the commit has; ``wrong`` where no values make that end."""
+    return "right" if bind(program, example) is not None else "other"
+
+
+def study(corpus: Path, clones: Path, row: dict[str, Any]) -> dict[str, Any]:
+    name = row["repo"].replace("/", "+")
+    clone = clones / name
+    if not clone.exists():
+        subprocess.run(["git", "clone", "-q", "--bare", str(corpus / f"{name}.bundle"), str(clone)], check=True)
+    repository = Repository(clone)
+    commits = newest_era(repository, [c["sha"] for c in row["commits"]])
+    half = max(3, len(commits) // 2)
+    old, new = commits[:half], commits[half:]
+    began = time.monotonic()
+    training = [repository.example(c) for c in old]
+    read = time.monotonic()
+    found = next(programs(training), None)
+    took = time.monotonic() - read
+    result: dict[str, Any] = {
+        "kind": f"{row['repo'].split('/')[1]} {row['kind']}", "deterministic": row["deterministic"], "train": len(old),
+        "learned": found is not None, "seconds": round(took, 1), "read": round(read - began, 1),
+    }  # fmt: skip
+    if found is None:
+        return result
+    result["parameters"] = [f"{p.name}{'' if p.in_request else '*'}" for p in found.parameters]
+    result["new"] = Counter(outcome(found, repository.example(c)) for c in new)
+    listed = {c["sha"] for c in row["commits"]}
+    others = [c for c, s in repository.subjects() if re.search(row["subject_regex"], s) and c not in listed]
+    after = [c for c, _ in repository.subjects()]
+    since = set(after[after.index(old[-1]) :]) if old[-1] in after else set()
+    odd = {o["sha"] for o in row["odd"]}
+    result["others"] = Counter(outcome(found, repository.example(c)) for c in others[-MOST_OTHERS:] if c in since and c not in odd)
+    result["odd"] = Counter(outcome(found, repository.example(c)) for c in sorted(odd))
+    result["program"] = [describe(e) for e in found.edits]
+    return result
+
+
+def describe(edit: object) -> str:
+    from synth.embedded.code import Code
+
+    code = Code(depth=0)
+    edit.emit(code)  # type: ignore[attr-defined]
+    return "\n".join(code.lines)
+
+
+def main(argv: Sequence[str]) -> None:
+    corpus = Path(argv[0])
+    rows = [json.loads(line) for line in (corpus / "kinds.jsonl").read_text().splitlines()]
+    with tempfile.TemporaryDirectory() as scratch:
+        clones = Path(argv[argv.index("--clones") + 1]) if "--clones" in argv else Path(scratch)
+        wanted = [a for a in argv[1:] if not a.startswith("--") and a != str(clones)]
+        for row in rows:
+            if wanted and f"{row['repo'].split('/')[1]}/{row['kind']}" not in wanted:
+                continue
+            result = study(corpus, clones, row)
+            program = result.pop("program", [])
+            print(json.dumps(result, default=dict), flush=True)
+            for line in program:
+                print("      ", line.replace("\n", "\n       "))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
