@@ -22,10 +22,13 @@ from typing import Any
 
 from synth.embedded.states.bind import bind
 from synth.embedded.states.examples import Example
+from synth.embedded.states.hunks import folder_of, hunks_of, kind_of
 from synth.embedded.states.learn import Program, programs
 
-MOST_OTHERS = 60
-"""Other commits with such a subject that are run, the newest."""
+MOST = 120
+"""Commits of a kind that are read, the newest."""
+MOST_TRAINING = 12
+"""Recordings that one skill is learned from."""
 
 
 @dataclass
@@ -65,11 +68,6 @@ class Repository:
     def example(self, commit: str) -> Example:
         return Example(commit[:12], self.git("show", "-s", "--format=%s%n%b", commit).strip(), self.tree(f"{commit}^"), self.tree(commit))
 
-    def touched(self, commit: str) -> list[tuple[str, str]]:
-        """(status, path) of a commit."""
-        parts = self.git("diff-tree", "-r", "--no-commit-id", "--no-renames", "--name-status", "-z", commit).split("\0")
-        return list(zip(parts[::2], parts[1::2], strict=False))
-
     def subjects(self) -> Iterator[tuple[str, str]]:
         """(commit, subject) of commits with one parent, oldest first."""
         for row in self.git("log", "--reverse", "--max-parents=1", "--min-parents=1", "--format=%H%x09%s").splitlines():
@@ -77,24 +75,17 @@ class Repository:
             yield commit, subject
 
 
-def layout(touched: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """Where a commit writes: paths, those of new and gone files by their folder; two commits of one era have the same."""
-    return frozenset(f"{s} {p if s == 'M' else p.rpartition('/')[0]}" for s, p in touched)
+def layout(example: Example) -> frozenset[object]:
+    """Where and on which kinds of lines a commit writes: two commits of one era have the same."""
+    hunks = {(h.path, kind_of(h.old)) if h.old else (h.path, "+") for h in hunks_of(0, example)}
+    return frozenset(hunks | {folder_of(p) for p in (*example.created, *example.removed)})
 
 
-def newest_era(repository: Repository, commits: Sequence[str]) -> list[str]:
-    """The last commits that write to places which the newest ones write to."""
-    layouts = [layout(repository.touched(c)) for c in commits]
-    usual = Counter(layouts[-7:]).most_common(1)[0][0]
-    folders = {x.rpartition("/")[0] for x in usual}
-    out: list[str] = []
-    for commit, own in reversed(list(zip(commits, layouts, strict=True))):
-        if own != usual and {x.rpartition("/")[0] for x in own} != folders:
-            if len(out) >= 6:
-                break
-            continue
-        out.insert(0, commit)
-    return out
+def newest_era(examples: Sequence[Example]) -> list[Example]:
+    """Of commits of one kind those since the layout that the newest have was first used, without the ones that have another."""
+    layouts = [layout(x) for x in examples]
+    usual = Counter(layouts[-15:]).most_common(1)[0][0]
+    return [x for x, own in zip(examples, layouts, strict=True) if own == usual]
 
 
 def outcome(program: Program, example: Example) -> str:
@@ -108,28 +99,25 @@ def study(corpus: Path, clones: Path, row: dict[str, Any]) -> dict[str, Any]:
     if not clone.exists():
         subprocess.run(["git", "clone", "-q", "--bare", str(corpus / f"{name}.bundle"), str(clone)], check=True)
     repository = Repository(clone)
-    commits = newest_era(repository, [c["sha"] for c in row["commits"]])
-    half = max(3, len(commits) // 2)
-    old, new = commits[:half], commits[half:]
-    began = time.monotonic()
-    training = [repository.example(c) for c in old]
+    odd = {o["sha"] for o in row["odd"]}
+    found_all = [c for c, s in repository.subjects() if re.search(row["subject_regex"], s) and c not in odd]
+    every = [repository.example(c) for c in found_all[-MOST:]]
+    era = newest_era(every)
+    half = max(3, len(era) // 2)
+    training, new = era[:half][-MOST_TRAINING:], era[half:]
     read = time.monotonic()
     found = next(programs(training), None)
     took = time.monotonic() - read
     result: dict[str, Any] = {
-        "kind": f"{row['repo'].split('/')[1]} {row['kind']}", "deterministic": row["deterministic"], "train": len(old),
-        "learned": found is not None, "seconds": round(took, 1), "read": round(read - began, 1),
+        "kind": f"{row['repo'].split('/')[1]} {row['kind']}", "deterministic": row["deterministic"], "era": len(era), "train": len(training),
+        "learned": found is not None, "seconds": round(took, 1),
     }  # fmt: skip
     if found is None:
         return result
     result["parameters"] = [f"{p.name}{'' if p.in_request else '*'}" for p in found.parameters]
-    result["new"] = Counter(outcome(found, repository.example(c)) for c in new)
-    listed = {c["sha"] for c in row["commits"]}
-    others = [c for c, s in repository.subjects() if re.search(row["subject_regex"], s) and c not in listed]
-    after = [c for c, _ in repository.subjects()]
-    since = set(after[after.index(old[-1]) :]) if old[-1] in after else set()
-    odd = {o["sha"] for o in row["odd"]}
-    result["others"] = Counter(outcome(found, repository.example(c)) for c in others[-MOST_OTHERS:] if c in since and c not in odd)
+    result["new"] = Counter(outcome(found, x) for x in new)
+    first = every.index(training[0])
+    result["others"] = Counter(outcome(found, x) for x in every[first:] if x not in era)
     result["odd"] = Counter(outcome(found, repository.example(c)) for c in sorted(odd))
     result["program"] = [describe(e) for e in found.edits]
     return result

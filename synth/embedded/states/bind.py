@@ -18,8 +18,9 @@ _MOST = 4_000
 def bind(program: Program, example: Example) -> Env | None:
     """Arguments with which the program makes the example's end; None where none are found."""
     hunks = list(hunks_of(0, example))
+    removed = ["".join(h.old) for h in hunks]
     added = ["".join(h.new) for h in hunks] + [p + "\n" + example.end[p] for p in example.created]
-    choices = [list(_candidates(p, example.request, added)) for p in program.parameters]
+    choices = [list(_candidates(p, example.request, added, removed)) for p in program.parameters]
     for picked in islice(product(*choices), _MOST):
         env = {p.name: v for p, v in zip(program.parameters, picked, strict=True)}
         try:
@@ -30,10 +31,11 @@ def bind(program: Program, example: Example) -> Env | None:
     return None
 
 
-def _candidates(parameter: Parameter, request: str, added: Sequence[str]) -> Iterator[str | tuple[str, ...]]:
+def _candidates(parameter: Parameter, request: str, added: Sequence[str], removed: Sequence[str]) -> Iterator[str | tuple[str, ...]]:
     kind = re.sub(r"_\d+$", "", name_of(parameter.values, ("",) * len(parameter.values), set()))
     if not isinstance(parameter.values[0], str):
         yield from _lists(kind, added)
+        yield from _lists(kind, removed)
         return
     if kind == "text":
         for block in added:

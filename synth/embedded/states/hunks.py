@@ -69,7 +69,7 @@ def groupings(hunks: Sequence[Hunk], examples: int) -> Iterator[list[list[Hunk]]
     """Ways to see hunks of several examples as the same edits, the narrowest first: each of their groups is in every example."""
     seen = []
     for by_folder in (False, True):
-        for mask in (_digits, _words):
+        for mask in (_digits, kind_of):
             groups: dict[object, list[Hunk]] = defaultdict(list)
             for h in hunks:
                 place = folder_of(h.path) if by_folder else h.path
@@ -93,7 +93,7 @@ def _digits(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(re.sub(r"[\w.+-]*\d[\w.+-]*", "#", line) for line in lines)
 
 
-def _words(lines: Sequence[str]) -> tuple[str, ...]:
+def kind_of(lines: Sequence[str]) -> tuple[str, ...]:
     """The lines, all words but the first of each left open."""
     return tuple(_first(line) + re.sub(r"[\w./+@-]+", "#", line[len(_first(line)) :]) for line in lines)
 

@@ -24,7 +24,7 @@ class Program:
 
     @property
     def cost(self) -> int:
-        return sum(e.cost for e in self.edits) + sum(4 + 4 * (not p.in_request) for p in self.parameters)
+        return sum(e.cost for e in self.edits) + sum(p.cost for p in self.parameters)
 
     def env(self, example: int) -> Env:
         """The arguments of an example."""
@@ -44,7 +44,7 @@ class Program:
 
 def programs(examples: Sequence[Example]) -> Iterator[Program]:
     """Programs that make every example's end of its start, and change nothing on the end, the simplest first."""
-    found = [p for p in _proposed(examples) if explains(p, examples)]
+    found = [p for p in _proposed(examples) if p.edits and explains(p, examples)]
     seen: set[str] = set()
     for program in sorted(found, key=lambda p: p.cost):
         key = repr([str(e) for e in program.edits])
@@ -101,5 +101,5 @@ def _best(group: Group | None, examples: Sequence[Example], values: Values) -> t
         made = insertions(group, values)
     else:
         made = ((x.edit, x.values) for x in rewrites(group, values))
-    rated = [(e.cost + 4 * len(v.parameters) + 4 * v.foreign, e, v) for e, v in made]
+    rated = [(e.cost + v.cost, e, v) for e, v in made]
     return min(rated, key=lambda r: r[0]) if rated else None

@@ -26,7 +26,7 @@ class Learned:
 
     @property
     def cost(self) -> int:
-        return self.edit.cost + 4 * len(self.values.parameters) + 4 * self.values.foreign
+        return self.edit.cost + self.values.cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,10 @@ Column = tuple[Vector, ...]
 """For each example its values, one a place."""
 
 
+_ATOMS = re.compile(r"\d+(?:\.\d+)+|\d{4}([-/])\d\d\1\d\d|[0-9a-f]{40,}")
+"""Words that are one value: versions, dates, digests."""
+
+
 @dataclass(frozen=True, slots=True)
 class Expr:
     """A value as an expression: how it is computed, and the same as Python."""
@@ -99,6 +103,12 @@ class Parameter:
     """One for each example."""
     in_request: bool
 
+    @property
+    def cost(self) -> int:
+        """What it takes to say it: one that the request has is little, a foreign one more, by its lines."""
+        lines = max(1 + v.count("\n") for v in self.values if isinstance(v, str)) if isinstance(self.values[0], str) else 1
+        return 4 if self.in_request else 5 + 3 * lines
+
 
 @dataclass
 class Values:
@@ -118,6 +128,10 @@ class Values:
     def foreign(self) -> int:
         """Parameters whose values no request tells."""
         return sum(not p.in_request for p in self.parameters)
+
+    @property
+    def cost(self) -> int:
+        return sum(p.cost for p in self.parameters)
 
     def known(self, column: Column, own: Mapping[Column, Expr] = {}, functions: bool = True) -> Expr | None:  # noqa: B006  (never changed)
         """The simplest expression without a new parameter; ``own`` are the values that a pattern has matched."""
@@ -178,12 +192,19 @@ def affixes(values: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _cut(values: Sequence[str], n: int, end: bool) -> bool:
+    """Whether all values begin (or end) with the same n characters, and those end (or begin) between two words of each."""
     if n == 0:
         return True
-    own = [v[::-1] if end else v for v in values]
-    if any(len(v) <= n or v[:n] != own[0][:n] for v in own):
+    places = [(v, len(v) - n if end else n) for v in values]
+    edges = {v[at:] if end else v[:at] for v, at in places if 0 < at < len(v)}
+    return len(edges) == 1 and all(0 < at < len(v) and _between(v, at) for v, at in places)
+
+
+def _between(value: str, at: int) -> bool:
+    if any(m.start() < at < m.end() for m in _ATOMS.finditer(value)):
         return False
-    return all(not (v[n - 1].isalnum() and v[n].isalnum()) or v[n - 1].isdigit() != v[n].isdigit() for v in own)
+    a, b = value[at - 1], value[at]
+    return not (a.isalnum() and b.isalnum()) or a.isdigit() != b.isdigit()
 
 
 def _scalar(column: Column) -> Vector | None:
