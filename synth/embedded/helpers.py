@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from synth.embedded import path_helpers as paths
+from synth.embedded.states.helpers import TEXTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +253,7 @@ HELPERS: Mapping[str, Helper] = {
     "_unlink": Helper(paths.UNLINK, ("os", "Path")),
     "_rmtree": Helper(paths.RMTREE, ("os", "shutil", "Path")),
     "_rmdir": Helper(paths.RMDIR, ("os", "Path")),
+    **{name: Helper(text, (), needs) for name, (text, needs) in TEXTS.items()},
 }
 
 

@@ -17,7 +17,7 @@ from synth.embedded.states.values import Expr, Values, const, join
 
 _NEW = "new"
 """What a new file is called while its content is learned."""
-_FORMS = (r"\d+(?:\.\d+)*", r"[\w.+-]+", r"[^/]+")
+_FORMS = (r"\d+(?:\.\d+)*", r"[\w.+-]+", r"[\w.@ +-]+")
 """What names of one kind may look like, the narrowest first."""
 
 

@@ -23,9 +23,8 @@ class Edit(Protocol):
         """Its description length, about."""
         ...
 
-    @property
-    def reads(self) -> frozenset[str]:
-        """Paths, and patterns of paths, that the skill has to read."""
+    def reads(self, code: Code) -> list[str]:
+        """Python expressions for the lists of paths that the skill has to read for it."""
         ...
 
     def apply(self, env: Env, files: Files) -> None:
@@ -85,9 +84,8 @@ class Rewrite:
     def cost(self) -> int:
         return self.pattern.cost + self.new.cost + 2 * self.where.many + 3 * self.first + 3 * bool(self.listed)
 
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset({self.where.path})
+    def reads(self, code: Code) -> list[str]:
+        return [listed(code, self.where.path)] if self.where.many else [f"[{quote(self.where.path)}]"]
 
     def apply(self, env: Env, files: Files) -> None:
         names = self.where.names(files, env)
@@ -140,9 +138,8 @@ class Insert:
     def cost(self) -> int:
         return self.anchor.cost + self.block.cost + 3
 
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset({self.path})
+    def reads(self, code: Code) -> list[str]:
+        return [f"[{quote(self.path)}]"]
 
     def apply(self, env: Env, files: Files) -> None:
         if self.path not in files:
@@ -166,9 +163,8 @@ class InsertSorted:
     def cost(self) -> int:
         return self.pattern.cost + self.line.cost + 4
 
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset({self.path})
+    def reads(self, code: Code) -> list[str]:
+        return [f"[{quote(self.path)}]"]
 
     def apply(self, env: Env, files: Files) -> None:
         if self.path not in files:
@@ -198,9 +194,8 @@ class Create:
     def cost(self) -> int:
         return self.path.cost + self.text.cost + 4
 
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset()
+    def reads(self, code: Code) -> list[str]:
+        return [f"{code.helper('_there')}({self.path.code})"]
 
     def apply(self, env: Env, files: Files) -> None:
         texts._create(files, self.path.at(env, 0, None), self.text.at(env, 0, None))
@@ -225,9 +220,8 @@ class CopySibling:
     def cost(self) -> int:
         return self.path.cost + self.value.cost + 8 + sum(c.cost for c in self.changes)
 
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset({self.siblings})
+    def reads(self, code: Code) -> list[str]:
+        return [listed(code, self.siblings), f"{code.helper('_there')}({self.path.code})"]
 
     def apply(self, env: Env, files: Files) -> None:
         value, path = self.value.at(env, 0, None), self.path.at(env, 0, None)
@@ -248,5 +242,7 @@ class CopySibling:
         code.line(f"{create}(files, path, made[path])")
 
 
-def matches(pattern: str, text: str) -> list[re.Match[str]]:
-    return list(re.finditer(pattern, text, re.MULTILINE))
+def listed(code: Code, pattern: str) -> str:
+    """The files of one folder that a pattern of paths takes."""
+    folder = re.sub(r"\\(.)", r"\1", pattern.rpartition("/")[0])
+    return f"{code.helper('_listed')}({quote(folder or '.')}, {raw(pattern)})"

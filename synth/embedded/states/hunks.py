@@ -85,7 +85,7 @@ def folder_of(path: str) -> str:
     """A pattern for the files of the same folder and kind."""
     folder, _, name = path.rpartition("/")
     _, dot, suffix = name.rpartition(".")
-    return (re.escape(folder) + "/" if folder else "") + "[^/]+" + (re.escape(dot + suffix) if dot else "")
+    return (re.escape(folder) + "/" if folder else "") + r"[\w.@+-]+" + (re.escape(dot + suffix) if dot else "")
 
 
 def _digits(lines: Sequence[str]) -> tuple[str, ...]:

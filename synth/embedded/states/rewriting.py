@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from synth.embedded.states.edits import Rewrite, Where, matches
+from synth.embedded.states.edits import Rewrite, Where
 from synth.embedded.states.examples import Example
 from synth.embedded.states.hunks import GRAINS, Hunk, folder_of
 from synth.embedded.states.patterns import Hole, Pattern, Piece, column_of, common, literal
@@ -190,6 +190,3 @@ def expected(example: Example, hunks: Sequence[Hunk]) -> dict[str, str]:
             lines[h.line : h.line + len(h.old)] = h.new
         out[path] = "".join(lines)
     return out
-
-
-__all__ = ["Group", "Learned", "expected", "matches", "rewrites", "right"]

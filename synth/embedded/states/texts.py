@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
+
+
+def _read(names: list[str]) -> dict[str, str]:
+    """Return the texts of these files by their names."""
+    return {name: Path(name).read_bytes().decode(errors="surrogateescape") for name in names}
+
+
+def _listed(folder: str, pattern: str) -> list[str]:
+    """Return the paths of the files in a folder that a pattern matches as a whole, by name."""
+    found = (os.path.normpath(path) for path in Path(folder).iterdir() if path.is_file())
+    return sorted(path for path in found if re.fullmatch(pattern, path))
+
+
+def _there(name: str) -> list[str]:
+    """Return the path where something is there, else nothing."""
+    return [name] * os.path.lexists(name)
 
 
 def _names(files: dict[str, str], pattern: str) -> list[str]:
