@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from synth.embedded.states.learn import Program, programs
 
 MOST = 120
 """Commits of a kind that are read, the newest."""
-MOST_TRAINING = 12
+MOST_TRAINING = 8
 """Recordings that one skill is learned from."""
 
 
@@ -81,10 +81,10 @@ def layout(example: Example) -> frozenset[object]:
     return frozenset(hunks | {folder_of(p) for p in (*example.created, *example.removed)})
 
 
-def newest_era(examples: Sequence[Example]) -> list[Example]:
-    """Of commits of one kind those since the layout that the newest have was first used, without the ones that have another."""
+def newest_era(examples: Sequence[Example], known: Collection[frozenset[object]] = ()) -> list[Example]:
+    """Of commits of one kind those with the layout that the newest have; ``known`` are layouts that the kind has at all."""
     layouts = [layout(x) for x in examples]
-    usual = Counter(layouts[-15:]).most_common(1)[0][0]
+    usual = Counter([x for x in layouts if not known or x in known][-15:]).most_common(1)[0][0]
     return [x for x, own in zip(examples, layouts, strict=True) if own == usual]
 
 
@@ -102,7 +102,7 @@ def study(corpus: Path, clones: Path, row: dict[str, Any]) -> dict[str, Any]:
     odd = {o["sha"] for o in row["odd"]}
     found_all = [c for c, s in repository.subjects() if re.search(row["subject_regex"], s) and c not in odd]
     every = [repository.example(c) for c in found_all[-MOST:]]
-    era = newest_era(every)
+    era = newest_era(every, {layout(repository.example(c["sha"])) for c in row["commits"]})
     half = max(3, len(era) // 2)
     training, new = era[:half][-MOST_TRAINING:], era[half:]
     read = time.monotonic()

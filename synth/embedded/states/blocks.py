@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from synth.embedded.code import quote
 from synth.embedded.states.hunks import GRAINS, RULE
 from synth.embedded.states.patterns import Hole, Piece, common
-from synth.embedded.states.values import Expr, Values, const, join
+from synth.embedded.states.values import Expr, Values, const, is_words, join
 
 _MARK = "\x01"
 """Stands for a rule as long as the line above it, with the character of the rule behind it."""
@@ -18,16 +18,17 @@ _LEAST = 0.5
 
 def templates(blocks: Sequence[str], values: Values) -> Iterator[tuple[Expr, Values]]:
     """Expressions that give each example's block, with the parameters that they take."""
-    marked = [_marked(b) for b in blocks]
+    texts = [marked(b) for b in blocks]
     for grain in GRAINS:
-        pieces = common(marked, grain)
+        pieces = common(texts, grain)
         if pieces is not None and _says_enough(pieces, values):
             yield _made(pieces, values)
             break
-    yield from _with_prose(marked, values)
+    yield from _with_prose(texts, values)
 
 
-def _marked(block: str) -> str:
+def marked(block: str) -> str:
+    """The block with a mark for each rule that is as long as the line above it."""
     lines = block.split("\n")
     rules = [
         _MARK + b[0] if RULE.fullmatch(b) and len(b) == len(a) else b for a, b in zip(lines, lines[1:], strict=False)
@@ -36,7 +37,7 @@ def _marked(block: str) -> str:
 
 
 def _says_enough(pieces: Sequence[Piece], values: Values) -> bool:
-    """Whether most of the text is constant or known."""
+    """Whether most of the text is constant or known, or has the form of one value: a date, a version, a digest."""
     trial = values.copy()
     known = free = 0
     for piece in pieces:
@@ -46,17 +47,22 @@ def _says_enough(pieces: Sequence[Piece], values: Values) -> bool:
         before = trial.foreign
         trial.value(tuple((v,) for v in piece.values))
         size = max(map(len, piece.values))
-        known, free = (known, free + size) if trial.foreign > before else (known + size, free)
+        words = trial.foreign > before and is_words(piece.values)
+        known, free = (known, free + size) if words else (known + size, free)
     return known >= _LEAST * (known + free)
 
 
 def _made(pieces: Sequence[Piece], known: Values) -> tuple[Expr, Values]:
     values = known.copy()
+    return ruled([const(p) if isinstance(p, str) else values.value(tuple((v,) for v in p.values)) for p in pieces]), values
+
+
+def ruled(exprs: Sequence[Expr]) -> Expr:
+    """The expressions as one, each mark in them a rule as long as the line above it."""
     parts: list[Expr] = []
     line: list[Expr] = []
     above: list[Expr] = []
-    for piece in pieces:
-        expr = const(piece) if isinstance(piece, str) else values.value(tuple((v,) for v in piece.values))
+    for expr in exprs:
         for text in re.split(r"(\n|\x01.)", expr.const) if expr.const is not None else [None]:
             if text == "\n":
                 above, line = line, []
@@ -67,7 +73,7 @@ def _made(pieces: Sequence[Piece], known: Values) -> tuple[Expr, Values]:
                 part = expr if text is None else const(text)
                 line.append(part)
                 parts.append(part)
-    return join(parts), values
+    return join(parts)
 
 
 def _rule(mark: str, above: Expr) -> Expr:

@@ -10,12 +10,10 @@ from difflib import SequenceMatcher
 
 from synth.embedded.states.examples import Example
 
-GRAINS = (r"[\w.+-]+", r"[\w./+-]+", r"\d+|[^\W\d_]+", r"[^\s\"'`<>(){}\[\],;]+")
+GRAINS = (r"[\w+-]+(?:\.[\w+-]+)*", r"[\w./+-]+", r"\d+(?:\.\d+)+|[^\W_]+", r"[^\s\"'`<>(){}\[\],;]+")
 """What counts as one word of a line, from the usual to the unusual."""
 RULE = re.compile(r"([=~^*_#-])\1{3,}")
 """A line under a heading."""
-_ALIKE = 0.5
-"""Lines that share so much are one line that was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def _parts(number: int, path: str, a: list[str], i1: int, i2: int, new: list[str
 
 
 def _like(a: str, b: str) -> bool:
-    return not RULE.fullmatch(a.strip()) and SequenceMatcher(None, a, b, autojunk=False).ratio() > _ALIKE
+    return not RULE.fullmatch(a.strip()) and kind_of((a,)) == kind_of((b,))
 
 
 def words(text: str, grain: str) -> list[str]:
@@ -67,18 +65,32 @@ def words(text: str, grain: str) -> list[str]:
 
 def groupings(hunks: Sequence[Hunk], examples: int) -> Iterator[list[list[Hunk]]]:
     """Ways to see hunks of several examples as the same edits, the narrowest first: each of their groups is in every example."""
-    seen = []
+    seen: list[list[list[Hunk]]] = []
     for by_folder in (False, True):
-        for mask in (_digits, kind_of):
-            groups: dict[object, list[Hunk]] = defaultdict(list)
-            for h in hunks:
-                place = folder_of(h.path) if by_folder else h.path
-                key = (place, mask(h.old), bool(h.new)) if h.old else (place, ())
-                groups[key].append(h)
-            found = list(groups.values())
-            if found not in seen and all(len({h.example for h in g}) == examples for g in found):
+        groups: dict[object, list[Hunk]] = defaultdict(list)
+        for h in hunks:
+            place = folder_of(h.path) if by_folder else h.path
+            groups[(place, kind_of(h.old), bool(h.new)) if h.old else (place, ())].append(h)
+        coarse = list(groups.values())
+        for found in ([part for g in coarse for part in _parted(g, examples)], coarse):
+            if found not in seen and all(_everywhere(g, examples) for g in found):
                 seen.append(found)
                 yield found
+
+
+def _parted(group: list[Hunk], examples: int) -> list[list[Hunk]]:
+    """The group in smaller ones that are in every example still, where there are such."""
+    for mask in (_digits, _numbered):
+        parts: dict[object, list[Hunk]] = defaultdict(list)
+        for h in group:
+            parts[mask(h.old)].append(h)
+        if all(_everywhere(p, examples) for p in parts.values()):
+            return list(parts.values())
+    return [group]
+
+
+def _everywhere(group: Sequence[Hunk], examples: int) -> bool:
+    return len({h.example for h in group}) == examples
 
 
 def folder_of(path: str) -> str:
@@ -89,6 +101,11 @@ def folder_of(path: str) -> str:
 
 
 def _digits(lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines, digits left open."""
+    return tuple(re.sub(r"\d+", "#", line) for line in lines)
+
+
+def _numbered(lines: Sequence[str]) -> tuple[str, ...]:
     """The lines, words with digits in them left open."""
     return tuple(re.sub(r"[\w.+-]*\d[\w.+-]*", "#", line) for line in lines)
 

@@ -13,6 +13,8 @@ _SPECIAL = re.compile(r"([\\.^$*+?{}\[\]|()])")
 _CLASSES = (r"[\w.+-]+", r"[\w./+-]+", r"\S+", r".+", r"(?:.|\n)+")
 """What may stand in an open place, the narrowest first."""
 
+_NUMBERS = r"\d+(?:\.\d+)*"
+
 
 @dataclass(frozen=True, slots=True)
 class Hole:
@@ -21,7 +23,13 @@ class Hole:
     values: tuple[str, ...]
 
     @property
+    def narrow(self) -> str:
+        """A pattern for just what the values are: plain numbers, else as ``form``."""
+        return _NUMBERS if all(re.fullmatch(_NUMBERS, v) for v in self.values) else self.form
+
+    @property
     def form(self) -> str:
+        """A pattern for values like these."""
         return next(c for c in _CLASSES if c == _CLASSES[-1] or all(re.fullmatch(c, v) for v in self.values))
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
 
+from synth.embedded.states.blocks import marked, ruled
 from synth.embedded.states.edits import Rewrite, Where
 from synth.embedded.states.examples import Example
 from synth.embedded.states.hunks import GRAINS, Hunk, folder_of
 from synth.embedded.states.patterns import Hole, Pattern, Piece, column_of, common, literal
-from synth.embedded.states.values import Column, Expr, Values, const, group, join
+from synth.embedded.states.values import Column, Expr, Values, const, group, join, told
 
 MOST_CONTEXT = 3
 """Lines above that may say which place is meant."""
+MOST_CLOSED = 2
+"""Values of the request that may say it."""
+Pieces = tuple[Sequence[Piece], Sequence[Piece], Sequence[Piece]]
+"""Lines above, lines that were there, lines that they became."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +28,12 @@ class Learned:
 
     edit: Rewrite
     values: Values
+    unsure: int = 0
+    """How much it leans on what may be chance."""
 
     @property
     def cost(self) -> int:
-        return self.edit.cost + self.values.cost
+        return self.edit.cost + self.values.cost + self.unsure
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +66,12 @@ def rewrites(group: Group, values: Values) -> Iterator[Learned]:
             return
         context = ["".join(h.before[len(h.before) - above :]) for h in group.hunks]
         for grain in GRAINS:
-            before, was, becomes = common(context, grain), common(old, grain), common(new, grain)
+            before, was, becomes = common(context, grain), common(old, grain), common([marked(n) for n in new], grain)
             if before is None or was is None or becomes is None:
                 continue
-            found = [x for x in _variants(group, values, before, was, becomes) if right(group, x.edit, x.values)]
-            if found:
-                yield min(found, key=lambda x: x.cost)
+            found = next(_tried(group, values, (before, was, becomes)), None)
+            if found is not None:
+                yield found
                 break
 
 
@@ -75,70 +82,105 @@ def _body(lines: Sequence[str], hunk: Hunk) -> str:
     return text.removesuffix("\n") if both and hunk.new else text
 
 
-def _variants(
-    group: Group, values: Values, before: Sequence[Piece], was: Sequence[Piece], becomes: Sequence[Piece]
-) -> Iterator[Learned]:
-    """Each open place of the pattern is left open or is a value that is known or requested; more and more of them are values."""
-    holes = [n for n, piece in enumerate((*before, *was)) if isinstance(piece, Hole)]
-    for amount in range(len(holes) + 1):
-        for closed in combinations(holes, amount):
-            for functions in (True, False):
-                made = _variant(group, values, (before, was, becomes), frozenset(closed), functions)
-                if made is not None:
-                    yield made
+def _tried(group: Group, values: Values, pieces: Pieces) -> Iterator[Learned]:
+    """Each open place of the pattern is left open or is a value that is requested; the fewer of those, the simpler."""
+    holes = [n for n, piece in enumerate((*pieces[0], *pieces[1])) if isinstance(piece, Hole)]
+    for amount in range(min(len(holes), MOST_CLOSED) + 1):
+        right_ones = []
+        for closed, narrow, functions in product(combinations(holes, amount), (False, True), (True, False)):
+            made = _Draft(group, values.copy(), functions, narrow).made(pieces, frozenset(closed))
+            if made is not None and right(group, made.edit, made.values):
+                right_ones.append(made)
+        if right_ones:
+            yield min(right_ones, key=lambda x: x.cost)
 
 
-def _variant(
-    group_: Group, known: Values, pieces: tuple[Sequence[Piece], ...], closed: frozenset[int], functions: bool
-) -> Learned | None:
-    before, was, becomes = pieces
-    values = known.copy()
-    own: dict[Column, Expr] = {}
-    parts: list[str | Expr] = ["^"]
-    context: list[Expr] = []
-    groups = 0
-    for n, piece in enumerate((*before, *was)):
+@dataclass
+class _Draft:
+    """One way to write the rewriting."""
+
+    group: Group
+    values: Values
+    functions: bool
+    """New values may be computed from what was there."""
+    narrow: bool
+    """Open places take only what looks just like what was there."""
+    own: dict[Column, Expr] = field(default_factory=dict)
+    groups: int = 0
+
+    def made(self, pieces: Pieces, closed: frozenset[int]) -> Learned | None:
+        before, was, becomes = pieces
+        parts: list[str | Expr] = ["^"]
+        context: list[Expr] = []
+        lost = 0
+        new_columns = {self.group.column(p.values) for p in becomes if isinstance(p, Hole)}
+        for n, piece in enumerate((*before, *was)):
+            if isinstance(piece, str):
+                found: list[tuple[str | Expr, Expr]] | None = [(literal(piece), const(piece))]
+            elif n in closed:
+                found = self._closed(piece)
+                # What is replaced says less about the place than what stays.
+                lost += n >= len(before) and self.group.column(piece.values) not in new_columns
+            else:
+                found = [self._open(self.group.column(piece.values), piece.narrow if self.narrow else piece.form)]
+            if found is None:
+                return None
+            parts += [part for part, _ in found]
+            context += [expr for _, expr in found] if n < len(before) else []
+        parts.append("$" if not "".join(p for p in was if isinstance(p, str)).endswith("\n") else "")
+        new = join([*context, ruled([self._new(p) for p in becomes])])
+        return self._learned(Pattern(tuple(parts)), new, becomes, lost)
+
+    def _learned(self, pattern: Pattern, new: Expr, becomes: Sequence[Piece], lost: int) -> Learned | None:
+        lists = [p.name for p in self.values.parameters if not isinstance(p.values[0], str)]
+        keyed = any(name in pattern.uses for name in lists)
+        named = next((name for name in lists if name in new.uses), "")
+        if keyed and not named:
+            return None
+        edit = Rewrite(self.group.where, _without_groups(pattern, new), new, None, listed=named, keyed=keyed)
+        if not _repeats(self.group, edit, self.values):
+            done = Pattern(("^", *(self._done(p) for p in becomes), "$"))
+            edit = replace(edit, done=done)
+        return Learned(edit, self.values, lost + self.narrow)
+
+    def _open(self, column: Column, form: str) -> tuple[str, Expr]:
+        self.groups += 1
+        expr = group(self.groups)
+        self.own.setdefault(column, expr)
+        return f"({form})", expr
+
+    def _closed(self, hole: Hole) -> list[tuple[str | Expr, Expr]] | None:
+        """The hole as a requested value, alone or with an open rest behind it; what is only in the tree is left open."""
+        whole = self.values.requested(self.group.column(hole.values))
+        if whole is not None:
+            self.own.setdefault(self.group.column(hole.values), whole)
+            return [(whole, whole)]
+        heads = [_head(v, self.values.requests[e]) for v, e in zip(hole.values, self.group.of, strict=True)]
+        head = self.values.requested(self.group.column(heads)) if all(heads) else None
+        if head is None:
+            return None
+        rests = tuple(v[len(h) :] for v, h in zip(hole.values, heads, strict=True))
+        part, rest = self._open(self.group.column(rests), r"[\w./+-]*")
+        self.own[self.group.column(hole.values)] = join([head, rest])
+        return [(head, head), (part, rest)]
+
+    def _new(self, piece: Piece) -> Expr:
         if isinstance(piece, str):
-            parts.append(literal(piece))
-            expr = const(piece)
-        elif n in closed:
-            expr = values.value(group_.column(piece.values))
-            if values.foreign > known.foreign:
-                return None  # what is only in the tree is left open
-            parts.append(expr)
-        else:
-            groups += 1
-            parts.append(f"({piece.form})")
-            expr = group(groups)
-            own.setdefault(group_.column(piece.values), expr)
-        if n < len(before):
-            context.append(expr)
-    parts.append("$" if not "".join(p for p in was if isinstance(p, str)).endswith("\n") else "")
-    new = join([*context, *(_expr(p, group_, values, own, functions) for p in becomes)])
-    listed = [p.name for p in values.parameters if not isinstance(p.values[0], str)]
-    pattern = Pattern(tuple(parts))
-    keyed = any(name in pattern.uses for name in listed)
-    named = next((name for name in listed if name in new.uses), "")
-    if keyed and not named:
-        return None
-    edit = Rewrite(group_.where, _without_groups(pattern, new), new, None, listed=named, keyed=keyed)
-    repeated = _repeats(group_, edit, values)
-    if not repeated:
-        done = tuple(_done(p, group_, values) for p in becomes)
-        edit = Rewrite(group_.where, edit.pattern, new, Pattern(("^", *done, "$")), listed=named, keyed=keyed)
-    return Learned(edit, values)
+            return const(piece)
+        return self.values.value(self.group.column(piece.values), self.own, self.functions)
+
+    def _done(self, piece: Piece) -> str | Expr:
+        """What is there afterwards: a value that is known, else anything like it."""
+        if isinstance(piece, str):
+            return re.sub("\x01(.)", lambda m: literal(m[1]) + "+", literal(piece))
+        known = self.values.known(self.group.column(piece.values))
+        return known if known is not None else piece.form
 
 
-def _expr(piece: Piece, group_: Group, values: Values, own: dict[Column, Expr], functions: bool) -> Expr:
-    return const(piece) if isinstance(piece, str) else values.value(group_.column(piece.values), own, functions)
-
-
-def _done(piece: Piece, group_: Group, values: Values) -> str | Expr:
-    """What is there afterwards: a value that is known, else anything like it."""
-    if isinstance(piece, str):
-        return literal(piece)
-    known = values.known(group_.column(piece.values))
-    return known if known is not None else piece.form
+def _head(value: str, request: str) -> str:
+    """The longest beginning of the value that the request has as a word."""
+    cuts = [m.start() for m in re.finditer(r"(?<=\w)[^\w]", value)]
+    return next((value[:cut] for cut in [len(value), *reversed(cuts)] if told(value[:cut], request)), "")
 
 
 def _without_groups(pattern: Pattern, new: Expr) -> Pattern:
@@ -166,17 +208,17 @@ def _repeats(group_: Group, edit: Rewrite, values: Values) -> bool:
 
 
 def right(group_: Group, edit: Rewrite, values: Values) -> bool:
-    """Whether in every example it changes the hunks of its group as they were changed, and nothing else."""
+    """Whether in every example it changes the hunks of its group as they were changed, nothing else, and nothing a second time."""
     for e, example in enumerate(group_.examples):
-        wanted = [h for h in group_.hunks if h.example == e]
+        wanted = expected(example, [h for h in group_.hunks if h.example == e])
         files = dict(example.start)
         try:
             edit.apply(values.env(e), files)
+            once = dict(files)
+            edit.apply(values.env(e), files)
         except (ValueError, KeyError, IndexError, re.error):
             return False
-        if any(files[p] != text for p, text in expected(example, wanted).items()):
-            return False
-        if any(files[p] != example.start[p] for p in edit.where.names(files, values.env(e)) if p not in {h.path for h in wanted}):
+        if files != once or files != {**example.start, **wanted}:
             return False
     return True
 

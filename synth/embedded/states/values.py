@@ -158,12 +158,16 @@ class Values:
         """The simplest expression; where nothing known gives the value, a new parameter: told by the requests, else foreign."""
         return (
             self.known(column, own, False)
-            or self._requested(column)
+            or self.requested(column)
             or (self.known(column, own, True) if functions else None)
             or self._new(column, False)
         )
 
-    def _requested(self, column: Column) -> Expr | None:
+    def requested(self, column: Column) -> Expr | None:
+        """The value as one that all requests tell, known already or new."""
+        known = next((x for p in self.parameters if p.in_request and (x := _affixed(column, _column(p, column), _ref(p)))), None)
+        if known is not None:
+            return known
         for head, tail in affixes([v for values in column for v in values]):
             core = tuple(tuple(v[len(head) : len(v) - len(tail)] for v in values) for values in column)
             if all(v and told(v, r) for values, r in zip(core, self.requests, strict=True) for v in values):
@@ -246,21 +250,32 @@ def _called(function: Function, column: Column, known: Column, expr: Expr) -> Ex
     return _affixed(column, made, call)
 
 
+_FORMS = (
+    ("text", r"(?s).*\n.*|.*\S+ \S+ \S+.*"),
+    ("date", r"\d{4}[-/]\d\d[-/]\d\d"),
+    ("year", r"(?:19|20)\d\d"),
+    ("digest", r"(?=.*\d)[0-9a-f]{64}"),
+    ("commit", r"(?=.*\d)[0-9a-f]{40}"),
+    ("version", r"v?\d[\w.+-]*"),
+    ("path", r".*/.*\.\w+"),
+    ("name", r"[\w./@-]+"),
+)
+
+
+def form_of(values: Sequence[str]) -> str:
+    """What kind of value all of these are, by their form."""
+    return next((name for name, form in _FORMS if all(re.fullmatch(form, v) for v in values)), "value")
+
+
+def is_words(values: Sequence[str]) -> bool:
+    """Whether they are free words: no dates, versions or digests."""
+    return form_of(values) in ("text", "path", "name", "value")
+
+
 def name_of(values: Sequence[str | Vector], requests: Vector, taken: set[str]) -> str:
     """A parameter's name from what its values look like."""
     many = not isinstance(values[0], str)
-    flat = [v for value in values for v in ([value] if isinstance(value, str) else value)]
-    forms = (
-        ("text", r"(?s).*\n.*|.*\S+ \S+ \S+.*"),
-        ("date", r"\d{4}[-/]\d\d[-/]\d\d"),
-        ("year", r"(?:19|20)\d\d"),
-        ("digest", r"(?=.*\d)[0-9a-f]{64}"),
-        ("commit", r"(?=.*\d)[0-9a-f]{40}"),
-        ("version", r"v?\d[\w.+-]*"),
-        ("path", r".*/.*\.\w+"),
-        ("name", r"[\w./@-]+"),
-    )
-    name = next((n for n, form in forms if all(re.fullmatch(form, v) for v in flat)), "value")
+    name = form_of([v for value in values for v in ([value] if isinstance(value, str) else value)])
     if not many and name == "version":
         before = {_before(str(v), r) for v, r in zip(values, requests, strict=True)}
         name = {"from": "old_version", "to": "new_version"}.get(before.pop(), name) if len(before) == 1 else name
