@@ -22,7 +22,7 @@ from typing import Any
 
 from synth.embedded.states.bind import bind
 from synth.embedded.states.examples import Example
-from synth.embedded.states.hunks import folder_of, hunks_of, kind_of
+from synth.embedded.states.hunks import folder_of, hunks_of, kind_of, numbered
 from synth.embedded.states.learn import Program, programs
 
 MOST = 120
@@ -78,7 +78,8 @@ class Repository:
 def layout(example: Example) -> frozenset[object]:
     """Where and on which kinds of lines a commit writes: two commits of one era have the same."""
     hunks = {(h.path, kind_of(h.old)) if h.old else (h.path, "+") for h in hunks_of(0, example)}
-    return frozenset(hunks | {folder_of(p) for p in (*example.created, *example.removed)})
+    last = {(folder_of(p), numbered(example.end[p].splitlines()[-1:])) for p in example.created}
+    return frozenset(hunks | last | {folder_of(p) for p in example.removed})
 
 
 def newest_era(examples: Sequence[Example], known: Collection[frozenset[object]] = ()) -> list[Example]:

@@ -49,8 +49,8 @@ def _candidates(parameter: Parameter, request: str, added: Sequence[str], remove
 def _lists(kind: str, added: Sequence[str]) -> Iterator[tuple[str, ...]]:
     single = kind.removesuffix("s")
     found = [w for text in added for w in words(text, GRAINS[0]) if _is(single, w)]
-    yield tuple(found)
-    yield tuple(dict.fromkeys(found))
+    for some in (found, list(dict.fromkeys(found))):
+        yield from (tuple(some[i:j]) for i, j in ((0, None), (0, -1), (1, None)))
 
 
 def _is(kind: str, word: str) -> bool:

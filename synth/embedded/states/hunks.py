@@ -80,7 +80,7 @@ def groupings(hunks: Sequence[Hunk], examples: int) -> Iterator[list[list[Hunk]]
 
 def _parted(group: list[Hunk], examples: int) -> list[list[Hunk]]:
     """The group in smaller ones that are in every example still, where there are such."""
-    for mask in (_digits, _numbered):
+    for mask in (_digits, numbered):
         parts: dict[object, list[Hunk]] = defaultdict(list)
         for h in group:
             parts[mask(h.old)].append(h)
@@ -105,7 +105,7 @@ def _digits(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(re.sub(r"\d+", "#", line) for line in lines)
 
 
-def _numbered(lines: Sequence[str]) -> tuple[str, ...]:
+def numbered(lines: Sequence[str]) -> tuple[str, ...]:
     """The lines, words with digits in them left open."""
     return tuple(re.sub(r"[\w.+-]*\d[\w.+-]*", "#", line) for line in lines)
 

@@ -21,6 +21,8 @@ class Hole:
     """An open place of a text: a value for each place where the text stands."""
 
     values: tuple[str, ...]
+    fixed: str = ""
+    """The pattern for them, where it is known already."""
 
     @property
     def narrow(self) -> str:
@@ -30,14 +32,20 @@ class Hole:
     @property
     def form(self) -> str:
         """A pattern for values like these."""
-        return next(c for c in _CLASSES if c == _CLASSES[-1] or all(re.fullmatch(c, v) for v in self.values))
+        return self.fixed or next(c for c in _CLASSES if c == _CLASSES[-1] or all(re.fullmatch(c, v) for v in self.values))
 
 
 Piece = str | Hole
 
 
-def common(texts: Sequence[str], grain: str) -> list[Piece] | None:
-    """The texts as constants and holes; None where they do not have the same words and marks in the same order."""
+def common(texts: Sequence[str], grain: str, whole: bool = False) -> list[Piece] | None:
+    """The texts as constants and holes; None where they do not have the same words and marks in the same order.
+
+    Args:
+        texts: One for each place.
+        grain: What counts as one word.
+        whole: Words are open as a whole, not only where they differ.
+    """
     rows = [words(t, grain) for t in texts]
     if len({len(r) for r in rows}) != 1:
         return None
@@ -48,7 +56,7 @@ def common(texts: Sequence[str], grain: str) -> list[Piece] | None:
         elif len({_kind(w) for w in column}) != 1:
             return None
         else:
-            head, tail = max(affixes(column), key=lambda p: len(p[0]) + len(p[1]))
+            head, tail = ("", "") if whole else max(affixes(column), key=lambda p: len(p[0]) + len(p[1]))
             out += [head, Hole(tuple(w[len(head) : len(w) - len(tail)] for w in column)), tail]
     return _merged(out)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
@@ -61,18 +61,55 @@ def rewrites(group: Group, values: Values) -> Iterator[Learned]:
     old, new = ([_body(h.old if side else h.new, h) for h in group.hunks] for side in (True, False))
     if not all(old):
         return
-    for above in range(MOST_CONTEXT + 1):
-        if any(len(h.before) < above for h in group.hunks):
-            return
-        context = ["".join(h.before[len(h.before) - above :]) for h in group.hunks]
+    for context in _contexts(group.hunks):
         for grain in GRAINS:
-            before, was, becomes = common(context, grain), common(old, grain), common([marked(n) for n in new], grain)
-            if before is None or was is None or becomes is None:
-                continue
-            found = next(_tried(group, values, (before, was, becomes)), None)
-            if found is not None:
-                yield found
+            before = context(grain)
+            found = [
+                (x.cost + (x.edit.keyed and not whole), n, x)
+                for n, whole in enumerate((False, True))
+                if before is not None and (x := _first(group, values, before, old, new, grain, whole)) is not None
+            ]
+            if found:
+                yield min(found, key=lambda f: f[:2])[2]
                 break
+
+
+def _first(
+    group: Group, values: Values, before: Sequence[Piece], old: Sequence[str], new: Sequence[str], grain: str, whole: bool
+) -> Learned | None:
+    was, becomes = common(old, grain, whole), common([marked(n) for n in new], grain, whole)
+    return next(_tried(group, values, (before, was, becomes)), None) if was is not None and becomes is not None else None
+
+
+def _contexts(hunks: Sequence[Hunk]) -> Iterator[Callable[[str], list[Piece] | None]]:
+    """What may say which place is meant: nothing, some lines above, the line that all of it stands under."""
+    for above in range(MOST_CONTEXT + 1):
+        if all(len(h.before) >= above for h in hunks):
+            lines = ["".join(h.before[len(h.before) - above :]) for h in hunks]
+            yield lambda grain, lines=lines: common(lines, grain)  # type: ignore[misc]  # mypy infers no type for a default
+    heads = [_head_line(h) for h in hunks]
+    if None not in heads:
+        between = {re.match(r"[ \t]*", h.old[0])[0] for h in hunks}  # type: ignore[index]  # it matches always
+        if len(between) == 1:
+            inside = f"(?:{indent}.*\\n)*?" if (indent := between.pop()) else r"(?:(?!\[).*\n)*?"
+            rests = tuple("".join(h.before[at + 1 :]) for h, at in zip(hunks, heads, strict=True))
+            above_ = ["".join(h.before[at : at + 1]) for h, at in zip(hunks, heads, strict=True)]
+
+            def under(grain: str) -> list[Piece] | None:
+                pieces = common(above_, grain)
+                return None if pieces is None else [*pieces, Hole(rests, inside)]
+
+            yield under
+
+
+def _head_line(hunk: Hunk) -> int | None:
+    """Index of the nearest line above that is less indented, or of the section's heading."""
+    own = len(hunk.old[0]) - len(hunk.old[0].lstrip())
+    for at in range(len(hunk.before) - 1, 0, -1):
+        line = hunk.before[at]
+        if line.strip() and (len(line) - len(line.lstrip()) < own or (own == 0 and line.startswith("["))):
+            return at
+    return None
 
 
 def _body(lines: Sequence[str], hunk: Hunk) -> str:
