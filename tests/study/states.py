@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +90,19 @@ def newest_era(examples: Sequence[Example], known: Collection[frozenset[object]]
 
 
 def outcome(program: Program, example: Example) -> str:
-    """``right``; ``refused`` where it raises with the values that the commit has; ``wrong`` where no values make that end."""
-    return "right" if bind(program, example) is not None else "other"
+    """``right``; ``refused``: it raises with every value that the commit has; ``rider``: all that it changes the commit
+    changes too, and more; ``wrong``: it makes another end."""
+    found = bind(program, example)
+    if found.args is not None:
+        return "right"
+    recorded = _changes(example)
+    rider = any(_changes(replace(example, end=end)) <= recorded for end in found.others)
+    return "rider" if rider else "wrong" if found.others else "refused"
+
+
+def _changes(example: Example) -> set[object]:
+    hunks = {(h.path, h.line, h.old, h.new) for h in hunks_of(0, example)}
+    return hunks | {(p, example.end[p]) for p in example.created} | set(example.removed)
 
 
 def study(corpus: Path, clones: Path, row: dict[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, product
 
-from synth.embedded.states.examples import Example
+from synth.embedded.states.examples import Example, Texts
 from synth.embedded.states.hunks import GRAINS, hunks_of, words
 from synth.embedded.states.learn import Program
 from synth.embedded.states.values import Env, Parameter, name_of, told
@@ -15,20 +16,33 @@ _MOST = 4_000
 """Combinations that are tried."""
 
 
-def bind(program: Program, example: Example) -> Env | None:
-    """Arguments with which the program makes the example's end; None where none are found."""
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a program does on an example that it was not learned from."""
+
+    args: Env | None
+    """Those with which it makes the recorded end."""
+    others: tuple[Texts, ...] = ()
+    """The ends that it makes with other values of the request and of what was written; none where it raises with all of them."""
+
+
+def bind(program: Program, example: Example) -> Bound:
+    """Looks for the arguments with which the program makes the example's end."""
     hunks = list(hunks_of(0, example))
     removed = ["".join(h.old) for h in hunks]
     added = ["".join(h.new) for h in hunks] + [p + "\n" + example.end[p] for p in example.created]
     choices = [list(_candidates(p, example.request, added, removed)) for p in program.parameters]
+    ends: list[Texts] = []
     for picked in islice(product(*choices), _MOST):
         env = {p.name: v for p, v in zip(program.parameters, picked, strict=True)}
         try:
-            if program.run(env, dict(example.start)) == example.end:
-                return env
+            end = program.run(env, dict(example.start))
         except (ValueError, KeyError, IndexError, re.error):
             continue
-    return None
+        if end == example.end:
+            return Bound(env)
+        ends.append(end)
+    return Bound(None, tuple(ends))
 
 
 def _candidates(parameter: Parameter, request: str, added: Sequence[str], removed: Sequence[str]) -> Iterator[str | tuple[str, ...]]:

@@ -36,9 +36,13 @@ def hunks_of(number: int, example: Example) -> Iterator[Hunk]:
     """What changed in the files that are there before and after, in order."""
     for path in example.changed:
         a, b = example.start[path].splitlines(keepends=True), example.end[path].splitlines(keepends=True)
-        for tag, i1, i2, j1, j2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        same = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        tail = next((n for n, (x, y) in enumerate(zip(a[same:][::-1], b[same:][::-1], strict=False)) if x != y), None)
+        tail = min(len(a), len(b)) - same if tail is None else tail
+        matcher = SequenceMatcher(None, a[same : len(a) - tail], b[same : len(b) - tail], autojunk=False)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
             if tag != "equal":
-                yield from _parts(number, path, a, i1, i2, b[j1:j2])
+                yield from _parts(number, path, a, same + i1, same + i2, b[same + j1 : same + j2])
 
 
 def _parts(number: int, path: str, a: list[str], i1: int, i2: int, new: list[str]) -> Iterator[Hunk]:

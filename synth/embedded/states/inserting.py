@@ -10,7 +10,7 @@ from synth.embedded.states.blocks import templates
 from synth.embedded.states.edits import KEYS, Edit, Insert, InsertSorted
 from synth.embedded.states.hunks import GRAINS, Hunk
 from synth.embedded.states.patterns import Hole, Pattern, common, literal
-from synth.embedded.states.rewriting import Group, expected
+from synth.embedded.states.rewriting import Group
 from synth.embedded.states.values import Values
 
 _LINES = 4
@@ -91,7 +91,7 @@ def _alike(hunks: Sequence[Hunk]) -> Iterator[Pattern]:
 
 def _right(group: Group, edit: Edit, values: Values) -> bool:
     for e, example in enumerate(group.examples):
-        wanted = expected(example, [h for h in group.hunks if h.example == e])
+        wanted = group.expected[e]
         files = dict(example.start)
         try:
             edit.apply(values.env(e), files)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations, product
 
 from synth.embedded.states.blocks import marked, ruled
@@ -36,7 +37,7 @@ class Learned:
         return self.edit.cost + self.values.cost + self.unsure
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Group:
     """Hunks of one kind, with the examples that they are from."""
 
@@ -51,6 +52,11 @@ class Group:
     def where(self) -> Where:
         paths = {h.path for h in self.hunks}
         return Where(paths.pop()) if len(paths) == 1 else Where(folder_of(self.hunks[0].path), many=True)
+
+    @cached_property
+    def expected(self) -> list[dict[str, str]]:
+        """For each example its files with these hunks alone."""
+        return [expected(x, [h for h in self.hunks if h.example == e]) for e, x in enumerate(self.examples)]
 
     def column(self, texts: Sequence[str]) -> Column:
         return column_of(texts, self.of, len(self.examples))
@@ -70,7 +76,10 @@ def rewrites(group: Group, values: Values) -> Iterator[Learned]:
                 if before is not None and (x := _first(group, values, before, old, new, grain, whole)) is not None
             ]
             if found:
-                yield min(found, key=lambda f: f[:2])[2]
+                best = min(found, key=lambda f: f[:2])[2]
+                yield best
+                if not best.edit.pattern.uses:
+                    return
                 break
 
 
@@ -121,12 +130,17 @@ def _body(lines: Sequence[str], hunk: Hunk) -> str:
 
 def _tried(group: Group, values: Values, pieces: Pieces) -> Iterator[Learned]:
     """Each open place of the pattern is left open or is a value that is requested; the fewer of those, the simpler."""
-    holes = [n for n, piece in enumerate((*pieces[0], *pieces[1])) if isinstance(piece, Hole)]
+    holes = [n for n, piece in enumerate((*pieces[0], *pieces[1])) if isinstance(piece, Hole) and not piece.fixed]
+    seen: set[tuple[str, str]] = set()
     for amount in range(min(len(holes), MOST_CLOSED) + 1):
-        right_ones = []
+        right_ones: list[Learned] = []
         for closed, narrow, functions in product(combinations(holes, amount), (False, True), (True, False)):
             made = _Draft(group, values.copy(), functions, narrow).made(pieces, frozenset(closed))
-            if made is not None and right(group, made.edit, made.values):
+            key = (made.edit.pattern.code, made.edit.new.code) if made is not None else None
+            if made is None or key is None or key in seen:
+                continue
+            seen.add(key)
+            if right(group, made.edit, made.values):
                 right_ones.append(made)
         if right_ones:
             yield min(right_ones, key=lambda x: x.cost)
@@ -234,12 +248,12 @@ def _is_group(part: str) -> bool:
 def _repeats(group_: Group, edit: Rewrite, values: Values) -> bool:
     """Whether the pattern matches what it made, and makes the same of it."""
     for e, example in enumerate(group_.examples):
-        files = dict(example.end)
+        files = {**example.start, **group_.expected[e]}
         try:
             edit.apply(values.env(e), files)
         except (ValueError, KeyError, IndexError):
             return False
-        if files != example.end:
+        if any(files[p] != text for p, text in group_.expected[e].items()):
             return False
     return True
 
@@ -247,7 +261,7 @@ def _repeats(group_: Group, edit: Rewrite, values: Values) -> bool:
 def right(group_: Group, edit: Rewrite, values: Values) -> bool:
     """Whether in every example it changes the hunks of its group as they were changed, nothing else, and nothing a second time."""
     for e, example in enumerate(group_.examples):
-        wanted = expected(example, [h for h in group_.hunks if h.example == e])
+        wanted = group_.expected[e]
         files = dict(example.start)
         try:
             edit.apply(values.env(e), files)
