@@ -39,7 +39,9 @@ class Repository:
     _blobs: dict[str, str | None] = field(default_factory=dict)
 
     def git(self, *args: str) -> str:
-        return subprocess.run(["git", "-C", str(self.path), *args], capture_output=True, check=True).stdout.decode(errors="replace")
+        return subprocess.run(["git", "-C", str(self.path), *args], capture_output=True, check=True).stdout.decode(
+            errors="replace"
+        )
 
     def tree(self, commit: str) -> dict[str, str]:
         """Path -> text of the text files of a commit."""
@@ -52,7 +54,10 @@ class Repository:
         if not blobs:
             return
         data = subprocess.run(
-            ["git", "-C", str(self.path), "cat-file", "--batch"], input="\n".join(blobs).encode() + b"\n", capture_output=True, check=True
+            ["git", "-C", str(self.path), "cat-file", "--batch"],
+            input="\n".join(blobs).encode() + b"\n",
+            capture_output=True,
+            check=True,
         ).stdout
         at = 0
         for blob in blobs:
@@ -66,7 +71,9 @@ class Repository:
                 self._blobs[blob] = None
 
     def example(self, commit: str) -> Example:
-        return Example(commit[:12], self.git("show", "-s", "--format=%s%n%b", commit).strip(), self.tree(f"{commit}^"), self.tree(commit))
+        return Example(
+            commit[:12], self.git("show", "-s", "--format=%s%n%b", commit).strip(), self.tree(f"{commit}^"), self.tree(commit)
+        )
 
     def subjects(self) -> Iterator[tuple[str, str]]:
         """(commit, subject) of commits with one parent, oldest first."""
@@ -121,7 +128,8 @@ def study(corpus: Path, clones: Path, row: dict[str, Any]) -> dict[str, Any]:
     found = next(programs(training), None)
     took = time.monotonic() - read
     result: dict[str, Any] = {
-        "kind": f"{row['repo'].split('/')[1]} {row['kind']}", "deterministic": row["deterministic"], "era": len(era), "train": len(training),
+        "kind": f"{row['repo'].split('/')[1]} {row['kind']}", "deterministic": row["deterministic"], "era": len(era),
+        "train": len(training),
         "learned": found is not None, "seconds": round(took, 1),
     }  # fmt: skip
     if found is None:

@@ -1,4 +1,4 @@
-"""Finds the arguments of a program for an example that it was not learned from: read from the request and from what was written."""
+"""Finds the arguments of a program for an example that it was not learned from, in its request and in what was written."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def bind(program: Program, example: Example) -> Bound:
     return Bound(None, tuple(ends))
 
 
-def _candidates(parameter: Parameter, request: str, added: Sequence[str], removed: Sequence[str]) -> Iterator[str | tuple[str, ...]]:
+def _candidates(
+    parameter: Parameter, request: str, added: Sequence[str], removed: Sequence[str]
+) -> Iterator[str | tuple[str, ...]]:
     kind = re.sub(r"_\d+$", "", name_of(parameter.values, ("",) * len(parameter.values), set()))
     if not isinstance(parameter.values[0], str):
         yield from _lists(kind, added)

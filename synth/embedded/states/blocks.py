@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from synth.embedded.code import quote
 from synth.embedded.states.hunks import GRAINS, RULE
@@ -30,9 +31,7 @@ def templates(blocks: Sequence[str], values: Values) -> Iterator[tuple[Expr, Val
 def marked(block: str) -> str:
     """The block with a mark for each rule that is as long as the line above it."""
     lines = block.split("\n")
-    rules = [
-        _MARK + b[0] if RULE.fullmatch(b) and len(b) == len(a) else b for a, b in zip(lines, lines[1:], strict=False)
-    ]
+    rules = [_MARK + b[0] if RULE.fullmatch(b) and len(b) == len(a) else b for a, b in pairwise(lines)]
     return "\n".join([lines[0], *rules])
 
 
@@ -63,7 +62,10 @@ def ruled(exprs: Sequence[Expr]) -> Expr:
     line: list[Expr] = []
     above: list[Expr] = []
     for expr in exprs:
-        for text in re.split(r"(\n|\x01.)", expr.const) if expr.const is not None else [None]:
+        texts: list[str | None] = [None]
+        if expr.const is not None:
+            texts = list(re.split(r"(\n|\x01.)", expr.const))
+        for text in texts:
             if text == "\n":
                 above, line = line, []
                 parts.append(const("\n"))
@@ -79,9 +81,7 @@ def ruled(exprs: Sequence[Expr]) -> Expr:
 def _rule(mark: str, above: Expr) -> Expr:
     if above.const is not None:
         return const(mark * len(above.const))
-    return Expr(
-        f"{quote(mark)} * len({above.code})", lambda e, k, m: mark * len(above.at(e, k, m)), above.cost, uses=above.uses
-    )
+    return Expr(f"{quote(mark)} * len({above.code})", lambda e, k, m: mark * len(above.at(e, k, m)), above.cost, uses=above.uses)
 
 
 def _with_prose(blocks: Sequence[str], values: Values) -> Iterator[tuple[Expr, Values]]:
@@ -94,7 +94,7 @@ def _with_prose(blocks: Sequence[str], values: Values) -> Iterator[tuple[Expr, V
         return
     pieces: list[Piece] = []
     for part in (_columns([r[:head] for r in rows]), [Hole(tuple(middle))], _columns([r[len(r) - tail :] for r in rows])):
-        pieces += [*(["\n"] if pieces and part else []), *part]
+        pieces += [*(["\n"] if pieces and part else []), *(part or [])]
     expr, found = _made(pieces, values)
     if any(p.in_request for p in found.parameters if p.name in expr.uses):
         yield expr, found
@@ -105,7 +105,7 @@ def _lines(rows: Sequence[Sequence[str]], values: Values) -> int:
     n = 0
     while n + 1 < min(map(len, rows)) and _columns([r[n : n + 1] for r in rows]) is not None:
         pieces = _columns([r[n : n + 1] for r in rows])
-        if pieces is None or not _says_enough(pieces, values) and any(pieces):
+        if pieces is None or (pieces and not _says_enough(pieces, values)):
             break
         n += 1
     return n

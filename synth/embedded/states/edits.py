@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -96,17 +96,16 @@ class Rewrite:
                 self._rewrite(env, k, files, names)
         elif self.listed:
             new = self.new
-            texts._rewrite_each(
-                files, names, self.pattern.at(env, 0), lambda m, k: new.at(env, k, m), len(env[self.listed])
-            )
+            texts._rewrite_each(files, names, self.pattern.at(env, 0), lambda m, k: new.at(env, k, m), len(env[self.listed]))
         else:
             self._rewrite(env, 0, files, names)
 
     def _rewrite(self, env: Env, k: int, files: Files, names: Sequence[str]) -> None:
-        done = self.done.at(env, k) if self.done is not None else ""
-        texts._rewrite(
-            files, list(names), self.pattern.at(env, k), lambda m: self.new.at(env, k, m), done, int(self.first)
-        )
+        pattern = self.pattern.at(env, k)
+        if self.done is None:
+            texts._rewrite(files, list(names), pattern, lambda m: self.new.at(env, k, m))
+        else:
+            texts._rewrite_once(files, list(names), pattern, lambda m: self.new.at(env, k, m), self.done.at(env, k))
 
     def emit(self, code: Code) -> None:
         names = self.where.code(code)
@@ -115,10 +114,11 @@ class Rewrite:
             amount = f"len({self.listed})"
             code.line(f"{code.helper('_rewrite_each')}({self.where.files}, {names}, {self.pattern.code}, {call}, {amount})")
             return
-        rest = [self.done.code] if self.done is not None else []
-        rest += ["count=1"] if self.first else []
-        new = f"lambda m: {self.new.code}"
-        line = f"{code.helper('_rewrite')}({', '.join([self.where.files, names, self.pattern.code, new, *rest])})"
+        given = [self.where.files, names, self.pattern.code, f"lambda m: {self.new.code}"]
+        if self.done is None:
+            line = f"{code.helper('_rewrite')}({', '.join(given)})"
+        else:
+            line = f"{code.helper('_rewrite_once')}({', '.join([*given, self.done.code])})"
         if self.keyed:
             with code.block(f"for k in range(len({self.listed})):"):
                 code.line(line)
@@ -173,13 +173,12 @@ class InsertSorted:
         texts._insert_sorted(files, self.path, self.pattern.at(env, 0), line, KEYS[self.key])
 
     def emit(self, code: Code) -> None:
-        key = code.helper(self.key) if self.key.startswith("_") else self.key
         code.line(
-            f"{code.helper('_insert_sorted')}(files, {quote(self.path)}, {self.pattern.code}, {self.line.code}, {key})"
+            f"{code.helper('_insert_sorted')}(files, {quote(self.path)}, {self.pattern.code}, {self.line.code}, {self.key})"
         )
 
 
-KEYS = {"str": str, "str.lower": str.lower}
+KEYS: Mapping[str, Callable[[str], str]] = {"str": str, "str.lower": str.lower}
 """What lines may be sorted by."""
 
 

@@ -13,19 +13,18 @@ from synth.embedded.scope import Param
 from synth.embedded.states.edits import CopySibling, Create
 from synth.embedded.states.examples import Example, example_of
 from synth.embedded.states.learn import Program, programs
+from synth.embedded.states.paths import Paths
 from synth.embedded.states.patterns import Hole, raw
 from synth.embedded.states.values import Parameter
 from synth.interface import Candidate, TracePattern
-from verifiers.interface import Evidence
+from verifiers.interface import Args, Evidence
 
 _RETURNS = "``ok`` and the number of files changed (0 where all was done already)."
 _MOST = 4
 """Programs that are proposed for one pattern."""
 
 
-def state_candidates(
-    pattern: TracePattern, evidence: Sequence[Evidence], generator: str, why: list[str]
-) -> Iterator[Candidate]:
+def state_candidates(pattern: TracePattern, evidence: Sequence[Evidence], generator: str, why: list[str]) -> Iterator[Candidate]:
     """Yields a skill for each program that explains all recordings, the simplest first; else says in ``why`` what is missing."""
     found = [(e.task_id, example_of(e)) for e in evidence]
     why += [f"trace {task_id}: {x}" for task_id, x in found if isinstance(x, str)]
@@ -51,7 +50,7 @@ def candidate(pattern: TracePattern, program: Program, examples: Sequence[Exampl
     summary = summary_of(described)
     name = skill_name(pattern.task_category, summary)
     source = skill_source(name, summary, params, body(program), _RETURNS)
-    bindings = {
+    bindings: dict[str, Args] = {
         x.task_id: {p.name: v if isinstance(v := p.values[k], str) else list(v) for p in program.parameters}
         for k, x in enumerate(examples)
     }
@@ -68,25 +67,41 @@ def description(p: Parameter) -> str:
     first = p.values[-1] if isinstance(p.values[-1], str) else p.values[-1][0]
     what = re.sub(r"_\d+$", "", p.name).replace("_", " ")
     shown = first.split("\n")[0][:60]
-    return f"The {what}" + ("" if "\n" in first else f", such as {shown}") + ("" if p.in_request else "; the request need not say it")
+    return (
+        f"The {what}"
+        + ("" if "\n" in first else f", such as {shown}")
+        + ("" if p.in_request else "; the request need not say it")
+    )
 
 
 def body(program: Program) -> Code:
     """The body of the skill: values checked, files read, edited and written."""
-    code = Code(taken={p.name for p in program.parameters} | {"files", "m", "k", "path", "old", "made"})
+    code = Code(
+        taken={p.name for p in program.parameters} | {"files", "m", "k", "path", "old", "made", "changed", "name", "target"}
+    )
     for p in program.parameters:
         check(code, p)
-    reads = list(dict.fromkeys(r for e in program.edits for r in e.reads(code)))
+    named = [e for e in program.edits if isinstance(e, Paths)]
+    if named:
+        code.line("changed = 0")
+    for rename in named:
+        rename.emit(code)
+    texts = [e for e in program.edits if e not in named]
+    if not texts:
+        code.line('return {"ok": True, "changed": changed}')
+        return code
+    reads = list(dict.fromkeys(r for e in texts for r in e.reads(code)))
     fixed = [r[1:-1] for r in reads if r.startswith("[")]
     lists = ([f"[{', '.join(fixed)}]"] if fixed else []) + [r for r in reads if not r.startswith("[")]
     code.line(f"files = {code.helper('_read')}({_union(lists)})")
-    for edit in program.edits:
+    for edit in texts:
         edit.emit(code)
     code.helper("_put")
-    if not any(isinstance(e, Create | CopySibling) for e in program.edits):
+    if not any(isinstance(e, Create | CopySibling) for e in texts):
         code.helpers = over_existing(code.helpers)
     code.line('texts = {name: text.encode(errors="surrogateescape") for name, text in files.items()}')
-    code.line('return {"ok": True, "changed": sum(_put(Path(name), data) for name, data in texts.items())}')
+    total = ("changed + " if named else "") + "sum(_put(Path(name), data) for name, data in texts.items())"
+    code.line(f'return {{"ok": True, "changed": {total}}}')
     return code
 
 
@@ -104,4 +119,4 @@ def check(code: Code, p: Parameter) -> None:
     if not isinstance(p.values[0], str):
         test = f"not all(re.fullmatch({raw(form)}, value) for value in {p.name})"
     with code.block(f"if {test}:"):
-        code.line(f"raise ValueError(f{quote(p.name + ' has characters that it cannot have: ')[:-1]}{{{p.name}!r}}\")")
+        code.line(f'raise ValueError(f{quote(p.name + " has characters that it cannot have: ")[:-1]}{{{p.name}!r}}")')

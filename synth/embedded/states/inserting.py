@@ -53,10 +53,10 @@ def _anchors(hunks: Sequence[Hunk]) -> Iterator[Pattern]:
     """Patterns that end where the lines are put in: behind these lines, before those, at the top, at the end."""
     for grain in GRAINS:
         for n in range(1, _LINES + 1):
-            if (found := _lines(["".join(h.before[len(h.before) - n :]) for h in hunks if len(h.before) >= n], hunks, grain)):
+            if found := _lines(["".join(h.before[len(h.before) - n :]) for h in hunks if len(h.before) >= n], hunks, grain):
                 yield Pattern((f"^{found}",))
         for n in range(1, _LINES + 1):
-            if (found := _lines(["".join(h.after[:n]) for h in hunks if len(h.after) >= n], hunks, grain)):
+            if found := _lines(["".join(h.after[:n]) for h in hunks if len(h.after) >= n], hunks, grain):
                 yield Pattern((f"(?=^{found})",))
     yield Pattern((r"\A",))
     yield Pattern((r"\Z",))

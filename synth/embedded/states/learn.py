@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from synth.embedded.states.creating import creations
 from synth.embedded.states.edits import Edit, Files
 from synth.embedded.states.examples import Example
-from synth.embedded.states.hunks import Hunk, groupings, hunks_of
+from synth.embedded.states.hunks import groupings, hunks_of
 from synth.embedded.states.inserting import insertions
+from synth.embedded.states.paths import Paths, path_edits, path_groups, without_paths
 from synth.embedded.states.rewriting import Group, rewrites
 from synth.embedded.states.values import Env, Parameter, Values
 
@@ -56,26 +57,29 @@ def programs(examples: Sequence[Example]) -> Iterator[Program]:
 def explains(program: Program, examples: Sequence[Example]) -> bool:
     try:
         return all(
-            program.run(program.env(e), dict(x.start)) == x.end and program.run(program.env(e), dict(x.end)) == x.end for e, x in enumerate(examples)
+            program.run(program.env(e), dict(x.start)) == x.end and program.run(program.env(e), dict(x.end)) == x.end
+            for e, x in enumerate(examples)
         )
     except (ValueError, KeyError, IndexError, re.error):
         return False
 
 
 def _proposed(examples: Sequence[Example]) -> Iterator[Program]:
-    hunks = [h for n, x in enumerate(examples) for h in hunks_of(n, x)]
+    there = [without_paths(x) for x in examples]
+    named = path_groups(examples)
+    if named is None:
+        return
+    hunks = [h for n, x in enumerate(there) for h in hunks_of(n, x)]
     for groups in groupings(hunks, len(examples)) if hunks else [[]]:
-        program = _greedy([Group(g, examples) for g in groups], examples)
+        program = _greedy([*named, *(Group(g, there) for g in groups)], there)
         if program is not None:
             yield program
 
 
 def _greedy(groups: list[Group], examples: Sequence[Example]) -> Program | None:
-    """Explains the groups one after the other, always the one that needs least: what it takes from the request helps the others."""
+    """Explains the groups one after the other, always the one that needs least: what it takes from the request helps others."""
     values = Values(tuple(x.request for x in examples))
     edits: list[Edit] = []
-    if any(x.removed for x in examples):
-        return None
     waiting: list[Group | None] = list(groups)
     if any(x.created for x in examples):
         waiting.append(None)
@@ -91,13 +95,17 @@ def _greedy(groups: list[Group], examples: Sequence[Example]) -> Program | None:
         _, n, edit, values = best
         edits.append(edit)
         waiting.pop(n)
+    # Names first: the texts are found under their new ones.
+    edits.sort(key=lambda e: not isinstance(e, Paths))
     return Program(tuple(edits), tuple(values.parameters))
 
 
 def _best(group: Group | None, examples: Sequence[Example], values: Values) -> tuple[int, Edit, Values] | None:
     if group is None:
         made = creations(examples, values)
-    elif isinstance(group.hunks[0], Hunk) and not any(h.old for h in group.hunks):
+    elif group.of_paths:
+        made = path_edits(group, values)
+    elif not any(h.old for h in group.hunks):
         made = insertions(group, values)
     else:
         made = ((x.edit, x.values) for x in rewrites(group, values))

@@ -43,6 +43,8 @@ class Group:
 
     hunks: Sequence[Hunk]
     examples: Sequence[Example]
+    of_paths: bool = False
+    """The text is the list of paths."""
 
     @property
     def of(self) -> list[int]:
@@ -62,12 +64,12 @@ class Group:
         return column_of(texts, self.of, len(self.examples))
 
 
-def rewrites(group: Group, values: Values) -> Iterator[Learned]:
+def rewrites(group: Group, values: Values, contexts: bool = True) -> Iterator[Learned]:
     """Rewritings that are right in every example, the simplest of each grain and context first."""
     old, new = ([_body(h.old if side else h.new, h) for h in group.hunks] for side in (True, False))
     if not all(old):
         return
-    for context in _contexts(group.hunks):
+    for context in _contexts(group.hunks) if contexts else (lambda grain: [],):
         for grain in GRAINS:
             before = context(grain)
             found = [
@@ -96,8 +98,8 @@ def _contexts(hunks: Sequence[Hunk]) -> Iterator[Callable[[str], list[Piece] | N
         if all(len(h.before) >= above for h in hunks):
             lines = ["".join(h.before[len(h.before) - above :]) for h in hunks]
             yield lambda grain, lines=lines: common(lines, grain)  # type: ignore[misc]  # mypy infers no type for a default
-    heads = [_head_line(h) for h in hunks]
-    if None not in heads:
+    heads = [at for h in hunks if (at := _head_line(h)) is not None]
+    if len(heads) == len(hunks):
         between = {re.match(r"[ \t]*", h.old[0])[0] for h in hunks}  # type: ignore[index]  # it matches always
         if len(between) == 1:
             inside = f"(?:{indent}.*\\n)*?" if (indent := between.pop()) else r"(?:(?!\[).*\n)*?"
@@ -189,7 +191,9 @@ class _Draft:
         if keyed and not named:
             return None
         edit = Rewrite(self.group.where, _without_groups(pattern, new), new, None, listed=named, keyed=keyed)
-        if not _repeats(self.group, edit, self.values):
+        if not becomes:
+            edit = replace(edit, done=Pattern((r"\A",)))
+        elif not _repeats(self.group, edit, self.values):
             done = Pattern(("^", *(self._done(p) for p in becomes), "$"))
             edit = replace(edit, done=done)
         return Learned(edit, self.values, lost + self.narrow)
@@ -259,7 +263,7 @@ def _repeats(group_: Group, edit: Rewrite, values: Values) -> bool:
 
 
 def right(group_: Group, edit: Rewrite, values: Values) -> bool:
-    """Whether in every example it changes the hunks of its group as they were changed, nothing else, and nothing a second time."""
+    """Whether in every example it changes the hunks of its group as they were, nothing else, and nothing a second time."""
     for e, example in enumerate(group_.examples):
         wanted = group_.expected[e]
         files = dict(example.start)

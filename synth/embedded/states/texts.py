@@ -29,14 +29,23 @@ def _names(files: dict[str, str], pattern: str) -> list[str]:
     return [name for name in sorted(files) if re.fullmatch(pattern, name)]
 
 
-def _rewrite(
-    files: dict[str, str], names: list[str], pattern: str, new: Callable[[re.Match[str]], str], done: str = "", count: int = 0
-) -> None:
-    """Replace what a pattern matches in these files, at first only where count is 1; raise where nothing matches that or done."""
+def _rewrite(files: dict[str, str], names: list[str], pattern: str, new: Callable[[re.Match[str]], str]) -> None:
+    """Replace what a pattern matches in these files; raise where it matches nothing."""
     hits = 0
     for name in names:
-        files[name], found = re.subn(pattern, new, files[name], count=count, flags=re.MULTILINE)
-        hits += found or bool(done and re.search(done, files[name], re.MULTILINE))
+        files[name], found = re.subn(pattern, new, files[name], flags=re.MULTILINE)
+        hits += found
+    if hits == 0:
+        raise ValueError(f"nothing to change in {names}: no text like {pattern}")
+
+
+def _rewrite_once(files: dict[str, str], names: list[str], pattern: str, new: Callable[[re.Match[str]], str], done: str) -> None:
+    """Replace what a pattern matches in these files; raise where it matches nothing and nothing says that it is done."""
+    hits = 0
+    for name in names:
+        hits += len(re.findall(done, files[name], re.MULTILINE))
+        files[name], found = re.subn(pattern, new, files[name], flags=re.MULTILINE)
+        hits += found
     if hits == 0:
         raise ValueError(f"nothing to change in {names}: no text like {pattern}")
 

@@ -133,7 +133,7 @@ class Values:
     def cost(self) -> int:
         return sum(p.cost for p in self.parameters)
 
-    def known(self, column: Column, own: Mapping[Column, Expr] = {}, functions: bool = True) -> Expr | None:  # noqa: B006  (never changed)
+    def known(self, column: Column, own: Mapping[Column, Expr] = {}, functions: bool = True) -> Expr | None:
         """The simplest expression without a new parameter; ``own`` are the values that a pattern has matched."""
         first = {v for values in column for v in values}
         if len(first) == 1:
@@ -154,7 +154,7 @@ class Values:
                     return found
         return None
 
-    def value(self, column: Column, own: Mapping[Column, Expr] = {}, functions: bool = True) -> Expr:  # noqa: B006  (never changed)
+    def value(self, column: Column, own: Mapping[Column, Expr] = {}, functions: bool = True) -> Expr:
         """The simplest expression; where nothing known gives the value, a new parameter: told by the requests, else foreign."""
         return (
             self.known(column, own, False)
