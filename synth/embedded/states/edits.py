@@ -114,7 +114,8 @@ class Rewrite:
             amount = f"len({self.listed})"
             code.line(f"{code.helper('_rewrite_each')}({self.where.files}, {names}, {self.pattern.code}, {call}, {amount})")
             return
-        given = [self.where.files, names, self.pattern.code, f"lambda m: {self.new.code}"]
+        new = f"{code.helper('_always')}({self.new.code})" if self.keyed else f"lambda m: {self.new.code}"
+        given = [self.where.files, names, self.pattern.code, new]
         if self.done is None:
             line = f"{code.helper('_rewrite')}({', '.join(given)})"
         else:

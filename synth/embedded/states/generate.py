@@ -15,7 +15,7 @@ from synth.embedded.states.examples import Example, example_of
 from synth.embedded.states.learn import Program, programs
 from synth.embedded.states.paths import Paths
 from synth.embedded.states.patterns import Hole, raw
-from synth.embedded.states.values import Parameter
+from synth.embedded.states.values import FUNCTIONS, Parameter
 from synth.interface import Candidate, TracePattern
 from verifiers.interface import Args, Evidence
 
@@ -102,6 +102,8 @@ def body(program: Program) -> Code:
     code.line('texts = {name: text.encode(errors="surrogateescape") for name, text in files.items()}')
     total = ("changed + " if named else "") + "sum(_put(Path(name), data) for name, data in texts.items())"
     code.line(f'return {{"ok": True, "changed": {total}}}')
+    whole = "\n".join(code.lines)
+    code.helpers |= {f.helper for f in FUNCTIONS if f.helper and f"{f.helper}(" in whole}
     return code
 
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import product
 
 from synth.embedded.states.examples import Example
 
@@ -70,11 +71,11 @@ def words(text: str, grain: str) -> list[str]:
 def groupings(hunks: Sequence[Hunk], examples: int) -> Iterator[list[list[Hunk]]]:
     """Ways to see hunks of several examples as the same edits, the narrowest first: each of their groups is in every example."""
     seen: list[list[list[Hunk]]] = []
-    for by_folder in (False, True):
+    for by_folder, mask in product((False, True), (kind_of, bare)):
         groups: dict[object, list[Hunk]] = defaultdict(list)
         for h in hunks:
             place = folder_of(h.path) if by_folder else h.path
-            groups[(place, kind_of(h.old), bool(h.new)) if h.old else (place, ())].append(h)
+            groups[(place, mask(h.old), bool(h.new)) if h.old else (place, ())].append(h)
         coarse = list(groups.values())
         for found in ([part for g in coarse for part in _parted(g, examples)], coarse):
             if found not in seen and all(_everywhere(g, examples) for g in found):
@@ -117,6 +118,11 @@ def numbered(lines: Sequence[str]) -> tuple[str, ...]:
 def kind_of(lines: Sequence[str]) -> tuple[str, ...]:
     """The lines, all words but the first of each left open."""
     return tuple(_first(line) + re.sub(r"[\w./+@-]+", "#", line[len(_first(line)) :]) for line in lines)
+
+
+def bare(lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines, all words left open."""
+    return tuple(re.sub(r"[\w./+@-]+", "#", line) for line in lines)
 
 
 def _first(line: str) -> str:

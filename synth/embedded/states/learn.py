@@ -44,12 +44,11 @@ class Program:
 
 
 def programs(examples: Sequence[Example]) -> Iterator[Program]:
-    """Programs that make every example's end of its start, and change nothing on the end, the simplest first."""
-    found = [p for p in _proposed(examples) if p.edits and explains(p, examples)]
+    """Programs that make every example's end of its start, and change nothing on the end: those of the narrowest view first."""
     seen: set[str] = set()
-    for program in sorted(found, key=lambda p: p.cost):
+    for program in _proposed(examples):
         key = repr([str(e) for e in program.edits])
-        if key not in seen:
+        if key not in seen and program.edits and explains(program, examples):
             seen.add(key)
             yield program
 

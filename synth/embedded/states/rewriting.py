@@ -188,7 +188,7 @@ class _Draft:
         lists = [p.name for p in self.values.parameters if not isinstance(p.values[0], str)]
         keyed = any(name in pattern.uses for name in lists)
         named = next((name for name in lists if name in new.uses), "")
-        if keyed and not named:
+        if keyed and (new.own or not named):
             return None
         edit = Rewrite(self.group.where, _without_groups(pattern, new), new, None, listed=named, keyed=keyed)
         if not becomes:

@@ -50,21 +50,21 @@ def _rewrite_once(files: dict[str, str], names: list[str], pattern: str, new: Ca
         raise ValueError(f"nothing to change in {names}: no text like {pattern}")
 
 
+def _always(text: str) -> Callable[[re.Match[str]], str]:
+    """Return what gives this text for every match."""
+    return lambda m: text
+
+
 def _rewrite_each(
     files: dict[str, str], names: list[str], pattern: str, new: Callable[[re.Match[str], int], str], amount: int
 ) -> None:
     """Replace every match of a pattern in these files, one after the other; raise where there are not so many."""
-    hits = 0
-
-    def _next(found: re.Match[str]) -> str:
-        nonlocal hits
-        hits += 1
-        return new(found, hits - 1) if hits <= amount else found[0]
-
+    places = sum(len(re.findall(pattern, files[name], re.MULTILINE)) for name in names)
+    if places != amount:
+        raise ValueError(f"{amount} values for {places} places in {names}")
+    numbers = iter(range(amount))
     for name in names:
-        files[name] = re.sub(pattern, _next, files[name], flags=re.MULTILINE)
-    if hits != amount:
-        raise ValueError(f"{amount} values for {hits} places in {names}")
+        files[name] = re.sub(pattern, lambda m: new(m, next(numbers)), files[name], flags=re.MULTILINE)
 
 
 def _insert(files: dict[str, str], name: str, pattern: str, block: str) -> None:
