@@ -44,7 +44,7 @@ def show_patterns(traces: Sequence[Path], settings: Config, outputs: Sequence[Ou
         "patterns": [_json(p) for p in found],
         "ungrouped": [{"task_id": t.task_id, "task_description": t.task_description, "why": why} for t, why in left],
     }
-    rows = [(p.task_category, p.pattern_type, str(p.frequency), f"{p.success_rate:.0%}", p.command_sequence[0]) for p in found]
+    rows = [(p.task_category, p.pattern_type, str(p.frequency), f"{p.success_rate:.0%}", _first(p)) for p in found]
     plain = console.table(("task", "type", "traces", "success", "first command"), rows) if rows else "no pattern"
     emit_document(outputs, document, plain)
     for trace, why in left[:MOST_SHOWN]:
@@ -54,6 +54,14 @@ def show_patterns(traces: Sequence[Path], settings: Config, outputs: Sequence[Ou
     if not found:
         console.error(nothing_repeated(known, settings.evolution))
     return PASS if found else NOTHING
+
+
+def _first(pattern: TracePattern) -> str:
+    """The first command, of recordings without commands the first file that they edit."""
+    if pattern.command_sequence:
+        return pattern.command_sequence[0]
+    edited = [step["edit"]["path"] for t in pattern.traces for step in t.steps or () if "edit" in step]
+    return f"(edit {edited[0]})" if edited else "(no command)"
 
 
 def _json(pattern: TracePattern) -> dict[str, Any]:

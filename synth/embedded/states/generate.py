@@ -44,10 +44,7 @@ def state_candidates(pattern: TracePattern, evidence: Sequence[Evidence], genera
 def candidate(pattern: TracePattern, program: Program, examples: Sequence[Example], generator: str) -> Candidate:
     """The program as a skill."""
     params = [parameter(p) for p in program.parameters]
-    described = [
-        (x.request, {p.name: v for p in program.parameters if isinstance(v := p.values[k], str)}) for k, x in enumerate(examples)
-    ]
-    summary = summary_of(described)
+    summary = summary_for(program, examples)
     name = skill_name(pattern.task_category, summary)
     source = skill_source(name, summary, params, body(program), _RETURNS)
     bindings: dict[str, Args] = {
@@ -55,6 +52,20 @@ def candidate(pattern: TracePattern, program: Program, examples: Sequence[Exampl
         for k, x in enumerate(examples)
     }
     return Candidate(name, source, bindings, summary, generator, (), float(program.cost))
+
+
+def summary_for(program: Program, examples: Sequence[Example]) -> str:
+    """The request's first line with the parameters in it; where that says nothing, what is set where."""
+    described = [
+        (x.request.split("\n")[0], {p.name: v for p in program.parameters if isinstance(v := p.values[k], str)})
+        for k, x in enumerate(examples)
+    ]
+    summary = summary_of(described)
+    if len(re.findall(r"[^\W\d_]{2,}", re.sub(r"<\w+>", "", summary))) > 1:
+        return summary
+    files = [p.rpartition("/")[2] for p in examples[0].changed]
+    shown = ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
+    return f"Set the {' and '.join(p.name.replace('_', ' ') for p in program.parameters[:2])} in {shown or 'a new file'}"
 
 
 def parameter(p: Parameter) -> Param:
