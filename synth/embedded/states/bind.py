@@ -31,22 +31,23 @@ def bind(program: Program, example: Example) -> Bound:
     hunks = list(hunks_of(0, example))
     removed = ["".join(h.old) for h in hunks]
     added = ["".join(h.new) for h in hunks] + [p + "\n" + example.end[p] for p in example.created]
-    choices = [list(_candidates(p, example.request, added, removed)) for p in program.parameters]
     ends: list[Texts] = []
-    for picked in islice(product(*choices), _MOST):
-        env = {p.name: v for p, v in zip(program.parameters, picked, strict=True)}
-        try:
-            end = program.run(env, dict(example.start))
-        except (ValueError, KeyError, IndexError, re.error):
-            continue
-        if end == example.end:
-            return Bound(env)
-        ends.append(end)
+    for strict in (True, False):
+        choices = [list(_candidates(p, example.request, added, removed, strict)) for p in program.parameters]
+        for picked in islice(product(*choices), _MOST):
+            env = {p.name: v for p, v in zip(program.parameters, picked, strict=True)}
+            try:
+                end = program.run(env, dict(example.start))
+            except (ValueError, KeyError, IndexError, re.error):
+                continue
+            if end == example.end:
+                return Bound(env)
+            ends += [end] if strict else []
     return Bound(None, tuple(ends))
 
 
 def _candidates(
-    parameter: Parameter, request: str, added: Sequence[str], removed: Sequence[str]
+    parameter: Parameter, request: str, added: Sequence[str], removed: Sequence[str], strict: bool
 ) -> Iterator[str | tuple[str, ...]]:
     kind = re.sub(r"_\d+$", "", name_of(parameter.values, ("",) * len(parameter.values), set()))
     if not isinstance(parameter.values[0], str):
@@ -59,6 +60,9 @@ def _candidates(
             yield from ("\n".join(lines[i:j]) for i in range(len(lines)) for j in range(len(lines), i, -1))
         return
     found = dict.fromkeys(w for text in ([request] if parameter.in_request else added) for w in _words(text))
+    if strict and not parameter.in_request:
+        stays = {w for text in removed for w in _words(text)}
+        found = {w: None for w in found if w not in stays}
     yield from (w for w in found if _is(kind, w) and (not parameter.in_request or told(w, request)))
 
 
@@ -79,4 +83,3 @@ def _words(text: str) -> Iterator[str]:
             if re.search(r"\w", word):
                 yield word
                 yield re.sub(r"^[^\W\d_]+(?=\d)", "", word)
-                yield from (word[: m.start()] for m in re.finditer(r"[-.+]", word) if m.start())

@@ -192,7 +192,8 @@ class Create:
 
     @property
     def cost(self) -> int:
-        return self.path.cost + self.text.cost + 4
+        # What a template says itself has to be described; what a sibling says has not.
+        return self.path.cost + self.text.cost + 4 + len(self.text.code) // 24
 
     def reads(self, code: Code) -> list[str]:
         return [f"{code.helper('_there')}({self.path.code})"]
