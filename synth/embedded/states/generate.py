@@ -20,7 +20,7 @@ from synth.interface import Candidate, TracePattern
 from verifiers.interface import Args, Evidence
 
 _RETURNS = "``ok`` and the number of files changed (0 where all was done already)."
-_MOST = 4
+_MOST = 2
 """Programs that are proposed for one pattern."""
 
 

@@ -79,21 +79,20 @@ def _greedy(groups: list[Group], examples: Sequence[Example]) -> Program | None:
     """Explains the groups one after the other, always the one that needs least: what it takes from the request helps others."""
     values = Values(tuple(x.request for x in examples))
     edits: list[Edit] = []
-    waiting: list[Group | None] = list(groups)
-    if any(x.created for x in examples):
-        waiting.append(None)
+    waiting: list[Group | None] = [*groups, *([None] if any(x.created for x in examples) else [])]
+    found: list[tuple[int, Edit, Values] | None] = [_best(g, examples, values) for g in waiting]
     while waiting:
-        best = None
-        for n, group in enumerate(waiting):
-            learned = _best(group, examples, values)
-            if learned is None:
-                return None
-            if best is None or learned[0] < best[0]:
-                best = (learned[0], n, learned[1], learned[2])
-        assert best is not None  # something is waiting
-        _, n, edit, values = best
-        edits.append(edit)
+        rated = [(best[0], n) for n, best in enumerate(found) if best is not None]
+        if len(rated) < len(waiting):
+            return None
+        _, n = min(rated)
+        best = found.pop(n)
+        assert best is not None  # none is missing
         waiting.pop(n)
+        edits.append(best[1])
+        if best[2].parameters != values.parameters:
+            values = best[2]
+            found = [_best(g, examples, values) for g in waiting]
     # Names first: the texts are found under their new ones.
     edits.sort(key=lambda e: not isinstance(e, Paths))
     return Program(tuple(edits), tuple(values.parameters))

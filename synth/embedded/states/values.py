@@ -78,6 +78,8 @@ class Function:
     """With ``{x}`` for the value."""
     call: Callable[[str], str]
     helper: str = ""
+    counts: bool = False
+    """It counts on: from what is in the tree, never from what a request tells."""
 
 
 FUNCTIONS = (
@@ -90,7 +92,7 @@ FUNCTIONS = (
     Function('".".join({x}.split(".")[:2])', lambda x: ".".join(x.split(".")[:2])),
     Function('{x}.split(".")[0]', lambda x: x.split(".")[0]),
     Function('{x}.split("-")[0]', lambda x: x.split("-")[0]),
-    *(Function(f"_bumped({{x}}, {n})", lambda x, n=n: texts._bumped(x, n), "_bumped") for n in (2, 1, 0)),  # type: ignore[misc]  # mypy infers no type for a default
+    *(Function(f"_bumped({{x}}, {n})", lambda x, n=n: texts._bumped(x, n), "_bumped", True) for n in (2, 1, 0)),  # type: ignore[misc]  # mypy infers no type for a default
 )
 
 
@@ -146,7 +148,7 @@ class Values:
                 return found
         for p in [p for p in self.parameters if vector is not None and isinstance(p.values[0], str)]:
             for f in FUNCTIONS:
-                if (found := _called(f, column, _column(p, column), _ref(p))) is not None:
+                if not f.counts and (found := _called(f, column, _column(p, column), _ref(p))) is not None:
                     return found
         for known, expr in own.items() if functions else ():
             for f in FUNCTIONS:
