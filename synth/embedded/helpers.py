@@ -49,6 +49,19 @@ def _put(path: Path, data: bytes, mode: int = 0o666) -> int:
     return int(stale)
 '''
 
+_PUT_NEW = '''
+def _put(path: Path, data: bytes, mode: int = 0o666) -> int:
+    """Make a file with this content in one step; return 1, or 0 where there is something already."""
+    missing = not os.path.lexists(path)
+    if missing:
+        part = path.with_name(f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.skill-part")
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+            stream.write(data)
+        part.replace(path)
+    return int(missing)
+'''
+
 _SET = '''
 def _set(path: Path, data: bytes, mode: int) -> int:
     """Replace a file or link by a file with this content and mode in one step; return 1."""
@@ -219,6 +232,7 @@ HELPERS: Mapping[str, Helper] = {
     "_run_with": Helper(_RUN_WITH, ("os", "subprocess")),
     "_put": Helper(_PUT, _PUT_IMPORTS),
     "_put:over": Helper(_PUT_OVER, _PUT_IMPORTS),
+    "_put:new": Helper(_PUT_NEW, ("hashlib", "os", "Path")),
     "_set": Helper(_SET, ("hashlib", "os", "Path")),
     "_replaced": Helper(_REPLACED),
     "_substituted": Helper(_SUBSTITUTED, ("io", "re")),

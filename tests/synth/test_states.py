@@ -368,3 +368,18 @@ def test_a_foreign_value_may_be_part_of_what_was_written() -> None:
     assert "only in what the trace" in foreign("v 1\nsha cafe01\n", one)
     commanded = Evidence("t", "Update", ("true",), ("",), None, (0,), one.base, one.post, True)
     assert "only in what the trace" in foreign("cafe01", commanded)
+
+
+def test_what_a_request_names_may_have_a_rest_behind_it() -> None:
+    """A place is told by the beginning of its name; the rest may be empty."""
+    flow = "- uses: a/cache@{}\n- uses: a/lint@{}\n- uses: a/codeql/init@{}\n"
+
+    def case(name: str, number: int) -> Case:
+        pins = [
+            {"cache": "c1", "lint": "l1", "codeql": "q1"} | ({name: f"{number}f{number}"} if new else {}) for new in (False, True)
+        ]
+        old, new = (flow.format(*p.values()) for p in pins)
+        return f"Update a/{name} now", {"ci.yml": old}, {"ci.yml": new}
+
+    program = learned(case("cache", 1), case("codeql", 2), case("cache", 3))
+    assert bind(program, Example("new", *case("lint", 7))).args is not None

@@ -193,7 +193,7 @@ class Create:
     @property
     def cost(self) -> int:
         # What a template says itself has to be described; what a sibling says has not.
-        return self.path.cost + self.text.cost + 4 + len(self.text.code) // 24
+        return self.path.cost + self.text.cost + 4 + len(self.text.code) // 8
 
     def reads(self, code: Code) -> list[str]:
         return [f"{code.helper('_there')}({self.path.code})"]

@@ -108,7 +108,10 @@ def body(program: Program) -> Code:
     for edit in texts:
         edit.emit(code)
     code.helper("_put")
-    if not any(isinstance(e, Create | CopySibling) for e in texts):
+    new = [isinstance(e, Create | CopySibling) for e in texts]
+    if all(new):
+        code.helper("_put:new")  # what is there already is read only, and refused where it differs
+    elif not any(new):
         code.helpers = over_existing(code.helpers)
     code.line('texts = {name: text.encode(errors="surrogateescape") for name, text in files.items()}')
     total = ("changed + " if named else "") + "sum(_put(Path(name), data) for name, data in texts.items())"

@@ -15,6 +15,9 @@ from synth.embedded.states.paths import Paths, path_edits, path_groups, without_
 from synth.embedded.states.rewriting import Group, rewrites
 from synth.embedded.states.values import Env, Parameter, Values
 
+MOST_FREE = 4
+"""Parameters that no request tells: a skill that has to be given more repeats little."""
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -48,7 +51,8 @@ def programs(examples: Sequence[Example]) -> Iterator[Program]:
     seen: set[str] = set()
     for program in _proposed(examples):
         key = repr([str(e) for e in program.edits])
-        if key not in seen and program.edits and explains(program, examples):
+        free = sum(not p.in_request for p in program.parameters)
+        if key not in seen and program.edits and free <= MOST_FREE and explains(program, examples):
             seen.add(key)
             yield program
 

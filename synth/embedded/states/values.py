@@ -230,7 +230,7 @@ def _ref(parameter: Parameter) -> Expr:
 
 def _affixed(column: Column, known: Column, expr: Expr) -> Expr | None:
     """The known value between constant texts."""
-    if tuple(map(len, column)) != tuple(map(len, known)) or not column[0] or known[0][0] not in column[0][0]:
+    if tuple(map(len, column)) != tuple(map(len, known)) or not column[0] or not known[0][0] or known[0][0] not in column[0][0]:
         return None
     head, _, tail = column[0][0].partition(known[0][0])
     if any(v != head + w + tail for vs, ws in zip(column, known, strict=True) for v, w in zip(vs, ws, strict=True)):
