@@ -67,8 +67,10 @@ class EmbeddedGenerator:
         self._why, self._rejected = [], []
         usable = [e for e in evidence if e.success]
         if any(not e.by_commands for e in usable):
-            yield from state_candidates(pattern, usable, self.name, self._why)
-            return
+            by_states = tuple(state_candidates(pattern, usable, self.name, self._why))
+            yield from by_states
+            if by_states:
+                return
         writes = sum(changes_something(e) for e in usable) * 3 > len(usable)
         works = [w for e in usable if (w := work(e, writes)) is not None]
         if not works:
