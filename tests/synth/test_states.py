@@ -111,6 +111,15 @@ def test_the_place_is_told_by_what_it_stands_under() -> None:
     assert made(program, {"lock.json": lock("2.0.1", "2.0.1")}, version="2.1.0") == {"lock.json": lock("2.1.0", "2.0.1")}
 
 
+def test_a_section_tells_the_place() -> None:
+    """Of keys with one name the one under its heading, which may be the first line."""
+    text = "[package]\n{}version = {}\n[other]\nversion = {}\n"
+    extra = ("", "a = 1\n", "b = 2\nc = 3\n", "d = 4\n")
+    files = [[{"t.toml": text.format(x, v, "1.0")} for v in (f"{n}.0", f"{n + 1}.0")] for n, x in enumerate(extra, 1)]
+    program = learned(*((f"Release {n}.0", *pair) for n, pair in enumerate(files[:3], 2)))
+    assert made(program, files[3][0], version="5.0") == files[3][1]
+
+
 def test_a_value_of_the_request_may_be_the_place() -> None:
     """All pins of the action that the request names, in whichever file, and no others."""
     flow = "jobs:\n  - uses: acts/checkout@{}\n  - uses: acts/cache@{}\n  - uses: acts/checkout@{}\n"

@@ -19,6 +19,8 @@ MOST_CONTEXT = 3
 """Lines above that may say which place is meant."""
 MOST_CLOSED = 2
 """Values of the request that may say it."""
+MANY_OPEN = 8
+"""Open places from which only one of them is tried as a value of the request: pairs would be too many."""
 Pieces = tuple[Sequence[Piece], Sequence[Piece], Sequence[Piece]]
 """Lines above, lines that were there, lines that they became."""
 
@@ -116,7 +118,7 @@ def _contexts(hunks: Sequence[Hunk]) -> Iterator[Callable[[str], list[Piece] | N
 def _head_line(hunk: Hunk) -> int | None:
     """Index of the nearest line above that is less indented, or of the section's heading."""
     own = len(hunk.old[0]) - len(hunk.old[0].lstrip())
-    for at in range(len(hunk.before) - 1, 0, -1):
+    for at in range(len(hunk.before) - 1, -1, -1):
         line = hunk.before[at]
         if line.strip() and (len(line) - len(line.lstrip()) < own or (own == 0 and line.startswith("["))):
             return at
@@ -134,7 +136,7 @@ def _tried(group: Group, values: Values, pieces: Pieces) -> Iterator[Learned]:
     """Each open place of the pattern is left open or is a value that is requested; the fewer of those, the simpler."""
     holes = [n for n, piece in enumerate((*pieces[0], *pieces[1])) if isinstance(piece, Hole) and not piece.fixed]
     seen: set[tuple[str, str]] = set()
-    for amount in range(min(len(holes), MOST_CLOSED) + 1):
+    for amount in range(min(len(holes), MOST_CLOSED if len(holes) <= MANY_OPEN else 1) + 1):
         right_ones: list[Learned] = []
         for closed, narrow, functions in product(combinations(holes, amount), (False, True), (True, False)):
             made = _Draft(group, values.copy(), functions, narrow).made(pieces, frozenset(closed))
