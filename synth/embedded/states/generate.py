@@ -61,7 +61,7 @@ def summary_for(program: Program, examples: Sequence[Example]) -> str:
         for k, x in enumerate(examples)
     ]
     summary = summary_of(described)
-    if len(re.findall(r"[^\W\d_]{2,}", re.sub(r"<\w+>", "", summary))) > 1:
+    if re.search(r"[^\W\d_]{3,}", re.sub(r"<\w+>", "", summary)):
         return summary
     files = [p.rpartition("/")[2] for p in examples[0].changed]
     shown = ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
