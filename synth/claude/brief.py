@@ -178,7 +178,7 @@ def _recording(e: Evidence, detail: Detail) -> dict[str, Any]:
     ]
     if e.answer_step < len(e.commands) - 1:
         row["steps"][e.answer_step]["answers"] = True
-    if e.edits:
+    if e.edits and (e.commands or e.post is None):  # else the changes say the same
         row["edits"] = [_edit(edit, detail) for edit in e.edits]
     if e.base is not None:
         if e.post is not None:

@@ -1,4 +1,7 @@
-"""The embedded generator: traces -> template -> candidates, simplest first. No model, no network."""
+"""The embedded generator: traces -> template -> candidates, simplest first. No model, no network.
+
+Recordings of edits, or of states alone, hold no commands to generalise: for them edit programs are searched (``states``).
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from synth.embedded.idle import Replays, without_idle
 from synth.embedded.naming import skill_name, summary_of
 from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
+from synth.embedded.states.generate import state_candidates
 from synth.embedded.steps import Work, changes_something, why_no_work, work
 from synth.embedded.tree import Hole, Lit, ShellError, Word
 from synth.embedded.trial import trial
@@ -62,6 +66,11 @@ class EmbeddedGenerator:
         """Yields candidates, those for most traces first. ``template`` is the same for every form: a skill file."""
         self._why, self._rejected = [], []
         usable = [e for e in evidence if e.success]
+        if any(not e.by_commands for e in usable):
+            by_states = tuple(state_candidates(pattern, usable, self.name, self._why))
+            yield from by_states
+            if by_states:
+                return
         writes = sum(changes_something(e) for e in usable) * 3 > len(usable)
         works = [w for e in usable if (w := work(e, writes)) is not None]
         if not works:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from synth.embedded import path_helpers as paths
+from synth.embedded.states.helpers import TEXTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,19 @@ def _put(path: Path, data: bytes, mode: int = 0o666) -> int:
         shutil.copymode(path, part)
         part.replace(path)
     return int(stale)
+'''
+
+_PUT_NEW = '''
+def _put(path: Path, data: bytes, mode: int = 0o666) -> int:
+    """Make a file with this content in one step; return 1, or 0 where there is something already."""
+    missing = not os.path.lexists(path)
+    if missing:
+        part = path.with_name(f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.skill-part")
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+            stream.write(data)
+        part.replace(path)
+    return int(missing)
 '''
 
 _SET = '''
@@ -218,6 +232,7 @@ HELPERS: Mapping[str, Helper] = {
     "_run_with": Helper(_RUN_WITH, ("os", "subprocess")),
     "_put": Helper(_PUT, _PUT_IMPORTS),
     "_put:over": Helper(_PUT_OVER, _PUT_IMPORTS),
+    "_put:new": Helper(_PUT_NEW, ("hashlib", "os", "Path")),
     "_set": Helper(_SET, ("hashlib", "os", "Path")),
     "_replaced": Helper(_REPLACED),
     "_substituted": Helper(_SUBSTITUTED, ("io", "re")),
@@ -252,6 +267,7 @@ HELPERS: Mapping[str, Helper] = {
     "_unlink": Helper(paths.UNLINK, ("os", "Path")),
     "_rmtree": Helper(paths.RMTREE, ("os", "shutil", "Path")),
     "_rmdir": Helper(paths.RMDIR, ("os", "Path")),
+    **{name: Helper(text, (), needs) for name, (text, needs) in TEXTS.items()},
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -161,6 +162,31 @@ def test_patterns_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     (pattern,) = document(capsys)["patterns"]  # type: ignore[misc]  # JSON
     assert pattern["pattern_type"] == "repetitive"
     assert len(pattern["task_ids"]) >= 3
+
+
+def test_a_pattern_of_edits_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Recordings without commands show what they edit; a draft is made of them too."""
+    rows = []
+    for n in range(3):
+        sides = [
+            {"type": "file", "mode": "0644", "content_b64": base64.b64encode(f"v = {k}.0\n".encode()).decode()}
+            for k in (n, n + 1)
+        ]
+        rows.append(
+            {
+                "task_id": f"t{n}", "task_description": f"Release version {n + 1}.0 of it", "commands": [], "outputs": [],
+                "success": True, "duration_ms": 0, "timestamp": f"2026-01-0{n + 1}T00:00:00+00:00", "metadata": {},
+                "workspace": {"v.py": sides[0]}, "post_workspace": {"v.py": sides[1]},
+                "steps": [{"edit": {"path": "v.py", "before": sides[0], "after": sides[1]}}],
+            }
+        )  # fmt: skip
+    file = tmp_path / "edits.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert run(["crystallize", str(file), "--dry-run"]) == 0
+    assert "(edit v.py)" in capsys.readouterr().out
+    assert run(["crystallize", str(file), "--drafts", str(tmp_path / "drafts")]) == 0
+    (folder,) = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    assert run(["verify", str(folder), "--static", "--no-cache"]) == 0
 
 
 def test_candidates_become_drafts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,7 @@ from verifiers.interface import (
     Behaviour,
     CheckResult,
     Counterexample,
+    Edit,
     Evidence,
     Finding,
     GeneratedCase,
@@ -64,6 +65,24 @@ def test_touched_paths_come_first_and_changes_are_diffs() -> None:
     assert row["workspace_before"]["z.conf"] == {"content": "one\ntwo\nthree\n"}
     assert row["workspace_before"]["…"].endswith("more paths")
     assert len(shown) < ENOUGH
+
+
+def test_edits_are_shown_as_the_request_with_diffs() -> None:
+    """Of a recording without commands the changes are shown once; the edits themselves only where no end is kept."""
+    before, after = tree(v__py='v = "1.0"\n'), tree(v__py='v = "1.1"\n')
+    e = replace(
+        EVIDENCE[0], description="Release 1.1", commands=(), outputs=(), stderrs=None, exit_codes=None, base=before, post=after
+    )
+    e = replace(e, edits=(Edit(0, "v.py", before["v.py"], after["v.py"]),))
+    diff = '@@ -1 +1 @@\n-v = "1.0"\n+v = "1.1"'
+    row = data(recordings([e]))["recordings"][0]
+    assert (row["request"], row["changes"], "edits" in row) == (
+        "Release 1.1",
+        [{"path": "v.py", "what": "content", "diff": diff}],
+        False,
+    )
+    alone = data(recordings([replace(e, post=None)]))["recordings"][0]
+    assert [edit["diff"] for edit in alone["edits"]] == [diff]
 
 
 def test_much_is_shown_in_less_detail() -> None:

@@ -29,7 +29,7 @@ def foreign(value: JsonValue, evidence: Evidence) -> str:
     text = value if isinstance(value, str) else format_number(value)
     if isinstance(value, str) and is_whole_command(value, evidence):
         return f"{short(value)} is a whole command of the trace, not a value"
-    if occurs(value, evidence):
+    if occurs(value, evidence) or (not evidence.by_commands and _part_of_writing(text, evidence)):
         return ""
     later = [*evidence.outputs, *(_texts(evidence.post) if evidence.post is not None else ())]
     if any(text in t for t in later):
@@ -49,6 +49,15 @@ def occurs(value: JsonValue, evidence: Evidence) -> bool:
     if re.fullmatch(r"\d{1,15}", value):
         return any(number == int(value) for number in _numbers(evidence))
     return value.casefold() in evidence.description.casefold()
+
+
+def _part_of_writing(text: str, evidence: Evidence) -> bool:
+    """Whether a recording without commands has it in what it wrote, as no more than half of each file: a digest, or prose that no
+    request tells (a person gave it), never the result itself."""
+    if evidence.post is None:
+        return False
+    holders = [t for t in _texts(evidence.post) if text in t]
+    return bool(holders) and all(2 * len(text) <= len(t) for t in holders)
 
 
 def is_whole_command(value: str, evidence: Evidence) -> bool:
