@@ -33,7 +33,7 @@ WRONG = {
     "2/tsv_sort_by_number/s5": "loses a line",
     "2/rename_note/s3": "is lost",
     "3/bump-version/s2": "differs from the trace's commands",
-    "3/bump-version/s7": "is not there",
+    "3/bump-version/s7": "names nothing",
     "3/ignore-rule/s8": "differs from the trace's commands",
     "3/lockstep-dependency/s1": "changes more than that",
     "3/move-tests/s6": "differs from the trace's commands",

@@ -137,9 +137,9 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     moved = {e.content for p, e in g.base.items() if e.type == "file" and p not in g.expectation.tree}
     # What is moved to a place is no result that may be made anew: what stands there is the user's too.
     results = [p for p in g.made if g.expectation.tree[p].content not in moved]
-    made = {substitute(p, trial.world.renames, inside=g.inside) for p in results}
+    made, makes = ({substitute(p, trial.world.renames, inside=g.inside) for p in paths} for paths in (results, g.made))
     keeping = evidenced.keeps(case)
-    found = lost(case, record, made) or vanished(case, record) or line_lost(case, record, keeping)
+    found = lost(case, record, made) or vanished(case, record, makes) or line_lost(case, record, keeping)
     return found or reached(case, record, trial.world.stays)
 
 
