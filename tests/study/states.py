@@ -1,6 +1,6 @@
 """How many kinds of commits of real histories become edit programs, and what those do on commits that they were not learned from.
 
-    python -m tests.study.states CORPUS [KIND ...]
+    python tests/study/states.py CORPUS [KIND ...]
 
 CORPUS is a folder of ``NAME.bundle`` files with a ``kinds.jsonl``. Of the conforming commits of the newest layout the older half
 is learned from; the newer half, all other commits with such a subject, and the odd ones are run.
@@ -20,7 +20,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from synth.embedded.states.bind import bind
+from states_bind import bind
+
 from synth.embedded.states.examples import Example
 from synth.embedded.states.hunks import folder_of, hunks_of, kind_of, numbered
 from synth.embedded.states.learn import Program, programs

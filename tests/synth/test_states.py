@@ -9,10 +9,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from states_bind import bind
 
 from sandbox.interface import Entry, Snapshot
 from synth.embedded import EmbeddedGenerator
-from synth.embedded.states.bind import bind
 from synth.embedded.states.examples import Example, example_of
 from synth.embedded.states.learn import Program, programs
 from synth.interface import TracePattern
