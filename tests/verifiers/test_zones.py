@@ -19,7 +19,7 @@ from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.harm import harmless, keeps_each, keeps_lines, line_lost, lost, untouched
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.noticed import alike
-from verifiers.worlds.opaque import FORMS, _image, _with_bytes, _with_modes
+from verifiers.worlds.odd import FORMS, _image, with_bytes, with_modes
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
@@ -183,7 +183,7 @@ def one_grammar() -> Grammar:
 
 def test_odd_bytes_stand_in_the_start_and_in_what_comes_of_it() -> None:
     g = replace(one_grammar(), free_words=("k",))
-    trials = list(_with_bytes(g))
+    trials = list(with_bytes(g))
     assert len(trials) >= len(FORMS)
     for t in trials:
         assert t.plain is not None
@@ -204,11 +204,11 @@ def test_a_word_is_replaced_in_the_answer_and_in_new_names_too(what: str) -> Non
 
 
 def test_no_word_is_free_no_bytes_are_tried() -> None:
-    assert not list(_with_bytes(replace(one_grammar(), free_words=())))
+    assert not list(with_bytes(replace(one_grammar(), free_words=())))
 
 
 def test_modes_stay_with_the_files_that_are_edited() -> None:
-    for t in _with_modes(one_grammar()):
+    for t in with_modes(one_grammar()):
         assert t.expected.base["f0.csv"].mode == t.expected.tree["f0.csv"].mode != 0o644
 
 

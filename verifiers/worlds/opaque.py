@@ -1,97 +1,37 @@
-"""Equivariance of contents and modes: bytes that nothing mentions mean nothing.
+"""Equivariance of contents, names and modes: bytes that nothing mentions mean nothing.
 
-Other bytes in the place of a word of a file must come out in its place, and a file that the task edits keeps its mode. Judged
-only where the trace's commands do just that too, and where the skill does it with a plain word: then nothing but the odd bytes
-can have made the difference.
+Other bytes in the place of a word of a file must come out in its place, a file under another name is treated as the same one, and
+a file that the task edits keeps its mode. Judged only where the trace's commands do just that too, and where the skill does it
+with a plain word: then nothing but the odd bytes can have made the difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
+from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Context, Generated
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
-from verifiers.interface import Args
 from verifiers.worlds.asking import answered, question
-from verifiers.worlds.grammar import Grammar, in_repository
+from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
 from verifiers.worlds.judged import CHECK_ID, Judged
-from verifiers.worlds.tokens import substitute, tokens
+from verifiers.worlds.odd import Opaque, with_bytes, with_modes, with_names
 from verifiers.worlds.trials import Beyond
 
-PLAIN = "{}qz"
-FORMS = {
-    "a form feed": "{}\fqz",
-    "a vertical tab": "{}\vqz",
-    "a file separator": "{}\x1cqz",
-    "a next-line character": "{}\x85qz",
-    "a line separator": "{}\u2028qz",
-    "bytes that are no UTF-8": "{}\udcff\udcfeqz",
-    "decomposed letters": "{}e\u0301qz",
-    "a byte order mark": "{}\ufeffqz",
-    "a letter that changes with its case": "{}\u0130\u00dfqz",
-    "a blank": "{} qz",
-    "two blanks": "{}  qz",
-    "a tab": "{}\tqz",
-    "a dash": "{}-qz",
-    "a dot": "{}.qz",
-    "an underscore": "{}_qz",
-    "a digit": "{}7qz",
-    "a quote": "{}'qz",
-    "a double quote": '{}"qz',
-    "a backslash": "{}\\nqz",
-    "a glob": "{}*qz",
-    "an ampersand": "{}&qz",
-    "a dollar": "{}$1${{HOME}}qz",
-    "a percent sign": "{}%sqz",
-    "braces": "{}{{0}}qz",
-    "a comma": "{},qz",
-    "a colon": "{}:qz",
-    "an equal sign": "{}=qz",
-    "a hash": "{}#qz",
-    "a slash": "{}/qz",
-    "markup": "{}<b>&lt;qz",
-    "many letters": "{}" + "q" * 9000,
-}
-"""What stands behind a word instead of nothing -> the word with it. The word itself stays in front: lines keep their order."""
-AT_THE_END = {"a blank behind": "{} ", "a tab behind": "{}\t"}
-AT_THE_START = {"a blank before": " {}", "a tab before": "\t{}"}
-MODES = {"nobody else may read": 0o600, "anybody may run": 0o755, "the group may write": 0o664}
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
-MOST_OWN = 8
 TRACES = 2
 """That share the forms: each form is tried on one of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opaque:
-    """One start with odd bytes or modes, and the recorded outcome with them."""
-
-    g: Grammar
-    what: str
-    expected: Expectation
-    plain: Expectation | None = None
-    """The same with a plain word; None for modes."""
-    args: Args = field(default_factory=dict)
-    """What the call says instead of the recorded arguments."""
-    plain_args: Args = field(default_factory=dict)
-    unprintable: bool = False
-    """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
-
-    @property
-    def called(self) -> Args:
-        return {**self.g.args, **self.args}
 
 
 def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     """Odd bytes and modes where nothing mentions them: the result must have them and be the same otherwise."""
     out = Judged()
     able = [g for g in gs if not any(g.expectation.failed) and not g.expectation.volatile]
-    trials = [t for n, g in enumerate(able[:TRACES]) for t in (*list(_with_bytes(g))[n % TRACES :: TRACES], *_with_modes(g))]
-    trials += [t for g in able[:1] for t in _with_names(g)]
+    trials = [t for n, g in enumerate(able[:TRACES]) for t in (*list(with_bytes(g))[n % TRACES :: TRACES], *with_modes(g))]
+    trials += [t for g in able[:1] for t in with_names(g)]
     cases = _supported(context, trials)
     records = context.run("odd bytes", (context.request(c.base, c.args) for _, c, _ in cases))
     out.runs = len(trials) + len(records)
@@ -166,119 +106,6 @@ def _wrong_when_plain(context: Context, trial: Opaque) -> bool:
     return context.judge.wrong(record, x) is not None
 
 
-def _with_bytes(g: Grammar) -> Iterator[Opaque]:
-    """Each form behind a word of its own, as far as there are words: those of files that the task reads or changes first; and
-    behind one of those that come out."""
-    words = _words(g)
-    told = _told(g, words)
-    forms = FORMS | {f"the skill's own text in {form.format('…')!r}": form for form in _own(g)}
-    for n, (what, form) in enumerate(forms.items() if words else ()):
-        chosen = dict.fromkeys([words[n % len(words)], *(told[n % len(told)] for _ in told[:1])])
-        yield from (_bytes(g, word, what, form) for word in chosen)
-    lines = [line for e in _interesting(g) for line in _text(e).split("\n") if line]
-    ends = [w for line in lines for w in tokens(line)[-1:] if line.endswith(w) and w in g.free_words]
-    starts = [w for line in lines for w in tokens(line)[:1] if line.startswith(w) and w in g.free_words]
-    for word in ends[:1]:
-        yield from (_bytes(g, word, what, form) for what, form in AT_THE_END.items())
-    for word in starts[:1]:
-        yield from (_bytes(g, word, what, form) for what, form in AT_THE_START.items())
-
-
-def _with_names(g: Grammar) -> Iterator[Opaque]:
-    """What an argument names is called as a text of the skill's own is."""
-    for p, v in sorted(g.args.items()):
-        if isinstance(v, str) and v in g.base and v != ROOT and p in g.template.parameters:
-            expected, plain = _called(g, v, PLAIN.format("")), {p: _beside(v, PLAIN.format(""))}
-            for text in [t for t in g.constants.parts if t.strip(".")][:MOST_OWN]:
-                yield Opaque(g, f"{v} called {text!r}", _called(g, v, text), expected, {p: _beside(v, text)}, plain)
-
-
-def _called(g: Grammar, path: str, name: str) -> Expectation:
-    """The recorded outcome where a path has another name."""
-    x, new = g.expectation, _beside(path, name)
-
-    def moved(tree: Snapshot) -> Snapshot:
-        return Snapshot({new + p[len(path) :] if p == path or p.startswith(f"{path}/") else p: e for p, e in tree.items()})
-
-    return replace(x, base=moved(x.base), tree=moved(x.tree), answer=x.answer.replace(path, new))
-
-
-def _beside(path: str, name: str) -> str:
-    return f"{path.rpartition('/')[0]}/{name}".lstrip("/")
-
-
-def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
-    odd = form.format("")
-    expected, plain = _image(g, {word: form.format(word)}), _image(g, {word: PLAIN.format(word)})
-    return Opaque(g, f"{what} at {word!r}", expected, plain, unprintable=not odd.replace("\t", "").isprintable())
-
-
-def _words(g: Grammar) -> list[str]:
-    free = set(g.free_words)
-    found = (w for e in _interesting(g) for w in tokens(_text(e)) if w in free)
-    return list(dict.fromkeys(found))
-
-
-def _told(g: Grammar, words: Sequence[str]) -> list[str]:
-    """Of the words those that stand in the answer, or in what the task changes."""
-    x = g.expectation
-    changed = {p: e for p, e in x.tree.items() if p in x.base and e != x.base[p] and e.type == "file"}
-    lines = {line for p, e in changed.items() for line in set(_text(e).split("\n")) ^ set(_text(x.base[p]).split("\n"))}
-    out = set(tokens("\n".join((x.answer if x.answer_known else "", *lines))))
-    return [w for w in words if w in out]
-
-
-def _own(g: Grammar) -> list[str]:
-    """Forms of the skill's own texts: a word may begin, end, or go on with one."""
-    texts = [t.replace("{", "{{").replace("}", "}}") for t in g.constants.parts if t not in g.template.literal_text()]
-    return [form for t in texts[:MOST_OWN] for form in (f"{t}{{}}", f"{{}}{t}", f"{{}}{t}qz")]
-
-
-def _interesting(g: Grammar) -> list[Entry]:
-    """Files with text, those that the task changes or an argument names first."""
-    whole = g.base
-    files = [(p, e) for p, e in whole.items() if e.type == "file" and b"\0" not in e.content and not in_repository(p, whole)]
-    free = {p for p, e in files if g.expectation.tree.get(p) == e and p in g.files}
-    return [e for p, e in sorted(files, key=lambda pair: (pair[0] in free, pair[0]))]
-
-
-def _text(e: Entry) -> str:
-    return e.content.decode("utf-8", "surrogateescape")
-
-
-def _image(g: Grammar, words: dict[str, str]) -> Expectation:
-    """The recorded outcome with other words in contents, in what is made of them, and in the answer."""
-    x = g.expectation
-    base = {p: e if in_repository(p, x.base) else _renamed(e, words) for p, e in x.base.items()}
-    tree = {
-        p if p in x.base else substitute(p, words): e if in_repository(p, x.tree) else _renamed(e, words)
-        for p, e in x.tree.items()
-    }
-    return replace(x, base=Snapshot(base), tree=Snapshot(tree), answer=substitute(x.answer, words))
-
-
-def _renamed(e: Entry, words: dict[str, str]) -> Entry:
-    if e.type != "file" or b"\0" in e.content:
-        return e
-    return replace(e, content=substitute(_text(e), words).encode("utf-8", "surrogateescape"))
-
-
-def _with_modes(g: Grammar) -> Iterator[Opaque]:
-    """Files that the task changes, moves or copies with other modes, and directories: what is edited keeps its own."""
-    x = g.expectation
-    folders = [
-        p for p, e in x.base.items() if e.type == "dir" and p != ROOT and _keeps_mode(x, p) and not in_repository(p, x.base)
-    ]
-    if folders:
-        base, tree = ({p: replace(e, mode=0o700) if p in folders else e for p, e in t.items()} for t in (x.base, x.tree))
-        yield Opaque(g, "a directory that nobody else may enter", replace(x, base=Snapshot(base), tree=Snapshot(tree)))
-    files = [p for p, e in x.base.items() if e.type == "file" and _keeps_mode(x, p) and not in_repository(p, x.base)]
-    for what, mode in MODES.items() if files else ():
-        base = {p: replace(e, mode=mode) if p in files else e for p, e in x.base.items()}
-        tree = {p: replace(e, mode=mode) if p in files else e for p, e in x.tree.items()}
-        yield Opaque(g, f"a mode with which {what}", replace(x, base=Snapshot(base), tree=Snapshot(tree)))
-
-
 def _copied(x: Expectation, kept: Expectation) -> Expectation:
     """What the commands do, but new files have the mode that those before have: a careful copy keeps it."""
     modes = {e.mode for p, e in kept.base.items() if e.type == "file" and kept.tree.get(p, e).mode == e.mode}
@@ -289,7 +116,3 @@ def _copied(x: Expectation, kept: Expectation) -> Expectation:
 
 def _new(x: Expectation, path: str, e: Entry) -> bool:
     return path not in x.base and e.type == "file"
-
-
-def _keeps_mode(x: Expectation, path: str) -> bool:
-    return path not in x.tree or x.tree[path].mode == x.base[path].mode

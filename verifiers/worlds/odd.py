@@ -1,0 +1,189 @@
+"""Starts that differ from the recorded ones in bytes, names or modes that nothing mentions, and what must come of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sandbox.interface import ROOT, Entry, Snapshot
+from verifiers.expectation.oracle import Expectation
+from verifiers.interface import Args
+from verifiers.worlds.grammar import Grammar, in_repository
+from verifiers.worlds.tokens import substitute, tokens
+
+PLAIN = "{}qz"
+FORMS = {
+    "a form feed": "{}\fqz",
+    "a vertical tab": "{}\vqz",
+    "a file separator": "{}\x1cqz",
+    "a next-line character": "{}\x85qz",
+    "a line separator": "{}\u2028qz",
+    "bytes that are no UTF-8": "{}\udcff\udcfeqz",
+    "decomposed letters": "{}e\u0301qz",
+    "a byte order mark": "{}\ufeffqz",
+    "a letter that changes with its case": "{}\u0130\u00dfqz",
+    "a blank": "{} qz",
+    "two blanks": "{}  qz",
+    "a tab": "{}\tqz",
+    "a dash": "{}-qz",
+    "a dot": "{}.qz",
+    "an underscore": "{}_qz",
+    "a digit": "{}7qz",
+    "a quote": "{}'qz",
+    "a double quote": '{}"qz',
+    "a backslash": "{}\\nqz",
+    "a glob": "{}*qz",
+    "an ampersand": "{}&qz",
+    "a dollar": "{}$1${{HOME}}qz",
+    "a percent sign": "{}%sqz",
+    "braces": "{}{{0}}qz",
+    "a comma": "{},qz",
+    "a colon": "{}:qz",
+    "an equal sign": "{}=qz",
+    "a hash": "{}#qz",
+    "a slash": "{}/qz",
+    "markup": "{}<b>&lt;qz",
+    "many letters": "{}" + "q" * 9000,
+}
+"""What stands behind a word instead of nothing -> the word with it. The word itself stays in front: lines keep their order."""
+AT_THE_END = {"a blank behind": "{} ", "a tab behind": "{}\t"}
+AT_THE_START = {"a blank before": " {}", "a tab before": "\t{}"}
+MODES = {"nobody else may read": 0o600, "anybody may run": 0o755, "the group may write": 0o664}
+MOST_OWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """One start with odd bytes or modes, and the recorded outcome with them."""
+
+    g: Grammar
+    what: str
+    expected: Expectation
+    plain: Expectation | None = None
+    """The same with a plain word; None for modes."""
+    args: Args = field(default_factory=dict)
+    """What the call says instead of the recorded arguments."""
+    plain_args: Args = field(default_factory=dict)
+    unprintable: bool = False
+    """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
+
+    @property
+    def called(self) -> Args:
+        return {**self.g.args, **self.args}
+
+
+def with_bytes(g: Grammar) -> Iterator[Opaque]:
+    """Each form behind a word of its own, as far as there are words: those of files that the task reads or changes first; and
+    behind one of those that come out."""
+    words = _words(g)
+    told = _told(g, words)
+    forms = FORMS | {f"the skill's own text in {form.format('…')!r}": form for form in _own(g)}
+    for n, (what, form) in enumerate(forms.items() if words else ()):
+        chosen = dict.fromkeys([words[n % len(words)], *(told[n % len(told)] for _ in told[:1])])
+        yield from (_bytes(g, word, what, form) for word in chosen)
+    lines = [line for e in _interesting(g) for line in _text(e).split("\n") if line]
+    ends = [w for line in lines for w in tokens(line)[-1:] if line.endswith(w) and w in g.free_words]
+    starts = [w for line in lines for w in tokens(line)[:1] if line.startswith(w) and w in g.free_words]
+    for word in ends[:1]:
+        yield from (_bytes(g, word, what, form) for what, form in AT_THE_END.items())
+    for word in starts[:1]:
+        yield from (_bytes(g, word, what, form) for what, form in AT_THE_START.items())
+
+
+def with_names(g: Grammar) -> Iterator[Opaque]:
+    """What an argument names is called as a text of the skill's own is."""
+    for p, v in sorted(g.args.items()):
+        if isinstance(v, str) and v in g.base and v != ROOT and p in g.template.parameters:
+            expected, plain = _called(g, v, PLAIN.format("")), {p: _beside(v, PLAIN.format(""))}
+            for text in [t for t in g.constants.parts if t.strip(".")][:MOST_OWN]:
+                yield Opaque(g, f"{v} called {text!r}", _called(g, v, text), expected, {p: _beside(v, text)}, plain)
+
+
+def _called(g: Grammar, path: str, name: str) -> Expectation:
+    """The recorded outcome where a path has another name."""
+    x, new = g.expectation, _beside(path, name)
+
+    def moved(tree: Snapshot) -> Snapshot:
+        return Snapshot({new + p[len(path) :] if p == path or p.startswith(f"{path}/") else p: e for p, e in tree.items()})
+
+    return replace(x, base=moved(x.base), tree=moved(x.tree), answer=x.answer.replace(path, new))
+
+
+def _beside(path: str, name: str) -> str:
+    return f"{path.rpartition('/')[0]}/{name}".lstrip("/")
+
+
+def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
+    odd = form.format("")
+    expected, plain = _image(g, {word: form.format(word)}), _image(g, {word: PLAIN.format(word)})
+    return Opaque(g, f"{what} at {word!r}", expected, plain, unprintable=not odd.replace("\t", "").isprintable())
+
+
+def _words(g: Grammar) -> list[str]:
+    free = set(g.free_words)
+    found = (w for e in _interesting(g) for w in tokens(_text(e)) if w in free)
+    return list(dict.fromkeys(found))
+
+
+def _told(g: Grammar, words: Sequence[str]) -> list[str]:
+    """Of the words those that stand in the answer, or in what the task changes."""
+    x = g.expectation
+    changed = {p: e for p, e in x.tree.items() if p in x.base and e != x.base[p] and e.type == "file"}
+    lines = {line for p, e in changed.items() for line in set(_text(e).split("\n")) ^ set(_text(x.base[p]).split("\n"))}
+    out = set(tokens("\n".join((x.answer if x.answer_known else "", *lines))))
+    return [w for w in words if w in out]
+
+
+def _own(g: Grammar) -> list[str]:
+    """Forms of the skill's own texts: a word may begin, end, or go on with one."""
+    texts = [t.replace("{", "{{").replace("}", "}}") for t in g.constants.parts if t not in g.template.literal_text()]
+    return [form for t in texts[:MOST_OWN] for form in (f"{t}{{}}", f"{{}}{t}", f"{{}}{t}qz")]
+
+
+def _interesting(g: Grammar) -> list[Entry]:
+    """Files with text, those that the task changes or an argument names first."""
+    whole = g.base
+    files = [(p, e) for p, e in whole.items() if e.type == "file" and b"\0" not in e.content and not in_repository(p, whole)]
+    free = {p for p, e in files if g.expectation.tree.get(p) == e and p in g.files}
+    return [e for p, e in sorted(files, key=lambda pair: (pair[0] in free, pair[0]))]
+
+
+def _text(e: Entry) -> str:
+    return e.content.decode("utf-8", "surrogateescape")
+
+
+def _image(g: Grammar, words: dict[str, str]) -> Expectation:
+    """The recorded outcome with other words in contents, in what is made of them, and in the answer."""
+    x = g.expectation
+    base = {p: e if in_repository(p, x.base) else _renamed(e, words) for p, e in x.base.items()}
+    tree = {
+        p if p in x.base else substitute(p, words): e if in_repository(p, x.tree) else _renamed(e, words)
+        for p, e in x.tree.items()
+    }
+    return replace(x, base=Snapshot(base), tree=Snapshot(tree), answer=substitute(x.answer, words))
+
+
+def _renamed(e: Entry, words: dict[str, str]) -> Entry:
+    if e.type != "file" or b"\0" in e.content:
+        return e
+    return replace(e, content=substitute(_text(e), words).encode("utf-8", "surrogateescape"))
+
+
+def with_modes(g: Grammar) -> Iterator[Opaque]:
+    """Files that the task changes, moves or copies with other modes, and directories: what is edited keeps its own."""
+    x = g.expectation
+    folders = [
+        p for p, e in x.base.items() if e.type == "dir" and p != ROOT and _keeps_mode(x, p) and not in_repository(p, x.base)
+    ]
+    if folders:
+        base, tree = ({p: replace(e, mode=0o700) if p in folders else e for p, e in t.items()} for t in (x.base, x.tree))
+        yield Opaque(g, "a directory that nobody else may enter", replace(x, base=Snapshot(base), tree=Snapshot(tree)))
+    files = [p for p, e in x.base.items() if e.type == "file" and _keeps_mode(x, p) and not in_repository(p, x.base)]
+    for what, mode in MODES.items() if files else ():
+        base = {p: replace(e, mode=mode) if p in files else e for p, e in x.base.items()}
+        tree = {p: replace(e, mode=mode) if p in files else e for p, e in x.tree.items()}
+        yield Opaque(g, f"a mode with which {what}", replace(x, base=Snapshot(base), tree=Snapshot(tree)))
+
+
+def _keeps_mode(x: Expectation, path: str) -> bool:
+    return path not in x.tree or x.tree[path].mode == x.base[path].mode
