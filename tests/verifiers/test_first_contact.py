@@ -114,6 +114,15 @@ def test_every_branch_of_a_correct_skill_is_met(name: str) -> None:
     assert report.verdict is Verdict.PASS, report.why
 
 
+@pytest.mark.parametrize(("name", "asked"), [("6/alias_member/s5", True), ("6/alias_member/s1", False)])
+def test_a_pattern_that_the_commands_make_too_is_asked_about(name: str, asked: bool) -> None:
+    """A value with a dot in it changes another line, by skill and commands alike; who takes it as it stands is asked nothing."""
+    with open_sandbox() as sandbox:
+        report = judged(ROUNDS / name, sandbox, {})
+    assert report.verdict is Verdict.PASS, report.why
+    assert ("said-as-it-stands" in {q.invariant for q in report.questions}) == asked
+
+
 def test_who_takes_an_empty_directory_is_looked_at_again() -> None:
     """Where it holds something."""
     with open_sandbox() as sandbox:

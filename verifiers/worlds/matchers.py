@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sandbox.interface import ReplayRecord
-from verifiers.context import Context
+from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
+from verifiers.expectation.equivalence import differences, durable_effects
 from verifiers.expectation.oracle import Expectation, shell_request
+from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.hostile import patterns
+from verifiers.worlds.hostile import Hostile, patterns
 from verifiers.worlds.judged import Judged, hostile_finding
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.tokens import all_text
+from verifiers.worlds.trials import Beyond
+
+PATTERN = Beyond("said-as-it-stands", "what an argument says stands there letter by letter")
+PLAIN_END = "."
+"""A sign that names, hosts and versions have, and that matches any letter where it is taken for a pattern."""
 
 
 def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
@@ -31,7 +39,10 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
         their_plain, our_plain = done[plain.parameter, plain.payload]
         their_odd, our_odd = done[odd.parameter, odd.payload]
         as_text_too = odd.code or alike(_by_shell(g, their_plain), _by_shell(g, their_odd), instead)
-        if not as_text_too or failure(our_odd.outcome) is not None:
+        if failure(our_odd.outcome) is not None:
+            continue
+        if not as_text_too:
+            _ask_whether_wanted(context, g, odd, their_odd, our_odd, out)
             continue
         out.judged += 1
         path = context.judge.answer_path
@@ -43,6 +54,18 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
         message = f"takes the value of {odd.parameter} for more than text: {odd.payload!r} is no {plain.payload!r} to it"
         out.findings.append(hostile_finding(context, g, odd, message))
         return
+
+
+def _ask_whether_wanted(
+    context: Context, g: Grammar, odd: Hostile, theirs: ReplayRecord, ours: ReplayRecord, out: Judged
+) -> None:
+    """Commands and skill alike do something for a value that is nowhere, as if it were a pattern: only a person can want that."""
+    x = replace(g.expectation, tree=theirs.post)
+    plainly = odd.payload.endswith(PLAIN_END) and odd.payload not in all_text(g.base)
+    alike_done = durable_effects(g.base, ours.post) and not differences(theirs.post, ours.post)
+    if plainly and alike_done and PATTERN.name not in answered(context.decisions) | {q.invariant for q in out.questions}:
+        case = Case(f"{odd.parameter} = {odd.payload!r} (trace {g.task_id})", odd.args, x, g.task_id)
+        out.questions.append(question(case, ours, PATTERN, context.judge.answer_path))
 
 
 def _by_shell(g: Grammar, record: ReplayRecord) -> Expectation:
