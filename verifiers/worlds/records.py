@@ -69,8 +69,8 @@ def _opening(part: str) -> str:
 
 
 def _mark(line: str) -> str:
-    """What tells that a record begins with a line, if more than one line begins so: ``-----BEGIN``, ``#EXTINF``, ``- name``."""
-    found = re.match(r"#+[A-Za-z]+|[@%<>=+!-]+[A-Za-z]*|- [A-Za-z]+", line)
+    """What tells that a record begins with a line, if more than one line begins so: ``-----BEGIN``, ``#EXTINF``, ``- name:``."""
+    found = re.match(r"#+[A-Za-z]+|[@%<>=+!]+[A-Za-z]*|--+[A-Za-z]*|- [A-Za-z]+:", line)
     return found[0] if found else ""
 
 
