@@ -188,12 +188,15 @@ def _is_json(content: bytes) -> bool:
         ("@book{a,\n}\n\n@misc{b,\n}\n", 2),
         ("# Log\n\n## 2\n- x\n\n## 1\n- y\n", 7),
         ("BEGIN:A\nx\nBEGIN:A\ny\n", 2),
+        ("#EXTM3U\n#EXTINF:1,a\na.mp3\n#EXTINF:2,b\nb.mp3\n", 2),
+        ("- name: a\n  run: b\n- name: c\n  run: d\n", 2),
+        ("# one\na\n# two\nb\n", 4),
         ("port = 1\n\nuser = me\nhost = here\n", 4),
         ("[one]\na = 1\n\n[two]\nb = 2\n", 5),
     ],
 )
 def test_only_what_begins_alike_is_a_record_of_several_lines(text: str, count: int) -> None:
-    """Paragraphs that begin with the same sign, or parts with the same first line: in other texts each line is one."""
+    """Paragraphs that begin with the same sign, or parts that begin with the same line or mark: in other texts each line is one."""
     found = records(text.encode())
     assert found is not None
     assert len(found.items) == count
