@@ -196,7 +196,7 @@ def _is_json(content: bytes) -> bool:
     ],
 )
 def test_only_what_begins_alike_is_a_record_of_several_lines(text: str, count: int) -> None:
-    """Paragraphs that begin with the same sign, or parts that begin with the same line or mark: in other texts each line is one."""
+    """Paragraphs that begin with the same sign, or parts with the same first line or mark: in other texts each line is one."""
     found = records(text.encode())
     assert found is not None
     assert len(found.items) == count
