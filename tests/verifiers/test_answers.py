@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import JsonValue, NoReturn, Raised, Returned
-from verifiers.expectation.answers import answer_at, answer_path, answer_text, failure, same_answer
+from verifiers.expectation.answers import answer_at, answer_path, answer_text, failure, refuses, same_answer
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -66,3 +66,19 @@ def test_line_order_counts_unless_told() -> None:
     assert not same_answer("a\nb", "b\na")
     assert same_answer("a\nb", "b\na", ordered=False)
     assert not same_answer("a\na\nb", "a\nb\nb", ordered=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "at", "is_refusal"),
+    [
+        ("TypeError", "both files must hold an object", 'line 9: raise TypeError("both files must hold an object")', True),
+        ("TypeError", "can only concatenate str", "line 4: x = f(a)\nline 9: total = name + 1", False),
+        ("AttributeError", "'list' object has no attribute 'items'", "line 9: for k, v in data.items():", False),
+        ("error", "missing ), unterminated subpattern at position 3", "line 9: re.sub(old, new, text)", False),
+        ("ValueError", "invalid literal for int()", "line 9: int(text)", True),
+        ("error", "bad length", "line 9: struct.unpack(form, data)", True),
+    ],
+)
+def test_stumbling_is_no_refusal(kind: str, message: str, at: str, is_refusal: bool) -> None:
+    """What only a mistake raises says nothing about the input, unless a ``raise`` of the skill's own says it."""
+    assert refuses(Raised(kind, message, at, 9)) is is_refusal

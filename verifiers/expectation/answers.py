@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sandbox.interface import JsonValue, NoReturn, Outcome, Raised, Returned
 
 ANSWER_KEYS = ("output", "answer", "value", "result", "stdout")
@@ -41,7 +43,8 @@ def same_answer(expected: str, observed: str, *, ordered: bool = True) -> bool:
 
 
 BLUNDERS = frozenset({"TypeError", "AttributeError", "NameError", "UnboundLocalError", "ZeroDivisionError", "RecursionError"})
-"""What only a mistake in the code raises: it says nothing about what the skill was given."""
+"""What only a mistake raises where no ``raise`` of the skill's own does: it says nothing about what the skill was given."""
+RAISES = re.compile(r"line \d+: raise\b")
 PATTERN_ERRORS = frozenset({"error", "PatternError"})
 
 
@@ -49,7 +52,7 @@ def refuses(outcome: Outcome | None) -> bool:
     """Whether an outcome says no: it reports failure, and not by stumbling."""
     if isinstance(outcome, Raised):
         pattern = outcome.type in PATTERN_ERRORS and " at position " in outcome.message
-        return outcome.type not in BLUNDERS and not pattern
+        return bool(RAISES.match(outcome.traceback.rpartition("\n")[2])) or not (pattern or outcome.type in BLUNDERS)
     return failure(outcome) is not None
 
 
