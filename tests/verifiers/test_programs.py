@@ -70,6 +70,12 @@ def test_programs_of_a_command_line(words: list[str], name: str) -> None:
     assert name in started(words) - PROGRAMS - BUILTINS
 
 
+def test_what_stands_behind_a_shells_text_is_data() -> None:
+    """A positional parameter that looks like ``-c`` starts nothing; options before the text do not hide it."""
+    assert started(["bash", "-c", "cat -- \"$1\"", "skill", "-contacts.vcf", "Friends"]) == {"bash", "cat"}
+    assert "curl" in started(["bash", "--rcfile", "x", "-o", "pipefail", "-c", "curl y"])
+
+
 def test_nothing_that_reaches_a_network_is_on_the_list() -> None:
     """The built-in list holds no client, no interpreter and no installer."""
     assert not PROGRAMS & {"curl", "wget", "nc", "ssh", "scp", "git", "pip", "python3", "perl", "node", "apt", "sudo", "crontab"}

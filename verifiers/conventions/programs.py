@@ -65,13 +65,18 @@ def _line(words: Sequence[str]) -> Iterator[str]:
     name = words[0].rpartition("/")[2]
     yield name
     if name in SHELLS:
-        yield from named(text for option, text in pairwise(words) if re.fullmatch(r"-[a-z]*c[a-z]*", option))
+        yield from named(_text_of_shell(words[1:]))
     elif name == "find":
         for at, word in enumerate(words):
             if word in _EXECS:
                 yield from _line(words[at + 1 :])
     elif name in _STARTERS:
         yield from _line(_told(words, *_STARTERS[name]))
+
+
+def _text_of_shell(words: Sequence[str]) -> list[str]:
+    """What a shell is told to run by ``-c``: the words behind it are data, whatever they look like."""
+    return [text for option, text in pairwise(words) if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", option)][:1]
 
 
 def _told(words: Sequence[str], valued: frozenset[str], skipped: int) -> Sequence[str]:
