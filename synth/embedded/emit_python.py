@@ -85,8 +85,10 @@ def skill_source(name: str, summary: str, params: Sequence[Param], code: Code, r
     """The whole file."""
     helpers = closure(code.helpers)
     body = "\n".join(code.lines)
-    if not {"_put", "_set"} & {h.partition(":")[0] for h in helpers}:
+    if not {"_put", "_set", "_give"} & {h.partition(":")[0] for h in helpers}:
         body = body.replace(f" and {UNFINISHED}", "").replace(f" if {UNFINISHED}", "")
+    if "_unfinished(" in body:
+        helpers = closure({*code.helpers, "_unfinished"})
     text = "".join("\n\n" + HELPERS[h].text.strip() + "\n" for h in helpers)
     used = {m for m in _MODULES if re.search(rf"(?<![\w.\"]){m}\.\w", body + text)}
     plain = sorted(f"import {m}" for m in used)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from sandbox.interface import ROOT, Effect
 from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, quote
-from synth.embedded.helpers import PART_SUFFIX
 from synth.embedded.literals import encoded, is_known
 from synth.embedded.meanings import WORDS_ONLY, roles
 from synth.embedded.params import inner_name
@@ -87,7 +86,7 @@ def staged_program(
     scratch, stage, name = code.fresh("scratch"), code.fresh("stage"), code.fresh("name")
     with code.block(f"with tempfile.TemporaryDirectory() as {scratch}:"):
         code.line(f'{stage} = Path({scratch}) / "stage"')
-        code.line(f'shutil.copytree(".", {stage}, symlinks=True, ignore=shutil.ignore_patterns("*{PART_SUFFIX}"))')
+        code.line(f'shutil.copytree(".", {stage}, symlinks=True, ignore=lambda _, names: filter(_unfinished, names))')
         code.line(f"_shell([{given}], {stage})")
         _apply(code, kinds, stage, name)
     code.line('return {"ok": True, "changed": changed}')
@@ -99,7 +98,7 @@ def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str) -> No
     code.need("Path")
     code.helper("_below")
     made = f"os.path.isdir({stage} / p) and not os.path.islink({stage} / p)"
-    gone = f'not os.path.lexists({stage} / p) and not p.endswith("{PART_SUFFIX}")'
+    gone = f"not os.path.lexists({stage} / p) and not _unfinished(Path(p).name)"
     removed = [kind for change, kind in kinds if change == "removed"]
     if ("created", "dir") not in kinds:
         _refused(code, f"{made} and not os.path.isdir(p) for p in _below({stage})", "make a directory")

@@ -16,8 +16,11 @@ class Helper:
     needs: tuple[str, ...] = ()
 
 
-PART_SUFFIX = ".skill-part"
-"""End of the name of an unfinished file. It is short and does not repeat the target's name, which may be long."""
+_UNFINISHED = '''
+def _unfinished(name: str) -> bool:
+    """Say whether this is what a killed run left of a file that it was writing."""
+    return re.fullmatch(r"\.[0-9a-f]{16}\.skill-part", name) is not None
+'''
 
 _PUT = '''
 def _put(path: Path, data: bytes, mode: int = 0o666) -> int:
@@ -235,6 +238,7 @@ HELPERS: Mapping[str, Helper] = {
     "_put:new": Helper(_PUT_NEW, ("hashlib", "os", "Path")),
     "_set": Helper(_SET, ("hashlib", "os", "Path")),
     "_replaced": Helper(_REPLACED),
+    "_unfinished": Helper(_UNFINISHED, ("re",)),
     "_substituted": Helper(_SUBSTITUTED, ("io", "re")),
     "_quoted": Helper(_QUOTED),
     "_inserted": Helper(_INSERTED, ("Callable",)),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from synth.embedded.code import Piece, joined, quote
-from synth.embedded.helpers import PART_SUFFIX
 from synth.embedded.scope import DOT as DOT
 from synth.embedded.scope import Items as Items
 from synth.embedded.scope import Scope
 from synth.embedded.tree import Glob, Hole, Lit, ShellError, Word
 
-UNFINISHED = f"not p.name.endswith({quote(PART_SUFFIX)})"
+UNFINISHED = "not _unfinished(p.name)"
 """Leaves out what a killed run may have left; taken out again where the skill writes no content."""
 
 

@@ -72,7 +72,7 @@ def test_programs_of_a_command_line(words: list[str], name: str) -> None:
 
 def test_what_stands_behind_a_shells_text_is_data() -> None:
     """A positional parameter that looks like ``-c`` starts nothing; options before the text do not hide it."""
-    assert started(["bash", "-c", "cat -- \"$1\"", "skill", "-contacts.vcf", "Friends"]) == {"bash", "cat"}
+    assert started(["bash", "-c", 'cat -- "$1"', "skill", "-contacts.vcf", "Friends"]) == {"bash", "cat"}
     assert "curl" in started(["bash", "--rcfile", "x", "-o", "pipefail", "-c", "curl y"])
 
 
