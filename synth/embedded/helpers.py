@@ -16,7 +16,7 @@ class Helper:
     needs: tuple[str, ...] = ()
 
 
-_UNFINISHED = '''
+_UNFINISHED = r'''
 def _unfinished(name: str) -> bool:
     """Say whether this is what a killed run left of a file that it was writing."""
     return re.fullmatch(r"\.[0-9a-f]{16}\.skill-part", name) is not None

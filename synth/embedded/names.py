@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synth.embedded.code import Piece, joined, quote
+from synth.embedded.code import Piece, joined
 from synth.embedded.scope import DOT as DOT
 from synth.embedded.scope import Items as Items
 from synth.embedded.scope import Scope
