@@ -26,6 +26,7 @@ from synth.embedded.tree import (
     Group,
     If,
     Lit,
+    Other,
     Pipe,
     Redirect,
     Seq,
@@ -86,6 +87,8 @@ def statement(scope: Scope, node: Command) -> None:
         command(scope, node)
     elif isinstance(node, Test):
         return
+    elif isinstance(node, Other):
+        raise ShellError("this construct is only run as it was written")
     elif (target := output_of(node.redirects)) is not None:
         plain = replace(node, redirects=tuple(r for r in node.redirects if r is not target))
         write(scope, target, data(printed(scope, plain)))

@@ -24,6 +24,7 @@ from synth.embedded.tree import (
     Hole,
     If,
     Lit,
+    Other,
     Pipe,
     Seq,
     ShellError,
@@ -275,6 +276,8 @@ def _mapped(node: Command, change: Callable[[Command], Command]) -> Command:
         node = replace(node, body=_sequence(node.body, change))
     if isinstance(node, If) and node.orelse is not None:
         node = replace(node, orelse=_sequence(node.orelse, change))
+    if isinstance(node, Other):
+        return Other(tuple(_sequence(p, change) if isinstance(p, Seq) else p for p in node.pieces))
     return change(node)
 
 

@@ -13,6 +13,7 @@ from synth.embedded.tree import (
     Group,
     If,
     Lit,
+    Other,
     Part,
     Pipe,
     Seq,
@@ -37,6 +38,9 @@ def walk(node: object) -> Iterator[Command]:
         yield from walk(node.body)
         if isinstance(node, If) and node.orelse is not None:
             yield from walk(node.orelse)
+    elif isinstance(node, Other):
+        for piece in node.pieces:
+            yield from walk(piece)
     elif isinstance(node, Simple):
         yield node
 

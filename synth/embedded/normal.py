@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from synth.embedded.antiunify import Program
 from synth.embedded.kinds import with_cursor
 from synth.embedded.meanings import PREDICATE_ROLES, TABLE, Spec
-from synth.embedded.tree import CURSOR, Arith, For, Simple, Sub, Var, Word, literal_word
+from synth.embedded.tree import CURSOR, Arith, For, Simple, Sub, Var, Verbatim, Word, literal_word
 
 
 def normal(program: Program) -> Program:
@@ -29,6 +29,8 @@ def _normal(node: object, names: dict[str, str]) -> object:
         return dataclasses.replace(node, name=names.get(node.name, node.name), args=args, quoted=True)  # type: ignore[arg-type]  # untyped
     if isinstance(node, Arith):
         return Arith(re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), node.text))
+    if isinstance(node, Verbatim):
+        return dataclasses.replace(node, text=re.sub(r"(?<=\{)([#!]?)(\w+)", lambda m: m[1] + names.get(m[2], m[2]), node.text))
     if isinstance(node, Sub):
         return dataclasses.replace(node, body=_normal(node.body, names))  # type: ignore[arg-type]  # replace() is untyped here
     if isinstance(node, Simple):

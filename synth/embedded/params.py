@@ -11,7 +11,25 @@ from synth.embedded.antiunify import Template, Value
 from synth.embedded.meanings import roles, xargs_command
 from synth.embedded.pythoncode import NAMES
 from synth.embedded.scope import Param
-from synth.embedded.tree import CURSOR, Feed, For, Group, Hole, If, Lit, Many, Pipe, Seq, Simple, Sub, Test, Var, While, Word
+from synth.embedded.tree import (
+    CURSOR,
+    Feed,
+    For,
+    Group,
+    Hole,
+    If,
+    Lit,
+    Many,
+    Other,
+    Pipe,
+    Seq,
+    Simple,
+    Sub,
+    Test,
+    Var,
+    While,
+    Word,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +74,10 @@ def contexts(node: object, command: str = "") -> Iterator[tuple[int, Context]]:
     elif isinstance(node, Test):
         for word in node.words:
             yield from _word(word, Context("test", "operand", "", "", "", False))
+    elif isinstance(node, Other):
+        yield from contexts(node.pieces)
+    elif isinstance(node, Word):
+        yield from _word(node, Context("", "operand", "", "", "", False))
     elif isinstance(node, tuple):
         for item in node:
             yield from contexts(item)

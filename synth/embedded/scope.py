@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from synth.embedded.code import Code, Piece, joined, merge, quote
-from synth.embedded.tree import Arith, Command, Feed, Glob, Hole, Lit, Many, Positional, Seq, ShellError, Var, Word
+from synth.embedded.tree import Arith, Command, Feed, Glob, Hole, Lit, Many, Positional, Seq, ShellError, Var, Verbatim, Word
 
 Kind = str
 """``str``, ``int``, ``list[str]`` or ``Path``."""
@@ -139,6 +139,8 @@ class Scope:
                 out.append((False, self.arithmetic(part)))
             elif isinstance(part, Feed):
                 raise ShellError("<(…) is not understood here")
+            elif isinstance(part, Verbatim):
+                raise ShellError(f"{part.text} is not understood")
             elif isinstance(part, Many | Positional) or self.substitute is None:
                 raise ShellError("a list where one word is needed")
             else:

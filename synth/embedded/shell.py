@@ -1,6 +1,7 @@
 """Shell text -> a small typed tree. tree-sitter finds the structure; words are read here, as bash reads them.
 
-What is left out on purpose (functions, ``case``, arithmetic, arrays) raises ``ShellError``, and the caller falls back.
+What has no node of its own (``case``, ``((…))``, ``until``) is kept as it was written, with the words and commands in it.
+What is left out on purpose (functions, whose ``$1`` is another one, and arrays) raises ``ShellError``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from synth.embedded.tree import (
     For,
     Group,
     If,
+    Other,
     Pipe,
     Redirect,
     Seq,
@@ -33,6 +35,7 @@ from synth.embedded.words import lex_words
 from verifiers.binding.words import heredoc_lines
 
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+_BASE = re.compile(rb"\b\d+#(?=\$)")
 
 
 MAX_DEPTH = 150
@@ -54,7 +57,9 @@ def parse(text: str) -> Seq:
     source = text.encode("utf-8", "surrogatepass")
     # tree-sitter-bash 0.25 hands code points to isalnum() and reads beyond its table (a crash on "${" and a rare letter);
     # for bash a letter beyond ASCII is a letter like any other, so the structure is found with one of the same length.
-    root = _parser().parse(_BEYOND_ASCII.sub(b"x", source)).root_node
+    # Nor does it know ``10#$n``, a number's base: a sum has the same structure.
+    plain = _BASE.sub(lambda m: b"0" * (len(m[0]) - 1) + b"+", _BEYOND_ASCII.sub(b"x", source))
+    root = _parser().parse(plain).root_node
     if root.has_error:
         raise ShellError(f"cannot parse {text[:60]!r}")
     if _deeper(root, MAX_DEPTH):
@@ -70,6 +75,15 @@ def _deeper(root: Node, most: int) -> bool:
         if not level:
             return False
     return True
+
+
+_WORDS = frozenset(
+    {"word", "string", "raw_string", "ansi_c_string", "concatenation", "simple_expansion", "expansion", "command_substitution"}
+)
+_COMMANDS = frozenset(
+    {"command", "redirected_statement", "pipeline", "list", "subshell", "compound_statement", "test_command", "case_statement"}
+    | {"for_statement", "while_statement", "if_statement", "c_style_for_statement", "function_definition"}
+)
 
 
 class _Reader:
@@ -114,15 +128,45 @@ class _Reader:
             left, op, right = node.children[0], self.text(node.children[1]), node.children[2]
             first, second = self.sequence([left]), self.sequence([right])
             return Seq(first.items + second.items, (*first.joins, op, *second.joins))
-        if kind in ("subshell", "compound_statement"):
+        if kind in ("subshell", "compound_statement") and not self.text(node).startswith("(("):
             return Group(self.sequence(node.children[1:-1]), kind == "subshell")
-        if kind == "variable_assignment":
+        if kind == "variable_assignment" and re.match(r"\w+=(?!\()", self.text(node)):
             return Simple((), (), (self.assignment(node),))
-        if kind == "test_command":
-            return self.test(node)
-        if kind in ("for_statement", "while_statement", "if_statement"):
-            return self.compound(node)
-        raise ShellError(f"{kind.replace('_', ' ')} is not understood")
+        if kind in ("test_command", "for_statement", "while_statement", "if_statement"):
+            try:
+                return self.test(node) if kind == "test_command" else self.compound(node)
+            except ShellError:
+                return self.other(node)
+        if kind == "function_definition":
+            raise ShellError("a function is not understood")
+        return self.other(node)
+
+    def other(self, node: Node) -> Other:
+        """The construct as it was written, with the words and commands in it."""
+        pieces: list[str | Word | Seq] = []
+        for piece in self.pieces(node):
+            last = pieces[-1] if pieces else None
+            if isinstance(piece, str) and isinstance(last, str):
+                pieces[-1] = last + piece
+            else:
+                pieces.append(piece)
+        return Other(tuple(pieces))
+
+    def pieces(self, node: Node) -> Iterator[str | Word | Seq]:
+        at = node.start_byte
+        for child in node.children:
+            yield self._source[at : child.start_byte].decode("utf-8", "surrogatepass")
+            at = child.end_byte
+            words = read_words(self.text(child)) if child.type in _WORDS else []
+            if child.type in _COMMANDS:
+                yield Seq((self.command(child),))
+            elif len(words) == 1:
+                yield words[0]
+            elif child.children:
+                yield from self.pieces(child)
+            else:
+                yield self.text(child)
+        yield self._source[at : node.end_byte].decode("utf-8", "surrogatepass")
 
     def compound(self, node: Node) -> Command:
         if node.type == "for_statement":

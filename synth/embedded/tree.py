@@ -60,6 +60,14 @@ class Arith:
 
 
 @dataclass(frozen=True, slots=True)
+class Verbatim:
+    """``$`` with something that is not read here (``${x:0:7}``, ``${#x}``, other arithmetic): its text."""
+
+    text: str
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Hole:
     """A place that differs between traces: number of the parameter."""
 
@@ -80,7 +88,7 @@ class Positional:
     number: int
 
 
-Part = Lit | Glob | Var | Sub | Feed | Arith | Hole | Many | Positional
+Part = Lit | Glob | Var | Sub | Feed | Arith | Verbatim | Hole | Many | Positional
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,4 +180,11 @@ class Test:
     double: bool = False
 
 
-Command = Simple | Pipe | Seq | For | While | If | Group | Test
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A construct that is not read here (``case``, ``[[ a =~ b ]]``, ``((…))``): its text, with the words and commands in it."""
+
+    pieces: tuple[str | Word | Seq, ...]
+
+
+Command = Simple | Pipe | Seq | For | While | If | Group | Test | Other

@@ -16,6 +16,7 @@ from synth.embedded.tree import (
     If,
     Lit,
     Many,
+    Other,
     Part,
     Pipe,
     Positional,
@@ -26,6 +27,7 @@ from synth.embedded.tree import (
     Sub,
     Test,
     Var,
+    Verbatim,
     While,
     Word,
 )
@@ -62,8 +64,16 @@ def command(node: Command) -> str:
     if isinstance(node, Test):
         inner = " ".join(word(w) for w in node.words)
         return f"[[ {inner} ]]" if node.double else f"[ {inner} ]"
+    if isinstance(node, Other):
+        return "".join(map(_piece, node.pieces))
     body = f"( {command(node.body)} )" if node.subshell else f"{{ {command(node.body)}; }}"
     return " ".join([body, *map(_redirect, node.redirects)])
+
+
+def _piece(piece: str | Word | Seq) -> str:
+    if isinstance(piece, Word):
+        return word(piece, split=True)
+    return piece if isinstance(piece, str) else command(piece)
 
 
 def _sequence(node: Seq) -> str:
@@ -114,6 +124,8 @@ def _part(part: Part, split: bool) -> str:
     if isinstance(part, Sub):
         text = f"$({command(part.body)})"
         return text if split and not part.quoted else f'"{text}"'
+    if isinstance(part, Verbatim):
+        return part.text if split and not part.quoted else f'"{part.text}"'
     if isinstance(part, Feed):
         return f"<({command(part.body)})"
     if isinstance(part, Arith):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from synth.embedded.tree import Arith, Glob, Lit, Part, Seq, ShellError, Sub, Var, Word
+from synth.embedded.tree import Arith, Glob, Lit, Part, Seq, ShellError, Sub, Var, Verbatim, Word
 
 Parse: TypeAlias = Callable[[str], Seq]
 """Reads the commands of a substitution: words and commands contain each other."""
@@ -216,9 +216,10 @@ class _Lexer:
             self.parts.append(Arith(m[1].strip()))
             self.i = m.end()
             return
-        if text.startswith("$((", self.i):
-            raise ShellError("this arithmetic is not understood")
-        if text.startswith("$(", self.i):
+        if text.startswith("$((", self.i) and (end := _until(text, self.i + 2, ")")) and text[end - 1 : end] == ")":
+            self.parts.append(Verbatim(text[self.i : end + 1], quoted))
+            self.i = end + 1
+        elif text.startswith("$(", self.i):
             end = _until(text, self.i + 2, ")")
             self.parts.append(Sub(self.parse(text[self.i + 2 : end]), quoted))
             self.i = end + 1
@@ -233,16 +234,16 @@ class _Lexer:
             self.lit("$")
             self.i += 1
 
-    def expansion(self, inner: str, quoted: bool) -> Var:
+    def expansion(self, inner: str, quoted: bool) -> Var | Verbatim:
         m = re.match(r"([A-Za-z_]\w*|[0-9@*])", inner)
         if not m:
-            raise ShellError(f"${{{inner}}} is not understood")
+            return Verbatim(f"${{{inner}}}", quoted)
         rest = inner[m.end() :]
         if not rest:
             return Var(m[1], quoted=quoted)
         op = next((o for o in _OPS if rest.startswith(o)), None)
         if op is None or op == ":":
-            raise ShellError(f"${{{inner}}} is not understood")
+            return Verbatim(f"${{{inner}}}", quoted)
         return Var(m[1], op, self.arguments(op, rest[len(op) :]), quoted)
 
     def arguments(self, op: str, text: str) -> tuple[Word, ...]:

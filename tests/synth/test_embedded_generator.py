@@ -195,7 +195,7 @@ def test_awk_that_writes_files_itself_is_work() -> None:
 def test_what_cannot_be_taken_up_says_why() -> None:
     """A command outside the shell that is understood is named; one that is understood is not called unreadable."""
     for line, says in (
-        ("until false; do cat a.txt; done > out.txt", "until is not understood"),
+        ("f() { cat a.txt; }; f > out.txt", "a function is not understood"),
         ("cat a.txt", "known to change"),
     ):
         generator = EmbeddedGenerator()

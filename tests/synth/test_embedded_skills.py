@@ -359,7 +359,7 @@ def test_a_task_without_shape_says_why() -> None:
     """No candidate, one sentence."""
     generator = EmbeddedGenerator()
     post = Snapshot({"f": Entry("file")})
-    evidence = [Evidence("t", "x", ("case $x in a) ls;; esac > f",), ("",), None, (0,), Snapshot(), post, True)]
+    evidence = [Evidence("t", "x", ("f() { ls; }; f > f",), ("",), None, (0,), Snapshot(), post, True)]
     pattern = TracePattern("repetitive", (), 1, 1.0, "x", "s", ())
     assert list(generator.generate(pattern, evidence)) == []
     assert generator.why_none()
