@@ -8,7 +8,8 @@ from typing import Protocol
 
 from sandbox.interface import Sandbox, SandboxInfo
 from synth.interface import Candidate
-from verifiers.binding.confirm import infer
+from verifiers.binding.confirm import infer, reproducing
+from verifiers.binding.other_form import proposals
 from verifiers.expectation.oracle import replay
 from verifiers.expectation.sessions import Memory, RememberingSession
 from verifiers.interface import Args, Binding, Budget, Decision, Evidence, Profile, Report, Subject, Verdict
@@ -36,6 +37,10 @@ class Judge(Protocol):
 
     def bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:
         """Inferred arguments for new traces, which its maker has not seen; those that cannot be inferred are missing."""
+        ...
+
+    def bind_alone(self, candidate: Candidate, seen: Sequence[Evidence], new: Evidence) -> Args | None:
+        """Arguments with which a candidate does what a trace did whose commands have another form; None where there are none."""
         ...
 
     def deciding(self, decisions: tuple[Decision, ...]) -> Judge:
@@ -112,6 +117,13 @@ class SandboxJudge:
         if any(together.get(e.task_id, {}) != candidate.bindings.get(e.task_id, {}) for e in seen):
             together = self._infer(candidate, new)
         return {task_id: args for task_id, args in together.items() if task_id in wanted}
+
+    def bind_alone(self, candidate: Candidate, seen: Sequence[Evidence], new: Evidence) -> Args | None:
+        known = {e.task_id: candidate.bindings[e.task_id] for e in seen if e.task_id in candidate.bindings}
+        bound = [e for e in seen if e.task_id in known]
+        traces = RememberingSession(self.sandbox, "traces", self._memory)
+        with traces, self.sandbox.session(f"skill {candidate.name}") as skill:
+            return reproducing(self._subject(candidate), replay([new], traces), skill, proposals(known, bound, new))
 
     def _infer(
         self, candidate: Candidate, evidence: Sequence[Evidence], known: Mapping[str, Args] | None = None

@@ -140,20 +140,21 @@ class Search:
         best: Found | None = None
         why = ""
         tried = 0
-        for candidate in self._made(usable):
+        for candidate, bindings, apart in self._whole_first(usable):
             tried += 1
             self.say(f"judging candidate {tried} ({candidate.name})")
-            bindings = self._bound(candidate, usable)
-            held = self._held_out(candidate, usable)
+            shown = [e for e in usable if e.task_id not in apart]
+            held = self._held_out(candidate, shown)
             hidden = frozenset(e.task_id for e in held)
-            refits = self._leave_one_out(candidate, [e for e in usable if e.task_id not in hidden], usable)
+            refits = self._leave_one_out(candidate, [e for e in shown if e.task_id not in hidden], shown)
             if refits.wrong and not refits.held and not held:
                 why = "skills made without one of the traces are all wrong on it: the traces do not show one task"
                 continue
-            made = self._made_without(candidate, usable, held)
-            report = self.judge.verify(made, usable, bindings, hidden | set(refits.held), refits.wrong)
+            made = self._made_without(candidate, shown, held)
+            report = self.judge.verify(made, shown, bindings, hidden | set(refits.held), refits.wrong)
             self._reports[code_of(candidate.source)] = report
-            found = Found(made, report, bindings, tuple(sorted(hidden)), refits.held, tried, refits.notes)
+            notes = (*refits.notes, *(f"trace {t} is not used: no arguments make this skill do what it did" for t in apart))
+            found = Found(made, report, bindings, tuple(sorted(hidden)), refits.held, tried, notes)
             if report.verdict is Verdict.PASS:
                 return found
             self.generator.rejected(candidate, report)
@@ -162,11 +163,35 @@ class Search:
             return NotFound(why or self.generator.why_none(), tried=tried)
         return NotFound(best.report.why, best, tried=tried)
 
-    def _bound(self, candidate: Candidate, usable: Sequence[Evidence]) -> Mapping[str, Args]:
-        """The candidate's bindings, with inferred ones for traces that it has none for."""
+    def _whole_first(self, usable: Sequence[Evidence]) -> Iterator[tuple[Candidate, Mapping[str, Args], frozenset[str]]]:
+        """Candidates with their bindings and the traces to be split off; those that hold on every trace come first."""
+        later: list[tuple[Candidate, Mapping[str, Args], frozenset[str]]] = []
+        for candidate in self._made(usable):
+            bindings, apart = self._bound(candidate, usable)
+            if apart:
+                later.append((candidate, bindings, apart))
+            else:
+                yield candidate, bindings, apart
+        yield from later
+
+    def _bound(self, candidate: Candidate, usable: Sequence[Evidence]) -> tuple[Mapping[str, Args], frozenset[str]]:
+        """The candidate's bindings, with inferred ones for traces whose commands have another form than those that it was made
+        from; and which of these it cannot do: noise, if they are the fewer and enough others are left."""
         known = [e for e in usable if e.task_id in candidate.bindings]
         new = [e for e in usable if e.task_id not in candidate.bindings]
-        return {**candidate.bindings, **self.judge.bind(candidate, known, new)} if new else candidate.bindings
+        bindings = {**candidate.bindings, **self.judge.bind(candidate, known, new)} if new else dict(candidate.bindings)
+        apart: list[Evidence] = []
+        for e in new:
+            if e.task_id in bindings and self.judge.holds(candidate, [e], bindings):
+                continue
+            args = self.judge.bind_alone(candidate, known, e)
+            bindings |= {e.task_id: args} if args is not None else {}
+            apart += [e] if args is None else []
+        left = [e for e in usable if e not in apart]
+        if distinct(left) < self.settings.min_usable or len(apart) >= len(left):
+            return bindings, frozenset()
+        ids = frozenset(e.task_id for e in apart)
+        return {task_id: args for task_id, args in bindings.items() if task_id not in ids}, ids
 
     def _held_out(self, candidate: Candidate, usable: Sequence[Evidence]) -> tuple[Evidence, ...]:
         """Cases without which, all together, the very same code is made: they judge it unseen. None for fewer than four cases."""

@@ -33,6 +33,11 @@ _TOOLS = """
 """
 SUBCOMMANDS = frozenset(_TOOLS.split())
 """Tools whose first operand says what they do."""
+BUNDLED = frozenset({"tar", "ar", "7z"})
+"""… unless flags say it."""
+GIT_READS = frozenset("status log diff show ls-files rev-parse blame grep describe shortlog rev-list cat-file".split())  # noqa: SIM905
+OPERANDS_BEFORE = {"sqlite3": 1, "mysql": 1, "psql": 1}
+"""Operands of commands with a program that come before it: its database."""
 WRAPPERS = frozenset({"sudo", "env", "time", "nice", "nohup", "command", "exec", "xargs", "timeout", "stdbuf", "doas"})
 INTERPRETERS = frozenset({"python", "python3", "perl", "ruby", "node", "bash", "sh", "zsh", "dash"})
 PROGRAMMED = CODE | REGEX | SETS | INTERPRETERS
@@ -54,5 +59,16 @@ _VALUES = {
 }
 TAKES_VALUES = {name: flags for names, flags in _VALUES.items() for name in names.split()}
 """Flags of commands with a program among their words, and how many words after them are not that program."""
+SHORT = {
+    "sed": {"--in-place": "-i", "--expression": "-e", "--quiet": "-n", "--silent": "-n", "--regexp-extended": "-E", "-r": "-E"},
+    "grep": {"--count": "-c", "--ignore-case": "-i", "--invert-match": "-v", "--extended-regexp": "-E", "--fixed-strings": "-F"},
+    "sort": {"--unique": "-u", "--reverse": "-r", "--numeric-sort": "-n"},
+    "rm": {"--recursive": "-r", "--force": "-f"},
+    "cp": {"--recursive": "-r", "--archive": "-a", "-R": "-r"},
+    "mkdir": {"--parents": "-p"},
+}
+"""Long flags, and the short ones that say the same."""
+PROGRAM_NEXT = frozenset({"-e", "--expression", "--regexp"})
+"""Flags that say only that the next word is the program."""
 PROGRAM_FLAGS = frozenset({"-e", "--expression", "--regexp", "-c", "-n", "-ne", "-pe", "-lane"})
 """Flags after which a program comes."""

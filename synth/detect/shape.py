@@ -15,20 +15,25 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from synth.detect.commands import (
+    BUNDLED,
     FIND_TESTS,
+    GIT_READS,
     IGNORED_FLAGS,
     INTERPRETERS,
     OBSERVERS,
+    OPERANDS_BEFORE,
     PROGRAM_FLAGS,
+    PROGRAM_NEXT,
     PROGRAMMED,
     SEARCHERS,
+    SHORT,
     SUBCOMMANDS,
     SURROUNDINGS,
     TAKES_VALUES,
     WRAPPERS,
     WRITING_FLAGS,
 )
-from synth.detect.programs import CODE, SETS, program_shape
+from synth.detect.programs import CODE, REGEX, SETS, program_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +191,16 @@ class _Reader:
     """Words that belong to the flag before."""
     last: str = ""
     """The word before."""
+    before: int = 0
+    """Operands that come before the program."""
 
 
 def _arguments(name: str, arguments: list[Node], walk: _Walk) -> list[str]:
     if name not in OBSERVERS and name not in WRAPPERS and name not in ("cd", "pushd", "popd"):
         walk.writes = walk.writes or not (name == "git" and _git_reads(arguments))
-    state = _Reader(name, name, name in PROGRAMMED, name in WRAPPERS, name in SUBCOMMANDS)
+    first = _text(arguments[0]) if arguments else ""
+    due = name in SUBCOMMANDS and not (name in BUNDLED and first.startswith("-"))
+    state = _Reader(name, name, name in PROGRAMMED, name in WRAPPERS, due, before=OPERANDS_BEFORE.get(name, 0))
     out = []
     for argument in arguments:
         out.append(_argument(argument, state, walk))
@@ -207,6 +216,10 @@ def _argument(argument: Node, state: _Reader, walk: _Walk) -> str:
     if state.keep_next:
         state.keep_next = False
         return text
+    text = SHORT.get(state.name, {}).get(text, text)
+    if text in PROGRAM_NEXT and state.name in REGEX:
+        _expect(text, state)
+        return ""
     if text in IGNORED_FLAGS or (text == "-r" and state.name == "xargs"):
         return ""
     if state.values_due:
@@ -228,6 +241,9 @@ def _argument(argument: Node, state: _Reader, walk: _Walk) -> str:
     if state.program_due and state.name in INTERPRETERS and state.last not in PROGRAM_FLAGS:
         state.program_due = False
         return text  # a script's name says what is done
+    if state.before:
+        state.before -= 1
+        return _word(argument, walk, state.name)
     if state.program_due and argument.type in ("string", "raw_string", "word", "ansi_c_string", "concatenation"):
         return _program(text, state, walk)
     return _word(argument, walk, state.name)
@@ -271,7 +287,7 @@ def _find(parts: list[str]) -> list[str]:
 
 def _git_reads(arguments: list[Node]) -> bool:
     words = [_text(a) for a in arguments if not _text(a).startswith("-")]
-    return bool(words) and words[0] in ("status", "log", "diff", "show", "ls-files", "rev-parse", "blame", "grep", "describe")
+    return words in (["tag"], ["branch"], ["remote"]) or (bool(words) and words[0] in GIT_READS)
 
 
 def _flag(text: str, walk: _Walk) -> str:

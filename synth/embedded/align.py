@@ -81,6 +81,15 @@ def transferred(like: Work, works: Sequence[Work]) -> list[Program] | None:
     return out
 
 
+def lifted(w: Work) -> Template:
+    """One trace's program with the words that its description shares with it as holes."""
+    program = normal(w.program)
+    said = [t for t in tokens(w.evidence.description) if re.search(r"\w", t)]
+    other = substitute(program, {t: f"{t[: len(t) - len(t.lstrip('.'))]}q{k}" for k, t in enumerate(dict.fromkeys(said))})
+    found = unify([program, other])
+    return dataclasses.replace(found, values=tuple(column[:1] for column in found.values))
+
+
 def substitute(program: Program, changes: dict[str, str]) -> Program:
     """Whole tokens exchanged in the constants of words that are not syntax."""
     if not changes:
@@ -106,21 +115,3 @@ def _substituted(node: object, pattern: re.Pattern[str], changes: dict[str, str]
         fields = {f.name: _substituted(getattr(node, f.name), pattern, changes) for f in dataclasses.fields(node)}
         return dataclasses.replace(node, **fields)
     return node
-
-
-def matcher(description: str, values: Sequence[str]) -> re.Pattern[str] | None:
-    """A pattern that reads the values out of descriptions of the same form; None where a value is not in it."""
-    places = sorted({(description.find(v), v) for v in values})
-    if any(at < 0 for at, _ in places) or len({v for _, v in places}) != len(places):
-        return None
-    text = re.escape(description)
-    for k, v in enumerate(values):
-        text, n = re.subn(rf"(?<!\w){re.escape(re.escape(v))}(?!\w)", lambda m, k=k: f"(?P<v{k}>.+?)", text, count=1)  # type: ignore[misc]  # untyped
-        if n != 1:
-            return None
-    return re.compile(text + r"\Z", re.S)
-
-
-def read_values(pattern: re.Pattern[str], description: str, count: int) -> list[str] | None:
-    m = pattern.match(description)
-    return [m[f"v{k}"] for k in range(count)] if m else None

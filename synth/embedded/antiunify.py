@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -199,10 +200,36 @@ class _Unifier:
             return []
         if self.at.command in _PATTERNS:
             return []
+        if out := self.at_words(middles):
+            return out
         for mark in ("\\n", *"/|,#@:=", *("." if self.at.command == "jq" else "")):
             if out := self.at_mark(middles, role, mark):
                 return out
         return []
+
+    def at_words(self, middles: list[str]) -> list[Part]:
+        """Holes between words that all of them have: programs that differ in single words, whatever stands around these."""
+        rows = [_TOKEN.findall(m) for m in middles]
+        if len({len(row) for row in rows}) != 1:
+            return []
+        columns = list(zip(*rows, strict=True))
+        common = [len(set(c)) == 1 and bool(re.search(r"\w", c[0])) for c in columns]
+        if not any(common):
+            return []
+        out: list[Part] = []
+        for is_common, run in itertools.groupby(range(len(columns)), key=lambda k: common[k]):
+            at = list(run)
+            texts = ["".join(row[k] for k in at) for row in rows]
+            out += [Lit(texts[0])] if is_common else self.between(texts)
+        return out
+
+    def between(self, texts: list[str]) -> list[Part]:
+        """What stands between two common words: marks that all have at its edges, and a hole."""
+        if len(set(texts)) == 1:
+            return [Lit(texts[0])]
+        left, right = _affixes(texts, "glued")
+        end = len(texts[0]) - right
+        return [Lit(texts[0][:left]), Hole(self.hole(tuple(t[left : len(t) - right] for t in texts))), Lit(texts[0][end:])]
 
     def at_mark(self, middles: list[str], role: Role | str, mark: str) -> list[Part]:
         counts = {m.count(mark) for m in middles}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -271,11 +272,12 @@ def run_code(scope: Scope, spec: Spec, argv: list[str], given: str) -> str:
 
 def option_codes(scope: Scope, parsed: Parsed) -> list[str]:
     out: list[str] = []
+    pairs = {n for (n, _), (after, _) in itertools.pairwise(parsed.options) if after == ""}
     for name, value in parsed.options:
-        if value is None:
+        if value is None or name in pairs:
             out.append(quote(name))
-        else:
-            glue = name + ("=" if name.startswith("--") else "")
+        if value is not None:
+            glue = "" if name in pairs else name + ("=" if name.startswith("--") else "")
             out.append(joined([(True, glue), *scope.pieces(value)]))
     return out
 

@@ -5,12 +5,12 @@ Recordings of edits, or of states alone, hold no commands to generalise: for the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from sandbox.interface import ROOT, Effect, RunRequest, Session, ShellJob, Snapshot, effects
-from synth.embedded.align import clusters, matcher, read_values, same_form, template_of, transferred
+from synth.embedded.align import clusters, lifted, same_form, template_of, transferred
 from synth.embedded.antiunify import Mismatch, Template, Value, composed
 from synth.embedded.code import Code, joined
 from synth.embedded.emit_python import compile_program, skill_source
@@ -35,6 +35,10 @@ RETURNS_ANSWER = "``output``: the answer as text."
 
 _FINAL = ("evidence-reproduces", "bindings", "controls-fail", "idempotent-replay")
 """Checks whose refusal of one candidate holds for another form of the same commands."""
+
+
+MOST_LIFTED = 3
+"""Traces from each of which alone a skill is tried, where no two have the same form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,6 @@ class EmbeddedGenerator:
         params = tuple(defaulted(case, k) for k in range(len(params)))
         source = skill_source(name, summary, params, code, RETURNS_CHANGES if writes else RETURNS_ANSWER)
         bindings = {w.evidence.task_id: args_of(params, k) for k, w in enumerate(case.works)}
-        bindings.update(bind_others(case, [w for w in works if w not in case.works]))
         notes = tuple(dict.fromkeys(d for w in case.works for d in w.dropped))
         return Candidate(name, source, bindings, summary, self.name, notes, float(cost))
 
@@ -159,6 +162,8 @@ def cases(works: Sequence[Work], as_written: bool = False) -> Iterator[Case]:
             continue
         if len(group) > 1 or len(works) == 1:
             yield case_of(template, group)
+    if len(groups) == len(works) > 1:  # no two are alike: what the request names may vary
+        yield from (case_of(lifted(w), [w]) for w in works[:MOST_LIFTED] if not as_written)
     for group in groups if len(groups) > 1 and not as_written else []:
         alike = same_form(works, group[0])
         programs = transferred(group[0], alike) if len(alike) > 1 else None
@@ -260,21 +265,6 @@ def defaulted(case: Case, index: int) -> Param:
 def _occurs(value: str, w: Work) -> bool:
     texts = [*w.evidence.commands, w.evidence.description, *(w.evidence.base or {})]
     return any(value in t for t in texts)
-
-
-def bind_others(case: Case, others: Sequence[Work]) -> Mapping[str, Args]:
-    """Bindings for traces of another shape, read from descriptions of the same form."""
-    out: dict[str, Args] = {}
-    for w in others:
-        for k, known in enumerate(case.works):
-            texts = [str(p.values[k]) for p in case.params]
-            pattern = matcher(known.evidence.description, texts)
-            found = read_values(pattern, w.evidence.description, len(texts)) if pattern is not None else None
-            if found is not None:
-                pairs = zip(case.params, found, strict=True)
-                out[w.evidence.task_id] = {p.name: int(v) if p.kind == "int" and v.isdecimal() else v for p, v in pairs}
-                break
-    return out
 
 
 # ---------------------------------------------------------------- facts about words

@@ -23,8 +23,10 @@ _PERL = (
 )
 _SED = (
     r"s(?P<d>[^\w\s\\])(?P<old>(?:\\.|(?!(?P=d))[^\\])*)(?P=d)(?P<new>(?:\\.|(?!(?P=d))[^\\])*)(?P=d)"
-    r"|/(?P<pattern>(?:\\.|[^/\\])*)/|(?<![\w])[aic]\\?\s*(?P<text>[^\n]*)"
+    r"|/(?P<pattern>(?:\\.|[^/\\])*)/|\\(?P<e>[^\w\s\\])(?P<own>(?:\\.|(?!(?P=e))[^\\])*)(?P=e)"
+    r"|(?<![A-Za-z_])[aic]\\?\s*(?P<text>[^\n]*)"
 )
+_DELIMITERS = ("d", "e")
 _SYNTAX = {
     "awk": _AWK, "gawk": _AWK, "mawk": _AWK, "jq": _JQ, "sqlite3": _SQL, "sed": _SED,
     "perl": _PERL, "rename": _PERL, "prename": _PERL, "file-rename": _PERL,
@@ -43,7 +45,7 @@ def literals(name: str, text: str) -> list[tuple[str, str]]:
     out: list[tuple[str, str]] = []
     end = 0
     for m in re.finditer(_SYNTAX[name], text, re.S):
-        kinds = [k for k, v in m.groupdict().items() if v is not None and k != "d"]
+        kinds = [k for k, v in m.groupdict().items() if v is not None and k not in _DELIMITERS]
         out += [("", text[end : m.start()]), (",".join(kinds), m[0])]
         end = m.end()
     return [*out, ("", text[end:])]
@@ -78,8 +80,9 @@ def escapes(name: str, word: Word, extended: bool) -> list[Escape | None]:
     for m in re.finditer(_SYNTAX[name], text, re.S):
         for kind, value in m.groupdict().items():
             for c in value or "":
-                if ord(c) >= _MARK and ord(c) < _MARK + len(word.parts) and kind != "d":
-                    found[ord(c) - _MARK] = _escape(name, kind, value, m.groupdict().get("d") or "/", extended, c)
+                if ord(c) >= _MARK and ord(c) < _MARK + len(word.parts) and kind not in _DELIMITERS:
+                    delimiter = next((m[d] for d in _DELIMITERS if d in m.groupdict() and m[d]), "/")
+                    found[ord(c) - _MARK] = _escape(name, kind, value, delimiter, extended, c)
     return [found.get(k) for k, p in enumerate(word.parts) if isinstance(p, Hole)]
 
 
@@ -95,9 +98,9 @@ def _escape(name: str, kind: str, text: str, delimiter: str, extended: bool, mar
     if kind == "single":
         return _backslashed("\\'")
     special = _EXTENDED if extended or name != "sed" else _BASIC
-    if kind in ("pattern", "old") and delimiter in special:
+    if kind in ("pattern", "old", "own") and delimiter in special:
         raise ShellError("a mark around a pattern that means something in it is not understood")  # quoted, it is no text
-    if kind in ("pattern", "old"):
+    if kind in ("pattern", "old", "own"):
         return _backslashed(special + delimiter)
     if kind == "new":
         return _backslashed("\\&\n" + delimiter)

@@ -32,6 +32,8 @@ class Spec:
     """Options that stand for the first operand (``-e`` of grep and sed)."""
     joins: bool = False
     """Several files are the same as their concatenation on standard input."""
+    pairs: tuple[str, ...] = ()
+    """Options that take two words: a name, and a text as data (an option of its own, with the name ``""``)."""
     no_match: int = 0
     """Highest exit status that is not a failure (1: grep found nothing)."""
 
@@ -81,7 +83,12 @@ TABLE: Mapping[str, Spec] = {
     "awk": Spec("filter", {"-F": "text", "-v": "text", "-f": "operand"}, ("script", "operand"), ("-f",)),
     "gawk": Spec("filter", {"-F": "text", "-v": "text", "-f": "operand"}, ("script", "operand"), ("-f",)),
     "perl": Spec("filter", {"-e": "script"}, ("operand",), ("-e",)),
-    "jq": Spec("filter", {"--arg": "text", "--indent": "number"}, ("script", "operand")),
+    "jq": Spec(
+        "filter",
+        {"--arg": "syntax", "--argjson": "syntax", "--slurpfile": "syntax", "--rawfile": "syntax", "--indent": "number"},
+        ("script", "operand"),
+        pairs=("--arg", "--argjson", "--slurpfile", "--rawfile"),
+    ),
     "head": Spec("filter", _N),
     "tail": Spec("filter", _N),
     "wc": Spec("filter"),
@@ -244,6 +251,9 @@ def _long(spec: Spec, word: Word, head: str, words: Sequence[Word], i: int, out:
     if equals:
         out.append((name, _rest(word, len(name) + 1)))
         return i
+    if name in spec.pairs:
+        out += [(name, _next(words, i, name)), ("", _next(words, i + 1, name))]
+        return i + 2
     if name in spec.values:
         out.append((name, _next(words, i, name)))
         return i + 1

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from synth.embedded.antiunify import Template, Value
+from synth.embedded.literals import is_known
 from synth.embedded.meanings import roles, xargs_command
 from synth.embedded.pythoncode import NAMES
 from synth.embedded.scope import Param
@@ -261,7 +262,7 @@ def make_params(template: Template, folders: Collection[int] = ()) -> list[Param
         # What is looked for or replaced says more of a value than that it is printed too.
         if index not in first or (first[index].command in _PRINTING and at.command not in _PRINTING and at.command in _READING):
             first[index] = at
-        in_script = at.role == "script" and at.command in ("sed", "awk", "gawk")
+        in_script = at.role == "script" and is_known(at.command)
         if at.role in ("number", "key") or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]

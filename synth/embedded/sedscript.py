@@ -87,6 +87,12 @@ class _Reader:
                 out += ["/", *self.until("/"), "/"]
                 if self.peek() == "I":
                     out.append(self.take())
+            elif c == "\\":  # an address with marks of its own choice around it
+                self.take()
+                mark = self.take()
+                if not isinstance(mark, str):
+                    raise ShellError("a parameter behind a backslash is not understood")
+                out += ["/", *self.until(mark), "/"]
             elif not isinstance(c, str) or (c and (c.isdecimal() or c in "$,!+~ \t")):
                 out.append(self.take())
             else:

@@ -79,6 +79,9 @@ class Judge:
     def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
         return {}
 
+    def bind_alone(self, candidate: Candidate, seen: Sequence[Evidence], new: Evidence) -> Args | None:
+        return None
+
     def bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:
         return {e.task_id: args(e) for e in new}
 

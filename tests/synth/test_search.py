@@ -74,6 +74,9 @@ class Judge:
     def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
         return {e.task_id: self.bad_evidence[e.task_id] for e in evidence if e.task_id in self.bad_evidence}
 
+    def bind_alone(self, candidate: Candidate, seen: Sequence[Evidence], new: Evidence) -> Args | None:
+        return None
+
     def bind(self, candidate: Candidate, seen: Sequence[Evidence], new: Sequence[Evidence]) -> Mapping[str, Args]:
         return {e.task_id: {"name": e.task_id} for e in new}
 

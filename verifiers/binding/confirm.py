@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sandbox.interface import Limits, RunRequest, Session, SkillJob
 from verifiers.binding.aligned import aligned
@@ -51,6 +51,16 @@ def infer(
     if chosen is None:
         return {}, [Finding("no well supported values could be inferred: give them in bindings.json", subject.path)]
     return chosen.bindings, [Finding(f"bindings inferred: {chosen.why}", subject.path, severity="info")]
+
+
+def reproducing(subject: Subject, replayed: Replayed, skill: Session, proposed: Iterable[Args]) -> Args | None:
+    """The first of these arguments under which the skill does what the one trace did."""
+    if not replayed.usable:
+        return None
+    task_id = replayed.usable[0].task_id
+    guesses = [Guess({task_id: Binding(task_id, args, inferred=True)}, True, "by trial", 0.0) for args in proposed]
+    fitting = _fitting(subject, replayed, replayed.usable[:1], guesses, skill)
+    return fitting[0].bindings[task_id].args if fitting else None
 
 
 def _as_known(known: Mapping[str, Args], traces: Sequence[Evidence]) -> list[Guess]:

@@ -73,6 +73,18 @@ class SwallowedErrors(Rule):
             'return {"ok": True}',
         ),
         skill(
+            "what was done is looked at",
+            'subprocess.run(["touch", "--", file], check=False)\nif not Path(file).exists():\n    raise OSError(file)\n'
+            'return {"ok": True}',
+            imports="import subprocess\nfrom pathlib import Path\n\n",
+        ),
+        skill(
+            "suppressed while cleaning up, and passed on",
+            "try:\n    Path(file).touch()\nexcept OSError:\n    with suppress(OSError):\n        Path(file).unlink()\n    raise\n"
+            'return {"ok": True}',
+            imports="from contextlib import suppress\nfrom pathlib import Path\n\n",
+        ),
+        skill(
             "cleaned up and passed on",
             "try:\n    Path(file).touch()\nexcept BaseException:\n    Path(file).unlink(missing_ok=True)\n    raise\n"
             'return {"ok": True}',
@@ -93,6 +105,11 @@ class SwallowedErrors(Rule):
         ),
         skill("ignored", 'shutil.rmtree(file, ignore_errors=True)\nreturn {"ok": True}', imports="import shutil\n\n"),
         skill("status ignored", 'subprocess.run(["touch", "--", file])\nreturn {"ok": True}', imports="import subprocess\n\n"),
+        skill(
+            "status ignored, and something else is raised before",
+            'if not file:\n    raise ValueError("no file")\nsubprocess.run(["touch", "--", file])\nreturn {"ok": True}',
+            imports="import subprocess\n\n",
+        ),
         skill("return in finally", 'try:\n    Path(file).touch()\nfinally:\n    return {"ok": True}'),
         skill(
             "one path forgets",
@@ -136,7 +153,7 @@ class SwallowedErrors(Rule):
 
     def _call(self, module: SkillModule, call: cst.Call) -> Iterator[Violation]:
         name = module.dotted(call.func)
-        if name == "contextlib.suppress":
+        if name == "contextlib.suppress" and not self._passes_on(module, call):
             for arg in call.args:
                 if broad := _broad(module, arg.value):
                     yield Violation(call, f"suppresses {broad}: whatever fails in there, success is claimed")
@@ -147,8 +164,14 @@ class SwallowedErrors(Rule):
             )
             if flag is not None and module.code(flag) != "False":
                 yield Violation(call, "rmtree(ignore_errors=True) claims success whatever stays behind")
-        elif name in RUNNERS and not self._status_used(module, call):
+        elif name in RUNNERS and not self._status_used(module, call) and not _looked_at_after(module, call):
             yield Violation(call, f"nobody looks at the exit status of {name}: pass check=True or test returncode")
+
+    @staticmethod
+    def _passes_on(module: SkillModule, call: cst.Call) -> bool:
+        """Whether it stands in a handler that raises or reports on every path: a failed clean-up is then no success."""
+        handlers = [a for a in module.ancestors(call) if isinstance(a, cst.ExceptHandler | cst.ExceptStarHandler)]
+        return any(Reports(module, h).suite(h.body) for h in handlers)
 
     @staticmethod
     def _status_used(module: SkillModule, call: cst.Call) -> bool:
@@ -177,6 +200,26 @@ class SwallowedErrors(Rule):
         ) or any(
             isinstance(n, cst.Arg) and isinstance(n.value, cst.Name) and n.value.value in names for n in module.nodes
         )  # fmt: skip
+
+
+def _looked_at_after(module: SkillModule, call: cst.Call) -> bool:
+    """Whether the function raises under a condition behind the call: it looks at what the program did, not at what it said."""
+    inner: cst.CSTNode = call
+    for outer in module.ancestors(call):
+        if isinstance(outer, cst.IndentedBlock):
+            behind = outer.body[next((k for k, s in enumerate(outer.body) if s is inner), len(outer.body)) + 1 :]
+            if any(_raises_if(s) for s in behind):
+                return True
+        if isinstance(outer, cst.FunctionDef):
+            return False
+        inner = outer
+    return False
+
+
+def _raises_if(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.If) and any(isinstance(n, cst.Raise) for s in node.body.body for n in (s, *s.children)):
+        return True
+    return isinstance(node, cst.For | cst.While | cst.With) and any(_raises_if(s) for s in node.body.body)
 
 
 class Reports:

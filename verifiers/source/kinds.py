@@ -120,10 +120,13 @@ class Kinds:
 
     def _goes_through(self, part: ast.expr) -> bool:
         """Whether it reads one by one what some acting call gave: that may act with each."""
-        calls = [c for c in ast.walk(part) if isinstance(c, ast.Call) and getattr(c.func, "id", "") not in _SHOWING]
+        calls = [c for c in ast.walk(part) if isinstance(c, ast.Call) and not self._shows(c.func)]
         loops = [c for c in ast.walk(part) if isinstance(c, ast.comprehension | ast.Starred)]
         given = [*(a for c in calls for a in c.args), *(c.iter if isinstance(c, ast.comprehension) else c for c in loops)]
         return any(loaded(g) & self.feeding.foreign for g in given)
+
+    def _shows(self, func: ast.expr) -> bool:
+        return getattr(func, "id", "") in _SHOWING or self.harmless.names.dotted(func) in ("os.fsdecode", "os.fsencode")
 
     def _said(self, parts: list[ast.expr]) -> list[ast.expr]:
         """What is put into a message; a name in it is only shown, unless the file says how things are shown."""

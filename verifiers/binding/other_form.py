@@ -1,0 +1,60 @@
+"""Arguments of a trace whose commands have another form than those of the bound ones: what its words may be, likeliest first.
+
+A value is taken for a parameter only where it is of the kind that the parameter's known values are: a directory of the start, a
+file of it, a path that was made, a number, other text. Whoever asks runs the skill with each proposal and takes the first that
+does what the trace did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+
+from sandbox.interface import JsonValue
+from verifiers.binding.literals import literals
+from verifiers.interface import Args, Evidence
+
+MOST_VALUES, MOST_PROPOSALS = 8, 96
+"""Values that are proposed for a parameter; proposals altogether."""
+
+
+def proposals(known: Mapping[str, Args], bound: Sequence[Evidence], trace: Evidence) -> Iterator[Args]:
+    """Arguments that ``trace`` may have, in the names that ``known`` has; those whose values stand first come first.
+
+    Args:
+        known: Arguments of each trace in ``bound``, by task_id.
+        bound: Traces whose arguments are known.
+        trace: The one that is asked about.
+    """
+    names = sorted({name for args in known.values() for name in args})
+    kinds = {name: {_kind(known[e.task_id][name], e) for e in bound if name in known.get(e.task_id, {})} for name in names}
+    spoken = trace.description.lower()
+    words = list(dict.fromkeys(_clean(x.value) for x in literals(trace) if x.hint != "list" and len(x.value) <= 200))
+    words.sort(key=lambda w: w.lower() not in spoken)
+    values = ([_typed(w, kinds[name]) for w in words] for name in names)
+    columns = [[v for v in row if v is not None and _kind(v, trace) in kinds[n]] for n, row in zip(names, values, strict=True)]
+    rows = product(*(list(enumerate(column[:MOST_VALUES])) for column in columns))
+    likeliest = sorted(rows, key=lambda row: sum(k for k, _ in row))
+    seen = (dict(zip(names, (v for _, v in row), strict=True)) for row in likeliest if len({str(v) for _, v in row}) == len(row))
+    yield from islice(seen, MOST_PROPOSALS)
+
+
+def _kind(value: JsonValue, trace: Evidence) -> str:
+    if not isinstance(value, str):
+        return type(value).__name__
+    path = value.removeprefix("./").rstrip("/")
+    for tree, made in ((trace.base, ""), (trace.post, "made ")):
+        if tree is not None and path in tree:
+            return made + tree[path].type
+    return "number" if value.isdecimal() else "text"
+
+
+def _clean(word: str) -> str:
+    return word.removeprefix("./").rstrip("/") or word
+
+
+def _typed(word: str, kinds: set[str]) -> JsonValue:
+    """The word as a value of these kinds; None where it is none."""
+    if kinds <= {"int"}:
+        return int(word) if word.isdecimal() else None
+    return word if word and not kinds & {"int", "float", "bool", "list", "dict"} else None
