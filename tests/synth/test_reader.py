@@ -1,4 +1,4 @@
-"""Patterns for which the embedded generator made nothing when they were recorded, answered by a reader that saw only what the prompt shows.
+"""Patterns for which the embedded generator made nothing when recorded, answered by a reader that saw only what the prompt shows.
 
 The answers are in ``fixtures/model``, one file a pattern: the first proposal and its repairs.
 """

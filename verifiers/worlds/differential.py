@@ -5,18 +5,20 @@ Within the evidence another outcome is wrong; beyond it harm is wrong, and anyth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import ROOT, Entry, Raised, ReplayRecord, Surroundings
+from sandbox.interface import ROOT, Entry, Raised, ReplayRecord, Snapshot, Surroundings
 from verifiers.context import Case, Context, Generated, Wrong
+from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.harm import glued, line_lost, lost, reached, untouched, vanished
+from verifiers.worlds.harm import glued, line_ends_lost, line_lost, lost, reached, untouched, vanished
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, seen, unnoticed
 from verifiers.worlds.past import Failing, matching
@@ -25,11 +27,14 @@ from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, substitute
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
 from verifiers.worlds.variation import Rule, Step
+from verifiers.worlds.variations.other_names import BEHIND
 from verifiers.worlds.world import World, realise
 
 SYSTEMATIC = 3
 """Traces that get the plans which do not hang on the draw."""
 STRANGE = (Rule.BYSTANDER, Rule.ITEM)
+
+ENDING = Beyond("recorded-endings", "the names have endings that some recording has")
 
 Judgeable = tuple[Trial, Case]
 """A trial on which the commands run cleanly, and what they do there."""
@@ -61,6 +66,8 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
         elif trial.beyond is not None or wrong is None:
             _beyond(context, evidenced, out, trial, case, record)
+        elif _takes_an_ending(trial, case):
+            _beyond(context, evidenced, out, replace(trial, beyond=ENDING), case, record)
         elif _refused(context, case, record) and (_in_the_way(case, record) or _may_refuse(context, evidenced, trial, case)):
             why = "an unusual value is refused where the commands take it"
             out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
@@ -139,7 +146,12 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     results = [p for p in g.made if g.expectation.tree[p].content not in moved]
     made, makes = ({substitute(p, trial.world.renames, inside=g.inside) for p in paths} for paths in (results, g.made))
     keeping = evidenced.keeps(case)
-    found = lost(case, record, made) or vanished(case, record, makes) or line_lost(case, record, keeping)
+    found = (
+        lost(case, record, made)
+        or vanished(case, record, makes)
+        or line_lost(case, record, keeping)
+        or line_ends_lost(case, record)
+    )
     return found or reached(case, record, trial.world.stays)
 
 
@@ -203,6 +215,20 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
 
 def _refused(context: Context, case: Case, record: ReplayRecord) -> bool:
     return context.judge.refuses(record) and untouched(case.base, record)
+
+
+def _takes_an_ending(trial: Trial, case: Case) -> bool:
+    """Whether the commands name an ending and take a file that has another one behind it (``part*`` takes ``part02.bak``): that
+    the skill leaves it alone may well be meant."""
+    steps = trial.plan.steps
+    if len(steps) != 1 or steps[0].variation != "other-name" or steps[0].choice[-1] != BEHIND:
+        return False
+    named = re.search(r"\.([^\W\d_]+)[^./]*$", str(steps[0].choice[0]))
+    if named is None or named[1] not in trial.g.template.literal_text():
+        return False
+    before, after = trial.g.expectation, case.expectation
+    without = Snapshot({p: e for p, e in after.tree.items() if p not in case.base or p in trial.g.base})
+    return before.answer != after.answer or bool(differences(before.tree, without, root=False))
 
 
 def _in_the_way(case: Case, record: ReplayRecord) -> bool:

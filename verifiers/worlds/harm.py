@@ -89,6 +89,17 @@ def line_lost(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeps]) ->
     return None
 
 
+def line_ends_lost(case: Case, record: ReplayRecord) -> Wrong | None:
+    """A file whose Windows line ends the commands keep, and of which the run makes other ones, with nothing else different."""
+    for path in case.base:
+        wanted, now = case.expectation.tree.get(path), record.post.get(path)
+        if wanted is None or now is None or now.content.count(b"\r\n") >= wanted.content.count(b"\r\n"):
+            continue
+        if now.content.replace(b"\r\n", b"\n") == wanted.content.replace(b"\r\n", b"\n"):
+            return Wrong("effect", f"the line ends of {path} change, which the trace's commands keep", show(wanted), show(now))
+    return None
+
+
 def glued(case: Case, record: ReplayRecord, adding: Collection[str]) -> bool:
     """Whether what is added stands on the user's last line, which had no end."""
     for path in adding:

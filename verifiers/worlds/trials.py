@@ -91,9 +91,11 @@ class Evidenced:
         unsaid = self._unsaid(plan)
         odd = bool(values) or plan.has(Rule.TEXT)
         # What a variation adds on purpose is the cause of whatever else no longer holds.
-        reasons = unsaid or [Beyond(f.kind.name, f.sentence) for f in (values or found)]
+        # One step that breaks several is one cause, told by what was seen most often.
+        broken = sorted(values or found, key=lambda f: -f.count)
+        reasons = unsaid or [Beyond(f.kind.name, f.sentence) for f in broken]
         reasons += [Beyond("plain-values", "arguments are plain words")] if odd and not reasons else []
-        if len(reasons) > 1:
+        if len(reasons) > 1 and len(plan.steps) > 1:
             return None
         return Trial(g, plan, world, reasons[0] if reasons else None, odd and not unsaid)
 

@@ -1,0 +1,114 @@
+"""What the commands' own patterns would match as well: ``[:?]?=`` speaks of ``=`` and ``?=`` too, whatever was recorded.
+
+A pattern is read item by item, each item is found in what the whole matched, and one of them takes another form.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice, zip_longest
+
+from verifiers.binding.words import parse_script
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.records import decoded, encoded, takes_lines
+from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
+
+MOST_WAYS, MOST_OPTIONS = 12, 2
+"""Other texts for one file; other characters for one item."""
+_POOL = "x7 _:=?-+,.;#/\t\"'" + string.ascii_letters + string.digits
+_LETTERS = {"alpha": "a-zA-Z", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z"}
+_CLASSES = {"space": r"\s", "blank": r" \t", "digit": "0-9", **_LETTERS}
+_IN_SCRIPT = re.compile(r"(?<![\w\\])s([/|#,@!])((?:\\.|(?!\1).)+)\1|/((?:\\.|[^/\\\n])+)/")
+_ITEM = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?:)?|\)|[^\\])(\*|\+|\?|\{\d+(?:,\d*)?\})?\??", re.DOTALL)
+_SEARCHING = frozenset({"grep", "egrep"})
+_EXTENDED = re.compile(r"\s-\w*[Er]\w*(\s|$)|--regexp-extended|--extended-regexp|\begrep\b|awk|perl")
+
+
+def patterns(commands: tuple[str, ...]) -> list[str]:
+    """Patterns of scripts and searches, as Python writes them."""
+    out: list[str] = []
+    for command in commands:
+        extended = bool(_EXTENDED.search(command))
+        found = [m[2] or m[3] for m in _IN_SCRIPT.finditer(command)]
+        words = [w.text for w in parse_script((command,)).words if w.program in _SEARCHING and w.slot not in ("name", "option")]
+        out += [_python(text, extended) for text in (*found, *words)]
+    return list(dict.fromkeys(out))
+
+
+def _python(text: str, extended: bool) -> str:
+    text = re.sub(r"\[:(\w+):\]", lambda m: _CLASSES.get(m[1], m[0]), text)
+    return text if extended else re.sub(r"\\([(){}|+?])|([(){}|+?])", lambda m: m[1] or f"\\{m[2]}", text)
+
+
+@lru_cache(maxsize=256)
+def items(pattern: str) -> tuple[tuple[str, str], ...]:
+    """The pattern as items with their quantifiers; groups that are not repeated are opened. None of one that has alternatives."""
+    found = [(m[1], m[2] or "") for m in _ITEM.finditer(pattern)]
+    closing = [quantifier for text, quantifier in found if text == ")"]
+    if any(closing) or "|" in [text for text, _ in found]:
+        return ()
+    return tuple((text, quantifier) for text, quantifier in found if text not in ("(", "(?:", ")"))
+
+
+def others(pattern: str, text: str) -> Iterator[str]:
+    """The text with the first match of the pattern in other forms, each differing in one item; each item has its turn."""
+    parts = items(pattern)
+    try:
+        found = re.search("".join(f"({item}{quantifier})" for item, quantifier in parts), text, re.MULTILINE) if parts else None
+    except re.error:
+        return
+    if found is None:
+        return
+    forms = [[f for f in _forms(*part) if f != found[k]] for k, part in enumerate(parts, 1)]
+    for turn in zip_longest(*forms):
+        for k, other in enumerate(turn, 1):
+            if other is not None:
+                yield text[: found.start(k)] + other + text[found.end(k) :]
+
+
+def _forms(item: str, quantifier: str) -> list[str]:
+    """Other texts that an item matches; none for anchors and single characters."""
+    options = ["\r"] if item == r"\r" else [c for c in _POOL if re.fullmatch(item, c)]
+    if not options or (len(options) == 1 and not quantifier):
+        return []
+    least = 0 if quantifier[:1] in ("*", "?") else 1
+    most = 1 if quantifier in ("", "?") else 2
+    if quantifier[:1] == "{":
+        return []
+    return [*([""] if least == 0 else []), *options[:MOST_OPTIONS], *([options[0] * 2] if most == 2 else [])]
+
+
+def ways(g: Grammar, path: str) -> list[str]:
+    content = g.base[path].content
+    if not takes_lines(content):
+        return []
+    text = decoded(content)
+    found = (other for p in patterns(g.template.commands) for other in others(p, text))
+    return list(islice(dict.fromkeys(found), MOST_WAYS))
+
+
+def choices(g: Grammar) -> list[Choice]:
+    return [(path, k) for path in g.contents[:2] for k in range(len(ways(g, path)))]
+
+
+def other_match(content: bytes, draft: Draft, path: str, k: int) -> bytes:
+    """The recorded file's other form, with the new names."""
+    if content != draft.g.base[path].content:
+        return content
+    return encoded(draft.renamed(ways(draft.g, path)[k]))
+
+
+VARIATIONS = (
+    Variation(
+        name="own-patterns", why="A file has what the commands' patterns speak of and no recording has.",
+        choices=choices, apply=of_content(other_match), stage=Stage.EDIT, alone=MOST_WAYS, refusable=True,
+        examples=(
+            Example(("a", 2), {"a": "k := 1\n"}, {"a": "k ?= 1\n"}, commands="sed -E 's/^k ?[:?]?= ?.*/k = 2/' a"),
+            Example(("a", 0), {"a": "k = 1\n"}, {"a": "k= 1\n"}, commands="sed 's/k *= /x/' a"),
+        ),
+    ),
+)  # fmt: skip
