@@ -13,6 +13,7 @@ from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.variation import Example, Rule, Stage, Step, Variation, of_content, pairs
 
 MOST_NEAR = 8
+QUOTED = re.compile(r"[\"'=]([^\"'\0\n$\\]{2,20})[\"']")
 LETTERS, CASE, BEHIND = "letters", "case", "behind"
 
 
@@ -85,21 +86,24 @@ def names_come_along(g: Grammar) -> list[tuple[Step, ...]]:
 
 
 def literals(g: Grammar) -> list[str]:
-    """Words of the commands' own that stand in contents too: what a line is compared with."""
-    written = set(tokens(all_text(g.base)))
-    return [t for t in dict.fromkeys(tokens(g.template.literal_text())) if t in written and not t.isdecimal()][:MOST_NEAR]
+    """Words and quoted texts of the commands' own that stand in contents too: what a line is compared with."""
+    text, said = all_text(g.base), g.template.literal_text()
+    written = set(tokens(text))
+    quoted = [t for t in QUOTED.findall(said) if t in text and re.search(r"\w", t) and t not in written]
+    words = [t for t in dict.fromkeys(tokens(said)) if t in written and not t.isdecimal()]
+    return [*dict.fromkeys(quoted), *words][:MOST_NEAR]
 
 
-def _near_literals(content: bytes, draft: Draft, path: str) -> bytes:
-    return near_lines(content, literals(draft.g), named=draft.named(path), size=draft.g.record_lines(path))
+def _near_literals(content: bytes, draft: Draft, path: str, k: int) -> bytes:
+    return near_lines(content, literals(draft.g)[k : k + 1], named=draft.named(path), size=draft.g.record_lines(path))
 
 
 VARIATIONS = (
     Variation(
         name="near-literals", why="A file has lines that are nearly what the commands look for.",
-        choices=lambda g: [(p,) for p in g.contents if literals(g)], apply=of_content(_near_literals),
-        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2, refusable=True,
-        examples=(Example(("a",), {"a": "k\nx A\n"}, {"a": "k\nx A\nx Ax\nx xA\n"}, {}, "awk '$2 == \"A\"' a"),),
+        choices=lambda g: [(p, k) for p in g.contents for k in range(len(literals(g)))], apply=of_content(_near_literals),
+        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=6, refusable=True,
+        examples=(Example(("a", 0), {"a": "k\nx A\n"}, {"a": "k\nx A\nx Ax\nx xA\n"}, {}, "awk '$2 == \"A\"' a"),),
     ),
     Variation(
         name="near-lines", why="A file has lines that are nearly what an argument says.",
