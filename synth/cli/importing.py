@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from synth.importers import ImportReport
     from synth.interface import ExecutionTrace
 
-KINDS = ("jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "aider", "swe-agent", "wayland", "shell")
+KINDS = (
+    "jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "mini-swe-agent", "swe-agent", "swe-agent-log", "aider",
+    "cline", "terminal-bench", "wayland", "asciicast", "typescript", "history", "shell",
+)  # fmt: skip
 MOST_SHOWN = 20
 """Things left out that are said one by one; of more, only the number is."""
 

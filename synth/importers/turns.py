@@ -74,6 +74,8 @@ class Turn:
     ended: datetime | None = None
     spoilt: str = ""
     """Why it cannot be repeated."""
+    done: bool | None = None
+    """Whether it succeeded, where the session says so; None = as its last command did."""
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
@@ -124,6 +126,7 @@ def joined(turns: Sequence[Turn]) -> list[Turn]:
         last = out[-1]
         last.steps += turn.steps
         last.ended = turn.ended or last.ended
+        last.done = turn.done if turn.done is not None else last.done
         last.spoilt = last.spoilt or turn.spoilt
         last.metadata["continued"] = int(last.metadata.get("continued", 0)) + 1
     return out
@@ -289,7 +292,7 @@ class _Work:
         if self.state is not None:
             b.metadata["start"] = {**self.state.origin, "note": "a dirty tree is not recorded: this is a lower bound"}
             b.workspace = reduced(self.state.files, self.shown, b)
-        done = b.exit_codes[-1] in (0, None) if b.commands else True
+        done = turn.done if turn.done is not None else b.exit_codes[-1] in (0, None) if b.commands else True
         try:
             return b.build(done, span.total_seconds() * 1000 if span is not None else 0.0)
         except EvidenceError as e:

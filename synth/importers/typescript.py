@@ -1,0 +1,53 @@
+"""Typescripts: what ``script`` wrote, byte for byte as the terminal got it.
+
+Source of the format: typescripts of util-linux (which names the size of the terminal) and of BSD (which does not).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+from synth.importers.common import ImportReport, UnknownFormat, parse_time
+from synth.importers.recording import Recording, bounded, report
+from verifiers.interface import EvidenceError
+
+_STARTED = re.compile(rb"\AScript started on ([^\n]*?)\r?\n")
+_DONE = re.compile(r"\r?\n?Script done on [^\n]*\s*\Z")
+_COLUMNS, _LINES = re.compile(r'COLUMNS="(\d{1,4})"'), re.compile(r'LINES="(\d{1,4})"')
+_NO_SIZE = (500, 100)
+"""A terminal on which few lines are cut."""
+
+
+def looks_like(text: str) -> bool:
+    return text.startswith("Script started on ")
+
+def read(path: Path) -> ImportReport:
+    """The trace of a typescript, whose bytes may be anything.
+
+    Raises:
+        EvidenceError: the file cannot be read.
+        UnknownFormat: it is no typescript, or too large.
+    """
+    try:
+        raw = bounded(path).read_bytes()
+    except OSError as e:
+        raise EvidenceError(f"cannot be read: {e.strerror}", "", path) from e
+    head = _STARTED.match(raw)
+    if head is None:
+        raise UnknownFormat("is no typescript", "Its first line is 'Script started on …'", path)
+    facts = head[1].decode("utf-8", "replace")
+    columns, lines = _COLUMNS.search(facts), _LINES.search(facts)
+    text = _DONE.sub("", raw[head.end() :].decode("utf-8", "replace"))
+    size = (int(columns[1]), int(lines[1])) if columns and lines else _NO_SIZE
+    return report("typescript", path, Recording([(*size, text)], time=_time(facts)), [])
+
+
+def _time(facts: str) -> datetime | None:
+    """``2026-01-30 20:48:35+00:00`` or ``Fri Jan 30 20:48:35 2026``."""
+    text = facts.partition(" [")[0].strip()
+    try:
+        return parse_time(text) or parse_time(datetime.strptime(text, "%a %b %d %H:%M:%S %Y").isoformat())  # noqa: DTZ007
+    except ValueError:
+        return None
