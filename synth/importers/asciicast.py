@@ -45,7 +45,8 @@ def load(path: Path, dropped: list[Dropped]) -> Recording:
     head = next((value for _, value in records if isinstance(value, Mapping)), {})
     version = head.get("version")
     if version not in VERSIONS:
-        raise UnknownFormat(f"asciicast version {version!r} is not known", f"Known versions: {', '.join(map(str, VERSIONS))}", path)
+        known = ", ".join(map(str, VERSIONS))
+        raise UnknownFormat(f"asciicast version {version!r} is not known", f"Known versions: {known}", path)
     command, title = head.get("command"), head.get("title")
     pieces, seconds = _pieces(head, records, dropped)
     alone = isinstance(command, str) and not _SHELLS.fullmatch(command.strip())
@@ -54,14 +55,16 @@ def load(path: Path, dropped: list[Dropped]) -> Recording:
     )
 
 
-def _pieces(head: Mapping[str, Any], records: Iterator[tuple[str, Any]], dropped: list[Dropped]) -> tuple[list[tuple[int, int, str]], float]:
+def _pieces(
+    head: Mapping[str, Any], records: Iterator[tuple[str, Any]], dropped: list[Dropped]
+) -> tuple[list[tuple[int, int, str]], float]:
     """What was printed in each size of the terminal, and the seconds that it took."""
     term = head.get("term")
     size = (_whole(term.get("cols")), _whole(term.get("rows"))) if isinstance(term, Mapping) else (0, 0)
     columns, lines = size if any(size) else (_whole(head.get("width")), _whole(head.get("height")))
     pieces, said, seconds = [], [], 0.0
     for where, event in records:
-        if not (isinstance(event, list) and len(event) == 3 and isinstance(event[0], int | float) and isinstance(event[2], str)):
+        if not _is_event(event):
             dropped.append(Dropped(where, "line", "it is no event"))
             continue
         # Version 3 has the time since the event before.
@@ -75,5 +78,13 @@ def _pieces(head: Mapping[str, Any], records: Iterator[tuple[str, Any]], dropped
     return [*pieces, (columns, lines, "".join(said))], seconds if 0 <= seconds < 1e9 else 0.0
 
 
+def _is_event(value: object) -> bool:
+    return (
+        isinstance(value, list) and len(value) == 3 and isinstance(value[0], int | float) and 0 <= value[0] < 1e9
+        and isinstance(value[2], str)
+    )  # fmt: skip
+
+
 def _whole(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    """A size; 0 for what is none."""
+    return value if isinstance(value, int) and value < 1e9 else 0

@@ -29,7 +29,7 @@ def first_request(messages: Sequence[Record]) -> str:
 
 
 def turn_of(text: str, where: str, time: object = None) -> Turn:
-    """The turn that a benchmark's request begins: the task without the instructions around it, and the directory that it names."""
+    """The turn of a benchmark's request: the task without the instructions around it, and the directory that it names."""
     found = _TASK.search(text)
     uploaded = _UPLOADED.search(text)
     return Turn(found[1] if found else text, where, text, parse_time(time), uploaded[1] if uploaded else None)

@@ -1,4 +1,4 @@
-"""Cline's tasks (``ui_messages.json``): one list of all that the person saw; commands and edits become steps, each request a trace.
+"""Cline's tasks (``ui_messages.json``): all that the person saw, as a list; commands and edits become steps.
 
 Source of the format: Cline's description of its messages (``say`` and ``ask``) and tasks of 2025. There are no exit codes. That a
 person allowed what was asked is seen from what came of it: a command's output, or that it is complete; of an edit it is not seen.
@@ -24,9 +24,7 @@ _LOOKS = frozenset({
 })  # fmt: skip
 _UNKNOWN = frozenset({"browser_action", "browser_action_launch", "use_mcp_server", "mcp_server_request_started", "use_subagents"})
 _ROOT = re.compile(r"Current Working Directory \((/[^)\n]+)\)")
-_BLOCK = re.compile(
-    r"^(?:-{7,}|<{7,}) SEARCH>?\n(.*?)^={7,}\n(.*?)^(?:\+{7,}|>{7,}) REPLACE>?$", re.DOTALL | re.MULTILINE
-)
+_BLOCK = re.compile(r"^(?:-{7,}|<{7,}) SEARCH>?\n(.*?)^={7,}\n(.*?)^(?:\+{7,}|>{7,}) REPLACE>?$", re.DOTALL | re.MULTILINE)
 
 
 def looks_like(record: Record) -> bool:

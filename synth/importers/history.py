@@ -1,8 +1,8 @@
-"""Histories of bash, zsh and fish: commands without outputs, exit codes and directories. They tell how often, never what came of it.
+"""Histories of bash, zsh and fish: commands without outputs, exit codes and directories. What came of them is not known.
 
-Source of the formats: the shells' own files. bash writes ``#seconds`` before a command where it was told to; zsh ``: seconds:0;`` in
-its extended form, a backslash before each newline inside a command, and bytes above 0x82 with 0x83 before them; fish a list of
-``- cmd:`` and ``when:``. What several shells wrote into one file stands in no order but that of the times.
+Source of the formats: the shells' own files. bash writes ``#seconds`` before a command where it was told to; zsh ``: seconds:0;``
+in its extended form, a backslash before each newline inside a command, and some bytes changed with 0x83 before them; fish a list
+of ``- cmd:`` and ``when:``. What several shells wrote into one file stands in no order but that of the times.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """mini-SWE-agent trajectories (``.traj.json``): a chat whose commands become steps; all edits are commands.
 
-Source of the format: trajectories of versions 1 and 2 (``trajectory_format``). Version 1 has the command in a fenced block and the
-result as the user's next message; version 2 has ``extra.actions`` or tool calls, and the raw result in ``extra``. Each command runs
-in a shell of its own, started in the configured directory.
+Source of the format: trajectories of versions 1 and 2 (``trajectory_format``). Version 1 has the command in a fenced block and
+the result as the user's next message; version 2 has ``extra.actions`` or tool calls, and the raw result in ``extra``. Each
+command runs in a shell of its own, started in the configured directory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BLOCK = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```", re.DOTALL)
 _RESULT = re.compile(r"<returncode>(-?\d+)</returncode>\s*<output>\n?(.*)</output>\s*\Z", re.DOTALL)
 _ELIDED = re.compile(r"<returncode>-?\d+</returncode>\s*<warning>")
 _SUBMITS = re.compile(r"\s*echo ['\"]?(?:COMPLETE_TASK_AND_SUBMIT|MINI_SWE_AGENT)_FINAL_OUTPUT\b")
-_NEVER_RAN = re.compile(r"[Cc]ommand (?:was )?not executed|rejected your command|EXACTLY ONE action|Tool call error|<format_error>")
+_NEVER_RAN = re.compile(r"[Cc]ommand (?:was )?not executed|rejected your command|EXACTLY ONE action|Tool call error")
 """What mini-SWE-agent answers to a command that it did not run."""
 _NEW_TASK = re.compile(r"The user added a new task:\s*(.+)", re.DOTALL)
 

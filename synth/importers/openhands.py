@@ -181,4 +181,3 @@ def _step(turn: Turn, name: str, given: Record, answer: str | None) -> Step | st
     echoed = shown.partition("\n")
     shown = echoed[2] if echoed[0].strip() == command.split("\n")[0].strip() else shown
     return Ran(command, shown + "\n" if shown and not shown.endswith("\n") else shown, int(end[2]))
-

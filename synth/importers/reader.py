@@ -30,7 +30,7 @@ from synth.importers.common import Dropped, ImportReport, Kind, UnknownFormat
 from synth.importers.lines import LONGEST
 from synth.importers.turns import Start
 from synth.interface import ExecutionTrace
-from synth.tracing.traces import load_traces
+from synth.tracing.traces import load_traces, trace_digest
 from verifiers.interface import EvidenceError
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -70,9 +70,10 @@ _READERS: Mapping[Kind, Callable[[Path], ImportReport]] = {
 }
 _BY_RECORD: Sequence[tuple[Kind, Callable[[Mapping[str, Any]], bool]]] = (
     ("mini-swe-agent", mini_swe_agent.looks_like), ("swe-agent", swe_agent.looks_like), ("openhands", openhands.looks_like),
-    ("terminal-bench", terminal_bench.looks_like), ("swe-agent-log", swe_agent_log.looks_like), ("asciicast", asciicast.looks_like),
-    ("cline", cline.looks_like), ("codex", codex.looks_like), ("gemini-cli", gemini_cli.looks_like),
-    ("claude-code", claude_code.looks_like), ("wayland", wayland.looks_like), ("omni", omni.looks_like),
+    ("terminal-bench", terminal_bench.looks_like), ("swe-agent-log", swe_agent_log.looks_like),
+    ("asciicast", asciicast.looks_like), ("cline", cline.looks_like), ("codex", codex.looks_like),
+    ("gemini-cli", gemini_cli.looks_like), ("claude-code", claude_code.looks_like), ("wayland", wayland.looks_like),
+    ("omni", omni.looks_like),
 )  # fmt: skip
 """What a file's first record is looked at for, the most particular first."""
 
@@ -124,16 +125,27 @@ def _read(path: Path, kind: Kind | None, start: Start | None) -> ImportReport:
 
 
 def without_copies(report: ImportReport) -> ImportReport:
-    """The report with each request once: a session that goes on in another file repeats what was. The fullest copy is kept."""
+    """The report with each request once: a session that goes on in another file repeats what was. The fullest copy is kept.
+
+    Other recordings are copies where all that was done and seen is the same.
+    """
     best: dict[str, ExecutionTrace] = {}
     for trace in report.traces:
-        known = best.get(trace.task_id)
+        known = best.get(_identity(trace))
         if known is None or _steps(trace) > _steps(known):
-            best[trace.task_id] = trace
-    copies = [t for t in report.traces if best[t.task_id] is not t and t.metadata.get("source") in _AGENTS]
-    dropped = [Dropped(t.task_id, "copy", "another file has the same request: the session went on there") for t in copies]
-    kept = tuple(t for t in report.traces if t not in copies)
-    return replace(report, traces=kept, dropped=(*report.dropped, *dropped))
+            best[_identity(trace)] = trace
+    kept: list[ExecutionTrace] = []
+    dropped = list(report.dropped)
+    for trace in report.traces:
+        if best[_identity(trace)] is trace or trace.metadata.get("source") not in KINDS:
+            kept.append(trace)
+        else:
+            dropped.append(Dropped(trace.task_id, "copy", "another file has the same request: the session went on there"))
+    return replace(report, traces=tuple(kept), dropped=tuple(dropped))
+
+
+def _identity(trace: ExecutionTrace) -> str:
+    return trace.task_id if trace.metadata.get("source") in _AGENTS else trace_digest(trace)
 
 
 def _steps(trace: ExecutionTrace) -> int:
@@ -188,7 +200,8 @@ def _first_record(path: Path) -> tuple[Mapping[str, Any] | None, str]:
             line = file.readline(LONGEST)
             record = _object(line.decode("utf-8", "replace"))
             # One record a line: the rest may be large. So may be what is no JSON.
-            rest = b"" if record is not None else file.read() if line.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in b"[{" else file.read(_HEAD)
+            json_like = line.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{", b"\n"))
+            rest = b"" if record is not None else file.read() if json_like else file.read(_HEAD)
     except OSError as e:
         raise EvidenceError(f"cannot be read: {e.strerror}", "", path) from e
     text = (line + rest).decode("utf-8", "replace")

@@ -1,7 +1,7 @@
 """What recordings of terminals have in common: a screen on which commands are told from what they printed, as one trace.
 
-Outputs are what the screen showed: no exit codes, no streams apart, no tabs, no start state. What a full-screen program did is not in
-its pictures.
+Outputs are what the screen showed: no exit codes, no streams apart, no tabs, no start state. What a full-screen program did is
+not in its pictures.
 """
 
 from __future__ import annotations

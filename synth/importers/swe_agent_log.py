@@ -1,7 +1,7 @@
 """SWE-agent's log of its model: requests, each with the whole chat so far, and responses, one JSON object a line.
 
-Source of the format: ``interactions_*.jsonl`` of version 1. The last request of a run holds all results but that of the last call.
-All commands run in one shell. There are no exit codes.
+Source of the format: ``interactions_*.jsonl`` of version 1. The last request of a run holds all results but that of the last
+call. All commands run in one shell. There are no exit codes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read(path: Path, start: Start | None = None) -> ImportReport:
         EvidenceError: the file cannot be read.
     """
     dropped: list[Dropped] = []
-    runs: dict[str, tuple[str, Sequence[Record]]] = {}
+    runs: dict[str, tuple[str, list[Record]]] = {}
     for where, record in session_lines(path, dropped):
         params = record.get("request_params")
         messages = messages_of(params) if isinstance(params, Mapping) else []

@@ -15,17 +15,19 @@ import pyte
 LARGEST = 16 << 20
 """Bytes of a recording: a terminal shows about a million a second."""
 _WIDEST, _HIGHEST = 1000, 500
-_READS, _SCREENS = 2004, frozenset({47, 1047, 1049})
+_READS, _PROMPT, _SCREENS = 2004, 9001, frozenset({47, 1047, 1049})
+"""Private modes of a terminal: a line is read, a prompt begins (ours), another screen."""
 _KNOWN = "|".join((
     r"\x1b[78DEMH]", r"\x1b\[\?\d{1,4}(?:;\d{1,4}){0,8}[hl]", r"\x1b\[4[hl]", r"\x1b\[[0-3]?J", r"\x1b\[[0-2]?K",
     r"\x1b\[\d{0,4}[@A-GILMPXade]", r"\x1b\[(?:\d{1,4}(?:;\d{1,4})?)?[Hfr]",
 ))  # fmt: skip
+_OTHERS = r"\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b[PXk^_].{0,4096}?\x1b\\|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|."
 _TOKEN = re.compile(
-    rf"(?P<known>{_KNOWN})|\x1b\][^\x07\x1b]{{0,4096}}(?:\x07|\x1b\\)|\x1b[PX^_].{{0,4096}}?\x1b\\|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]"
-    r"|(?P<text>[^\x1b\x00-\x06\x0e-\x1f\x7f-\x9f]+)|.",
+    r"(?P<prompt>\x1b\[0m\x1b\[2[37]m\x1b\[24m\x1b\[J)"
+    rf"|(?P<known>{_KNOWN})|(?P<text>[^\x1b\x00-\x06\x0e-\x1f\x7f-\x9f]+)|{_OTHERS}",
     re.DOTALL,
 )
-"""Sequences that move or erase, others (colours, titles), and text. What is neither is left out."""
+"""How zsh begins a prompt, sequences that move or erase, text; others (colours, titles) are left out, as is what is none."""
 _PROMPT_END = re.compile(r"[$#%>❯➜λ»](?:\s(?P<command>.*)|\Z)", re.DOTALL)
 
 
@@ -34,8 +36,8 @@ class Screen(pyte.Screen):
 
     def __init__(self, columns: int, lines: int) -> None:
         self.past: list[Any] = []
-        self.typed: dict[int, str] = {}
-        """Line, by its identity -> the command that begins in it."""
+        self._typed: dict[int, tuple[Any, str]] = {}
+        """By the identity of a line, which is kept: the line, and the command that begins in it."""
         self.full = False
         """Whether a program took the whole screen after the first prompt."""
         self.marked = False
@@ -46,7 +48,15 @@ class Screen(pyte.Screen):
         """Lines that a command goes on in."""
         self._wraps: dict[int, Any] = {}
         self._drawing = False
+        self._prompt: Any = None
+        """The line that a prompt of zsh begins in, and below, where it ends: it may be drawn again while a line is read."""
+        self._end: tuple[Any, int] | None = None
         self._reading: tuple[Any, int] | None = None
+        """The line and column in which what is typed begins."""
+        self._right = False
+        """Whether a prompt stands at the right of it too."""
+        self._accepted: list[int | None] = []
+        """Of a line that is complete, where it is cut."""
         self._kept: dict[int, Any] | None = None
         super().__init__(columns, lines)
 
@@ -56,9 +66,11 @@ class Screen(pyte.Screen):
         self._drawing = False
 
     def linefeed(self) -> None:
+        line = self.buffer[self.cursor.y]
         if self._drawing:
-            line = self.buffer[self.cursor.y]
             self._wraps[id(line)] = line
+        elif self._accepted:
+            self._read(line, self._accepted.pop())
         super().linefeed()
 
     def index(self) -> None:
@@ -73,6 +85,12 @@ class Screen(pyte.Screen):
             self._put_away()
         super().erase_in_display(how, *args, **kwargs)
 
+    def erase_in_line(self, how: int = 0, private: bool = False) -> None:
+        if how == 0 and self._prompt is not None and self._end is None:
+            self._end = (self.buffer[self.cursor.y], self.cursor.x)
+            self._reading = self._reading and self._end
+        super().erase_in_line(how, private)
+
     def _put_away(self) -> None:
         """What is shown becomes the past: nothing that was printed is lost by clearing the screen."""
         shown = [self.buffer[y] for y in range(self.lines)]
@@ -86,8 +104,12 @@ class Screen(pyte.Screen):
             self._kept, self.full = dict(self.buffer), self.full or self.marked
             self.save_cursor()
             self.buffer.clear()
+        elif kwargs.get("private") and _PROMPT in modes:
+            self._prompt, self._end = self.buffer[self.cursor.y], None
         elif kwargs.get("private") and _READS in modes:
-            self._reading, self.marked = (self.buffer[self.cursor.y], self.cursor.x), True
+            line = self.buffer[self.cursor.y]
+            self._reading, self.marked = self._end or (line, self.cursor.x), True
+            self._right = bool(self._text(line, self._reading[1]).strip())
         elif not kwargs.get("private"):
             super().set_mode(*modes, **kwargs)
 
@@ -98,27 +120,36 @@ class Screen(pyte.Screen):
             self._kept = None
             self.restore_cursor()
         elif kwargs.get("private") and _READS in modes and self._reading is not None:
-            self._read(*self._reading)
-            self._reading = None
+            # zsh says so in the line itself, wherever the cursor is in it, bash on the next one.
+            if self.cursor.x:
+                self._accepted = [self.cursor.x if self._right else None]
+            else:
+                self._read(self.buffer[max(0, self.cursor.y - 1)], None)
         elif not kwargs.get("private"):
             super().reset_mode(*modes, **kwargs)
 
-    def _read(self, line: Any, prompt: int) -> None:
-        """A line is complete: zsh says so at its end, bash on the next one."""
-        rows = [*self.past[-_HIGHEST:], *(self.buffer[y] for y in range(self.cursor.y + 1))]
-        begin = next((n for n in range(len(rows) - 1, -1, -1) if rows[n] is line), len(rows))
-        if not self.cursor.x and len(rows) - begin > 1:
-            rows.pop()
+    def _read(self, last: Any, end: int | None) -> None:
+        """Takes what was typed, from where reading began to the line that is the last of it."""
+        if self._reading is None:
+            return
+        line, prompt = self._reading
+        rows = [*self.past[-_HIGHEST:], *(self.buffer[y] for y in range(self.lines))]
+        stop = next((n for n in range(len(rows) - 1, -1, -1) if rows[n] is last), 0)
+        begin = next((n for n in range(stop, -1, -1) if rows[n] is line), stop)
+        rows = rows[: stop + 1]
+        above = next((n for n in range(begin, -1, -1) if rows[n] is self._prompt), begin)
+        self._inside |= {id(row): row for row in rows[above:begin]}
         parts = []
         for n in range(begin, len(rows)):
-            last = n == len(rows) - 1
-            parts.append(self._text(rows[n], prompt if n == begin else 0, self.cursor.x or None if last else None))
-            parts.append("" if last or id(rows[n]) in self._wraps else "\n")
+            parts.append(self._text(rows[n], prompt if n == begin else 0, end if n == stop else None))
+            parts.append("" if n == stop or id(rows[n]) in self._wraps else "\n")
             self._inside |= {id(rows[n]): rows[n]} if n > begin and id(rows[n - 1]) not in self._wraps else {}
         whole = "".join(parts)
         found = _PROMPT_END.search(whole) if not prompt else None
         self.unclear = self.unclear or (not prompt and found is None and bool(whole))
-        self.typed[id(line)] = whole if prompt else (found["command"] or "" if found else "")
+        command = whole if prompt else (found["command"] or "" if found else "")
+        self._typed[id(rows[begin])] = (rows[begin], command)
+        self._reading = self._prompt = self._end = None
 
     def _text(self, line: Any, begin: int = 0, end: int | None = None) -> str:
         """Cells of a line as text; the blanks at its end are nobody's, unless the next one goes on."""
@@ -130,10 +161,14 @@ class Screen(pyte.Screen):
         """Each line, and the command that was typed in it. What did not fit in one line is one here."""
         text: str = ""
         command: str | None = None
+        # A prompt behind which nothing was typed is no output of the command before it.
+        pending = self._prompt if self._prompt is not None else self._reading[0] if self._reading is not None else None
         for line in [*self.past, *(self.buffer[y] for y in range(self.lines))]:
+            if line is pending:
+                return
             if id(line) in self._inside:
                 continue
-            text, command = text + self._text(line), self.typed.get(id(line), command)
+            text, command = text + self._text(line), self._typed.get(id(line), (line, command))[1]
             if id(line) not in self._wraps:
                 yield text, command
                 text, command = "", None
@@ -149,5 +184,9 @@ def shown(pieces: Iterable[tuple[int, int, str]]) -> Screen:
     stream = pyte.Stream(screen)
     for columns, lines, text in pieces:
         screen.resize(min(max(lines, 2), _HIGHEST), min(max(columns, 2), _WIDEST))
-        stream.feed("".join(m[0] for m in _TOKEN.finditer(text) if m["known"] or m["text"]))
+        stream.feed("".join(_fed(m) for m in _TOKEN.finditer(text)))
     return screen
+
+
+def _fed(token: re.Match[str]) -> str:
+    return f"\x1b[J\x1b[?{_PROMPT}h" if token["prompt"] else token["known"] or token["text"] or ""

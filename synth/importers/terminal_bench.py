@@ -1,4 +1,4 @@
-"""Terminal-Bench runs: ``results.json`` has the request and whether the tests passed, ``agent.cast`` what the agent's terminal showed.
+"""Terminal-Bench runs: ``results.json`` has the request and whether the tests passed, ``agent.cast`` the agent's terminal.
 
 Source of the format: trials of 2025. A run's own ``results.json`` lists those of its trials. The harness's own files beside them
 (``commands.txt``, ``tests.cast``, panes) are no recordings of the agent.

@@ -16,12 +16,15 @@ from verifiers.interface import EvidenceError
 _STARTED = re.compile(rb"\AScript started on ([^\n]*?)\r?\n")
 _DONE = re.compile(r"\r?\n?Script done on [^\n]*\s*\Z")
 _COLUMNS, _LINES = re.compile(r'COLUMNS="(\d{1,4})"'), re.compile(r'LINES="(\d{1,4})"')
+_ZSH = re.compile(r"[%#](?:\x1b\[[0-9;]*m)*( {20,})\r \r")
+"""What zsh prints before a prompt: a mark, and blanks to the end of the line."""
 _NO_SIZE = (500, 100)
 """A terminal on which few lines are cut."""
 
 
 def looks_like(text: str) -> bool:
     return text.startswith("Script started on ")
+
 
 def read(path: Path) -> ImportReport:
     """The trace of a typescript, whose bytes may be anything.
@@ -40,7 +43,11 @@ def read(path: Path) -> ImportReport:
     facts = head[1].decode("utf-8", "replace")
     columns, lines = _COLUMNS.search(facts), _LINES.search(facts)
     text = _DONE.sub("", raw[head.end() :].decode("utf-8", "replace"))
-    size = (int(columns[1]), int(lines[1])) if columns and lines else _NO_SIZE
+    if "\r\n" not in text:
+        text = text.replace("\n", "\r\n")  # an editor's: a terminal would go down only
+    blanks = _ZSH.search(text)
+    wide = int(columns[1]) if columns else len(blanks[1]) + 1 if blanks else _NO_SIZE[0]
+    size = (wide, int(lines[1]) if lines else _NO_SIZE[1])
     return report("typescript", path, Recording([(*size, text)], time=_time(facts)), [])
 
 
@@ -48,6 +55,6 @@ def _time(facts: str) -> datetime | None:
     """``2026-01-30 20:48:35+00:00`` or ``Fri Jan 30 20:48:35 2026``."""
     text = facts.partition(" [")[0].strip()
     try:
-        return parse_time(text) or parse_time(datetime.strptime(text, "%a %b %d %H:%M:%S %Y").isoformat())  # noqa: DTZ007
+        return parse_time(text) or parse_time(datetime.strptime(text, "%a %b %d %H:%M:%S %Y").isoformat())
     except ValueError:
         return None
