@@ -82,8 +82,8 @@ def import_path(path: Path | str, kind: Kind | None = None, start: Start | None 
     """Imports a file, or every file of a directory that an importer knows.
 
     Args:
-        path: File or directory.
-        kind: The format; without one, it is told from the content.
+        path: File or directory. Files of a directory that cannot be read are named in the report, and the rest is read.
+        kind: The format; without one, it is told from the content. Of a directory, only files of this kind are read.
         start: What knows the files that a session does not show.
 
     Raises:
@@ -98,7 +98,10 @@ def import_path(path: Path | str, kind: Kind | None = None, start: Start | None 
     dropped: list[Dropped] = []
     for file in _files(path):
         try:
-            one = _read(file, kind, start)
+            found = detect_kind(file)
+            if kind not in (None, found):
+                raise UnknownFormat(f"is a recording of kind {found}, not {kind}", "Leave --from out, or name the file", file)
+            one = _read(file, found, start)
         except (UnknownFormat, EvidenceError) as e:
             first = first or e
             dropped.append(Dropped(str(e.where or file), "file", e.what))
@@ -118,10 +121,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _read(path: Path, kind: Kind | None, start: Start | None) -> ImportReport:
     found = kind or detect_kind(path)
-    if found in _AGENTS:
-        return _AGENTS[found](path, start)
-    report = _READERS[found](path)
-    return report if found in ("jsonl", "omni") else replace(report, sessions=1)
+    return _AGENTS[found](path, start) if found in _AGENTS else _READERS[found](path)
 
 
 def without_copies(report: ImportReport) -> ImportReport:
@@ -163,8 +163,8 @@ def detect_kind(path: Path) -> Kind:
     if record is not None:
         kind = next((kind for kind, fits in _BY_RECORD if fits(record)), None)
         if kind == "omni":
-            plain = path.suffix == ".jsonl" and omni.is_evolution(record) and all(isinstance(o, str) for o in record["outputs"])
-            return "jsonl" if plain else "omni"
+            outputs = record["outputs"] if omni.is_evolution(record) and path.suffix == ".jsonl" else None
+            return "jsonl" if isinstance(outputs, list) and all(isinstance(o, str) for o in outputs) else "omni"
     else:
         kind = next((kind for kind, fits in _by_text(path, text) if fits), None)
     if kind is None:

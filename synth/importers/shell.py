@@ -56,7 +56,7 @@ def read(path: Path) -> ImportReport:
     if not any(output for session in sessions for _, output in session.steps):
         raise UnknownFormat("the history has no outputs", "Record with 'assay record', or save the terminal's text", path)
     traces = built(sessions, "shell", path, dropped)
-    return ImportReport("shell", tuple(traces), (), tuple(dropped), (NOTE,))
+    return ImportReport("shell", tuple(traces), (), tuple(dropped), (NOTE,), sessions=1)
 
 
 def named(path: Path) -> str:
@@ -73,21 +73,22 @@ def typed(line: str) -> str | None:
 def cut(rows: Iterable[tuple[str, str | None]], path: Path, task: str) -> tuple[list[Session], list[Dropped]]:
     """Tasks with their commands and outputs, of lines and the commands typed in them."""
     current = Session(task, 1)
-    out, dropped = [current], []
+    out, dropped, idle = [current], [], False
     for number, (line, command) in enumerate(rows, 1):
         heading, more = _TASK.fullmatch(line), _MORE.fullmatch(line)
         waits = bool(current.steps) and not current.steps[-1][1]
         if more and waits and _open(current.steps[-1][0]):
             current.steps[-1] = (current.steps[-1][0] + "\n" + more["command"], [])
         elif command is not None:
-            if command.strip() and command.strip() not in ("exit", "logout"):
+            idle = command.strip() in ("", "exit", "logout")
+            if not idle:
                 current.steps.append((command, []))
             else:
                 dropped.append(Dropped(f"{path}:{number}", "line", "an empty command or the end of the session"))
         elif heading and not (waits and line.startswith("###")):
             current = Session(heading["text"], number)
             out.append(current)
-        elif _NOISE.fullmatch(line) or not current.steps:
+        elif _NOISE.fullmatch(line) or not current.steps or idle:
             if line.strip():
                 dropped.append(Dropped(f"{path}:{number}", "line", "it belongs to no command"))
         else:

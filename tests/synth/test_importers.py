@@ -319,7 +319,8 @@ def test_each_fixture_is_recognised() -> None:
     """The format is told from the content."""
     kinds = {p.name: detect_kind(p) for p in sorted(FILES.rglob("*")) if p.is_file()}
     assert kinds == {
-        "20260130_101500_rename_0.json": "omni", "bash.history": "history", "claude_code.jsonl": "claude-code", "hippocampus.json": "omni",
+        "20260130_101500_rename_0.json": "omni", "bash.history": "history", "claude_code.jsonl": "claude-code",
+        "hippocampus.json": "omni",
         "session.txt": "typescript", "swe_agent.traj": "swe-agent", "swe_agent_1.traj": "swe-agent",
         "swe_agent_edit.traj": "swe-agent", "tracer.json": "omni",
         "wayland_turns.jsonl": "wayland",
