@@ -12,9 +12,9 @@ from typing import Any
 
 import pyte
 
-LARGEST = 16 << 20
-"""Bytes of a recording: a terminal shows about a million a second."""
-_WIDEST, _HIGHEST = 1000, 500
+LARGEST = 4 << 20
+"""Bytes of a recording: to show a million takes some seconds."""
+_WIDEST, _HIGHEST = 500, 200
 _READS, _PROMPT, _SCREENS = 2004, 9001, frozenset({47, 1047, 1049})
 """Private modes of a terminal: a line is read, a prompt begins (ours), another screen."""
 _KNOWN = "|".join((
@@ -74,16 +74,20 @@ class Screen(pyte.Screen):
         super().linefeed()
 
     def index(self) -> None:
-        top, bottom = self.margins or (0, self.lines - 1)
-        if self.cursor.y == bottom and top == 0 and self._kept is None:
+        if self.margins is not None or self.cursor.y < self.lines - 1:
+            super().index()
+            return
+        if self._kept is None:
             self.past.append(self.buffer[0])
-        super().index()
+        moved = {y - 1: line for y, line in self.buffer.items() if y}
+        self.buffer.clear()
+        self.buffer.update(moved)
 
     def erase_in_display(self, how: int = 0, *args: Any, **kwargs: Any) -> None:
-        whole = how in (2, 3) or (how == 0 and (self.cursor.x, self.cursor.y) == (0, 0))
-        if whole and self._kept is None:
+        if how in (2, 3) or (how == 0 and (self.cursor.x, self.cursor.y) == (0, 0)):
             self._put_away()
-        super().erase_in_display(how, *args, **kwargs)
+        else:
+            super().erase_in_display(how, *args, **kwargs)
 
     def erase_in_line(self, how: int = 0, private: bool = False) -> None:
         if how == 0 and self._prompt is not None and self._end is None:
@@ -93,10 +97,8 @@ class Screen(pyte.Screen):
 
     def _put_away(self) -> None:
         """What is shown becomes the past: nothing that was printed is lost by clearing the screen."""
-        shown = [self.buffer[y] for y in range(self.lines)]
-        while shown and not self._text(shown[-1]):
-            shown.pop()
-        self.past += shown
+        written = [y for y, line in self.buffer.items() if self._text(line)] if self._kept is None else []
+        self.past += [self.buffer[y] for y in range(min(written), max(written) + 1)] if written else []
         self.buffer.clear()
 
     def set_mode(self, *modes: int, **kwargs: Any) -> None:
