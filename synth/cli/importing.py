@@ -45,7 +45,8 @@ class _Import(click.Command):
 @click.option("--repo", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The project, for starts.")
 def command(paths: tuple[Path, ...], kind: str | None, file: Path | None, repo: Path | None) -> int:
     """Imports recordings into the configured store, or appends them to a JSONL file. Says what was left out, and why: from
-    sessions to tasks, to those with an effect, a known start, and done often enough to learn.
+    sessions to tasks, to those with an effect, a known start, and done often enough to learn. Files of a directory that are no
+    recordings, or of no kind that is known, are named, and the rest is read.
 
     With --repo the files of a start come from a commit: the one that the session names, the parent of one that it made, or the
     last one before the request. One on which the session's edits do not fit is not taken.
@@ -73,7 +74,7 @@ def command(paths: tuple[Path, ...], kind: str | None, file: Path | None, repo: 
 def _say(report: ImportReport) -> None:
     for note in report.notes:
         console.say(f"note: {note}")
-    for dropped in report.dropped[:MOST_SHOWN]:
+    for dropped in sorted(report.dropped, key=lambda d: d.what != "file")[:MOST_SHOWN]:
         console.say(str(dropped))
     if len(report.dropped) > MOST_SHOWN:
         console.say(f"{len(report.dropped) - MOST_SHOWN} more things were dropped")

@@ -327,7 +327,7 @@ def worth_keeping(there: Collection[str], said: Sequence[str], edited: Collectio
 def _held(path: str, files: Mapping[str, tuple[int, bytes]], text: str | None) -> dict[str, str]:
     if text is None:
         return _file(*files[path])
-    return _file(files[path][0] if path in files else 0o644, text.encode("utf-8", "surrogateescape"))
+    return _file(files[path][0] if path in files else 0o644, text)
 
 
 def _below(path: str, names: set[str]) -> bool:
@@ -357,11 +357,15 @@ def _quoted(path: str) -> str:
 
 
 def _entry(text: str | None, mode: int) -> dict[str, str] | None:
-    return _file(mode, text.encode("utf-8", "surrogateescape")) if text is not None else None
+    return _file(mode, text) if text is not None else None
 
 
-def _file(mode: int, content: bytes) -> dict[str, str]:
-    return {"type": "file", "mode": f"{mode:04o}", "content_b64": base64.b64encode(content).decode("ascii")}
+def _file(mode: int, content: bytes | str) -> dict[str, str]:
+    try:
+        raw = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    except UnicodeEncodeError as e:
+        raise DoesNotApply("a file is said to hold half of a character, which no text does") from e
+    return {"type": "file", "mode": f"{mode:04o}", "content_b64": base64.b64encode(raw).decode("ascii")}
 
 
 # ---------------------------------------------------------------- edits

@@ -324,5 +324,6 @@ def test_each_fixture_is_recognised() -> None:
         "session.txt": "typescript", "swe_agent.traj": "swe-agent", "swe_agent_1.traj": "swe-agent",
         "swe_agent_edit.traj": "swe-agent", "tracer.json": "omni",
         "wayland_turns.jsonl": "wayland",
-        "wayland_session.json": "wayland",
+        "wayland_session.json": "wayland", "mini_swe_agent.traj.json": "mini-swe-agent", "swe_agent_log.jsonl": "swe-agent-log",
+        "ui_messages.json": "cline", "terminal.cast": "asciicast", "zsh.history": "history",
     }  # fmt: skip

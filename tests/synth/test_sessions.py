@@ -250,6 +250,14 @@ def test_an_edit_that_a_person_changed_is_not_repeated(tmp_path: Path) -> None:
     assert "the person changed an edit" in reasons(import_path(s.save(tmp_path / "s.jsonl")))
 
 
+def test_an_edit_that_holds_no_text_is_not_repeated(tmp_path: Path) -> None:
+    """JSON can name half of a character; a file cannot hold it."""
+    s = Claude()
+    s.ask("make a")
+    s.write("a", "x\ud800")
+    assert "half of a character" in reasons(import_path(s.save(tmp_path / "s.jsonl")))
+
+
 def test_a_session_cut_in_the_middle_keeps_what_is_whole(tmp_path: Path) -> None:
     """One bad line costs that line: cut off, not UTF-8, no JSON, no object."""
     s = Claude()
