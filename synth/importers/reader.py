@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,8 @@ from verifiers.interface import EvidenceError
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _HEAD = 64 << 10
 """Bytes of a file that is no JSON by which its kind is told."""
+_LARGEST = 256 << 20
+"""Bytes of a file that must be read at once."""
 
 
 def _jsonl(path: Path) -> ImportReport:
@@ -200,8 +203,11 @@ def _first_record(path: Path) -> tuple[Mapping[str, Any] | None, str]:
             line = file.readline(LONGEST)
             record = _object(line.decode("utf-8", "replace"))
             # One record a line: the rest may be large. So may be what is no JSON.
-            json_like = line.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{", b"\n"))
-            rest = b"" if record is not None else file.read() if json_like else file.read(_HEAD)
+            whole = line.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{", b"")
+            if record is None and whole and os.fstat(file.fileno()).st_size > _LARGEST:
+                what = f"is larger than {_LARGEST >> 20} MB, and not one record a line: too large to be read at once"
+                raise UnknownFormat(what, "Sessions with one record a line may be of any size", path)
+            rest = b"" if record is not None else file.read() if whole else file.read(_HEAD)
     except OSError as e:
         raise EvidenceError(f"cannot be read: {e.strerror}", "", path) from e
     text = (line + rest).decode("utf-8", "replace")

@@ -113,7 +113,7 @@ def goes_on(text: str) -> bool:
         return True
     if len(words) == 1 and (words[0].isdecimal() or (len(words[0]) <= 2 and words[0].isascii())):
         return True
-    return len(words) <= 5 and all(word in _GO_ON for word in words)
+    return len(words) <= 5 and all(word in _GO_ON or word.isdecimal() or word in ("to", "and") for word in words)
 
 
 def joined(turns: Sequence[Turn]) -> list[Turn]:

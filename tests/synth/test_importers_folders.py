@@ -41,6 +41,19 @@ def test_files_that_no_importer_knows_are_named_and_the_rest_is_read(tmp_path: P
     }  # fmt: skip
     with pytest.raises(UnknownFormat, match="first record has goose"):
         import_path(tmp_path / "other.json")
+    (tmp_path / "blank.json").write_text("\n\n" + json.dumps(mini(block("ls"), said("x" * 99_999)), indent=1))
+    assert import_path(tmp_path / "blank.json").kind == "mini-swe-agent"
+
+
+@pytest.mark.parametrize("head", ['{"messages": [\n', "Script started on x\n", "# aider chat", "\n\n"])
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, head: str) -> None:
+    """Where it must be read as a whole; half a gigabyte that is nowhere on the disk."""
+    path = tmp_path / "huge"
+    path.write_text(head)
+    with path.open("r+b") as file:
+        file.truncate(500 << 20)
+    with pytest.raises(UnknownFormat):
+        import_path(path)
 
 
 def test_a_folder_of_one_kind(tmp_path: Path) -> None:
