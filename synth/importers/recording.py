@@ -49,6 +49,8 @@ def report(kind: Kind, path: Path, recording: Recording, dropped: list[Dropped],
 def _refusal(screen: terminal.Screen, sessions: list[Session]) -> str:
     if screen.full:
         return "a program took the whole screen: what was done in it is not in the recording"
+    if screen.inner:
+        return "something was typed into a running program or another shell: what came of it is not told apart"
     if screen.unclear:
         return "something was typed behind a prompt that looks like none"
     return "" if any(s.steps for s in sessions) else "no prompt is on the screen: which commands were typed cannot be told"

@@ -36,14 +36,18 @@ class Screen(pyte.Screen):
 
     def __init__(self, columns: int, lines: int) -> None:
         self.past: list[Any] = []
-        self._typed: dict[int, tuple[Any, str]] = {}
-        """By the identity of a line, which is kept: the line, and the command that begins in it."""
+        self._typed: dict[int, tuple[Any, str, str]] = {}
+        """By the identity of a line, which is kept: the line, the command that begins in it, and what stood before its prompt."""
         self.full = False
-        """Whether a program took the whole screen after the first prompt."""
+        """Whether a program took the whole screen."""
         self.marked = False
         """Whether the shell said where commands are typed."""
         self.unclear = False
         """Whether something was typed behind a prompt that looks like none."""
+        self.inner = False
+        """Whether something was typed behind a prompt that is not the shell's: a program's, or another shell's."""
+        self._shell: object = None
+        """What the prompts of the recording's shell have in common."""
         self._inside: dict[int, Any] = {}
         """Lines that a command goes on in."""
         self._wraps: dict[int, Any] = {}
@@ -87,29 +91,40 @@ class Screen(pyte.Screen):
         if how in (2, 3) or (how == 0 and (self.cursor.x, self.cursor.y) == (0, 0)):
             self._put_away()
         else:
+            for y in range(self.cursor.y + 1, self.lines) if how == 0 else ():
+                self._wraps.pop(id(self.buffer[y]), None)
             super().erase_in_display(how, *args, **kwargs)
 
     def erase_in_line(self, how: int = 0, private: bool = False) -> None:
         if how == 0 and self._prompt is not None and self._end is None:
             self._end = (self.buffer[self.cursor.y], self.cursor.x)
             self._reading = self._reading and self._end
+        if how != 1:
+            self._wraps.pop(id(self.buffer[self.cursor.y]), None)
         super().erase_in_line(how, private)
 
     def _put_away(self) -> None:
         """What is shown becomes the past: nothing that was printed is lost by clearing the screen."""
-        written = [y for y, line in self.buffer.items() if self._text(line)] if self._kept is None else []
-        self.past += [self.buffer[y] for y in range(min(written), max(written) + 1)] if written else []
+        shown = [self.buffer[y] for y in range(max(self.buffer, default=-1) + 1)] if self._kept is None else []
+        if self._reading is not None:
+            # What is being typed is drawn again, in the line where the cursor is.
+            begins = self._prompt if self._prompt is not None else self._reading[0]
+            shown = shown[: next((n for n, line in enumerate(shown) if line is begins), len(shown))]
+        written = [n for n, line in enumerate(shown) if self._text(line)]
+        self.past += shown[min(written) : max(written) + 1] if written else []
         self.buffer.clear()
+        self._reading = self._reading and (self.buffer[self.cursor.y], 0)
 
     def set_mode(self, *modes: int, **kwargs: Any) -> None:
         if kwargs.get("private") and _SCREENS & set(modes) and self._kept is None:
-            self._kept, self.full = dict(self.buffer), self.full or self.marked
+            self._kept, self.full = dict(self.buffer), True
             self.save_cursor()
             self.buffer.clear()
         elif kwargs.get("private") and _PROMPT in modes:
             self._prompt, self._end = self.buffer[self.cursor.y], None
-        elif kwargs.get("private") and _READS in modes:
+        elif kwargs.get("private") and _READS in modes and self._kept is None:
             line = self.buffer[self.cursor.y]
+            # Before bash draws a prompt: what stands there is an output without a newline.
             self._reading, self.marked = self._end or (line, self.cursor.x), True
             self._right = bool(self._text(line, self._reading[1]).strip())
         elif not kwargs.get("private"):
@@ -121,7 +136,7 @@ class Screen(pyte.Screen):
             self.buffer.update(self._kept)
             self._kept = None
             self.restore_cursor()
-        elif kwargs.get("private") and _READS in modes and self._reading is not None:
+        elif kwargs.get("private") and _READS in modes and self._reading is not None and self._kept is None:
             # zsh says so in the line itself, wherever the cursor is in it, bash on the next one.
             if self.cursor.x:
                 self._accepted = [self.cursor.x if self._right else None]
@@ -134,7 +149,7 @@ class Screen(pyte.Screen):
         """Takes what was typed, from where reading began to the line that is the last of it."""
         if self._reading is None:
             return
-        line, prompt = self._reading
+        line, column = self._reading
         rows = [*self.past[-_HIGHEST:], *(self.buffer[y] for y in range(self.lines))]
         stop = next((n for n in range(len(rows) - 1, -1, -1) if rows[n] is last), 0)
         begin = next((n for n in range(stop, -1, -1) if rows[n] is line), stop)
@@ -143,14 +158,20 @@ class Screen(pyte.Screen):
         self._inside |= {id(row): row for row in rows[above:begin]}
         parts = []
         for n in range(begin, len(rows)):
-            parts.append(self._text(rows[n], prompt if n == begin else 0, end if n == stop else None))
+            parts.append(self._text(rows[n], column if n == begin else 0, end if n == stop else None))
             parts.append("" if n == stop or id(rows[n]) in self._wraps else "\n")
             self._inside |= {id(rows[n]): rows[n]} if n > begin and id(rows[n - 1]) not in self._wraps else {}
         whole = "".join(parts)
-        found = _PROMPT_END.search(whole) if not prompt else None
-        self.unclear = self.unclear or (not prompt and found is None and bool(whole))
-        command = whole if prompt else (found["command"] or "" if found else "")
-        self._typed[id(rows[begin])] = (rows[begin], command)
+        found = _PROMPT_END.search(whole) if self._end is None else None
+        self.unclear = self.unclear or (self._end is None and found is None and bool(whole))
+        prompt = whole[: found.start() + 1] if found else ""
+        kind = "zsh" if self._end is not None else (prompt[-1:], "@" in prompt)
+        self._shell = self._shell or kind
+        if kind == self._shell:
+            before = self._text(line, 0, column) if self._end is None else ""
+            self._typed[id(rows[begin])] = (rows[begin], (found["command"] or "") if found else whole, before)
+        elif prompt != ">":
+            self.inner = True
         self._reading = self._prompt = self._end = None
 
     def _text(self, line: Any, begin: int = 0, end: int | None = None) -> str:
@@ -170,7 +191,11 @@ class Screen(pyte.Screen):
                 return
             if id(line) in self._inside:
                 continue
-            text, command = text + self._text(line), self._typed.get(id(line), (line, command))[1]
+            if id(line) in self._typed:
+                _, command, before = self._typed[id(line)]
+                if before:
+                    yield before, None
+            text += self._text(line)
             if id(line) not in self._wraps:
                 yield text, command
                 text, command = "", None

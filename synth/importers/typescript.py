@@ -14,7 +14,7 @@ from synth.importers.recording import Recording, bounded, report
 from verifiers.interface import EvidenceError
 
 _STARTED = re.compile(rb"\AScript started on ([^\n]*?)\r?\n")
-_DONE = re.compile(r"\r?\n?Script done on [^\n]*\s*\Z")
+_DONE = re.compile(r'\r?\n?Script done on [^\n]*?(?:COMMAND_EXIT_CODE="(\d+)"[^\n]*)?\s*\Z')
 _COLUMNS, _LINES = re.compile(r'COLUMNS="(\d{1,4})"'), re.compile(r'LINES="(\d{1,4})"')
 _ZSH = re.compile(r"[%#](?:\x1b\[[0-9;]*m)*( {20,})\r \r")
 """What zsh prints before a prompt: a mark, and blanks to the end of the line."""
@@ -42,13 +42,17 @@ def read(path: Path) -> ImportReport:
         raise UnknownFormat("is no typescript", "Its first line is 'Script started on …'", path)
     facts = head[1].decode("utf-8", "replace")
     columns, lines = _COLUMNS.search(facts), _LINES.search(facts)
-    text = _DONE.sub("", raw[head.end() :].decode("utf-8", "replace"))
+    text = raw[head.end() :].decode("utf-8", "replace")
+    done = _DONE.search(text)
+    text = text[: done.start()] if done else text
     if "\r\n" not in text:
         text = text.replace("\n", "\r\n")  # an editor's: a terminal would go down only
     blanks = _ZSH.search(text)
     wide = int(columns[1]) if columns else len(blanks[1]) + 1 if blanks else _NO_SIZE[0]
     size = (wide, int(lines[1]) if lines else _NO_SIZE[1])
-    return report("typescript", path, Recording([(*size, text)], time=_time(facts)), [])
+    # That of the shell is that of its last command.
+    failed = done is not None and done[1] not in (None, "0")
+    return report("typescript", path, Recording([(*size, text)], time=_time(facts)), [], not failed)
 
 
 def _time(facts: str) -> datetime | None:

@@ -129,6 +129,25 @@ def test_a_command_of_several_lines(tmp_path: Path) -> None:
     ]
 
 
+def test_an_output_without_a_newline_is_no_part_of_the_prompt(tmp_path: Path) -> None:
+    text = bash("printf 5$", "5$") + bash("ls", "a\r\n")
+    assert steps(import_path(cast(tmp_path / "d.cast", text))) == [("printf 5$", "5$\n"), ("ls", "a\n")]
+
+
+def test_a_long_line_that_was_made_short_does_not_take_the_next_one(tmp_path: Path) -> None:
+    keys = "echo " + "word " * 20 + "\x1b[A\r\x1b[Jdev@box:~/shop$ ls"
+    assert steps(import_path(cast(tmp_path / "d.cast", bash(keys, "a\r\nb\r\n")))) == [("ls", "a\nb\n")]
+
+
+def test_a_screen_that_is_cleared_while_a_line_is_typed(tmp_path: Path) -> None:
+    """Ctrl-L: what stood there stays an output, what is typed is drawn again at the top."""
+    for shell, prompt in ((bash, "dev@box:~/shop$ "), (zsh, "-> ")):
+        begin = "" if shell is bash else CLEAN
+        again = f"l\x1b[H\x1b[2J{begin}{prompt}\x1b[Kls"
+        text = shell("pwd", "/x\r\n", prompt) + shell(again, "a\r\n", prompt)
+        assert steps(import_path(cast(tmp_path / "d.cast", text))) == [("pwd", "/x\n"), ("ls", "a\n")]
+
+
 def test_what_scrolled_away_or_was_cleared_is_kept(tmp_path: Path) -> None:
     text = bash("seq 60", "".join(f"{n}\r\n" for n in range(60))) + bash("clear", "\x1b[H\x1b[2J\x1b[3J") + bash("pwd", "/x\r\n")
     found = steps(import_path(cast(tmp_path / "d.cast", text)))
@@ -138,7 +157,11 @@ def test_what_scrolled_away_or_was_cleared_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (bash("vim a", "\x1b[?1049h\x1b[2J~\r\n~\x1b[?1049l"), "took the whole screen"),
+        (bash("vim a", f"\x1b[?1049h{ON}\x1b[2J~\r\n~{OFF}\x1b[?1049l"), "took the whole screen"),
+        ("$ less a\r\n\x1b[?1049h\x1b[2J~\r\n~\x1b[?1049l$ ls\r\n", "took the whole screen"),
+        (bash("python3", f"{ON}>>> 1 + 1\r\n{OFF}\r2\r\n"), "typed into a running program or another shell"),
+        (bash("sudo -i", bash("ls", "a\r\n", "root@box:~# ")), "typed into a running program or another shell"),
+        (zsh("sqlite3", f"{ON}sqlite> .q\r\n{OFF}\r"), "typed into a running program or another shell"),
         ("\x1b[2J\x1b[1;1H+--+\r\n|ok|\r\n", "no prompt is on the screen"),
         ("", "no prompt is on the screen"),
         (f"{ON}my shell: ls\r\n{OFF}\ra\r\n", "a prompt that looks like none"),
@@ -194,6 +217,13 @@ def test_a_typescript_that_does_not_say_how_wide_its_terminal_was(tmp_path: Path
     assert steps(report)[0] == ("ls", "b\n")
     assert steps(report)[1][0].endswith("a" * 80)
     assert report.traces[0].timestamp.isoformat() == "2026-01-01T10:00:00+00:00"
+
+
+@pytest.mark.parametrize(("told", "done"), [('[COMMAND_EXIT_CODE="0"]', True), ('[COMMAND_EXIT_CODE="2"]', False), ("", True)])
+def test_a_typescript_may_say_how_the_shell_ended(tmp_path: Path, told: str, done: bool) -> None:
+    path = script(tmp_path / "typescript", bash("make", "error\r\n"))
+    path.write_bytes(path.read_bytes().rstrip() + f" {told}\n".encode())
+    assert import_path(path).traces[0].success is done
 
 
 def test_the_end_of_a_typescript_is_nobodys_output(tmp_path: Path) -> None:
