@@ -148,7 +148,7 @@ class Tasks:
         """The traces of a session's turns; what is lost goes to ``dropped``."""
         found = []
         for turn in joined(turns):
-            why = turn.spoilt or _emptiness(turn)
+            why = turn.spoilt or ("" if _works(turn) else "the request ran no command and changed no file")
             trace = self._trace(turn) if not why else None
             if isinstance(trace, ExecutionTrace):
                 found.append(trace)
@@ -205,11 +205,8 @@ def observes(command: str) -> bool:
     return all(s.observes or s.moves for s in shapes_of(command, False))
 
 
-def _emptiness(turn: Turn) -> str:
-    """Why a turn is no task; "" for one that is."""
-    if all(isinstance(step, Seen) for step in turn.steps):
-        return "the request ran no command and changed no file"
-    return "the request only says to go on, and with what is in another session" if goes_on(turn.text) else ""
+def _works(turn: Turn) -> bool:
+    return any(not isinstance(step, Seen) for step in turn.steps)
 
 
 @dataclass(slots=True)

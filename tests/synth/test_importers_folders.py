@@ -76,12 +76,6 @@ def test_the_same_file_twice_counts_once(tmp_path: Path) -> None:
     assert [d.what for d in report.dropped] == ["copy", "copy"]
 
 
-def test_a_session_that_begins_with_going_on(tmp_path: Path) -> None:
-    """What it goes on with is elsewhere: there is no task to learn from "yes"."""
-    report = import_path(cline(tmp_path / "ui_messages.json", ("say", "text", "yes"), ("say", "command", "rm a")))
-    assert (report.traces, "with what is in another session" in reasons(report)) == ((), True)
-
-
 # ---------------------------------------------------------------- foreign data
 
 JSON = st.recursive(
