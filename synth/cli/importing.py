@@ -40,7 +40,7 @@ class _Import(click.Command):
 
 @click.command("import", cls=_Import, short_help="Bring in traces from other tools.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
-@click.option("--from", "kind", type=click.Choice(KINDS), help="The format. Default: told from the content.")
+@click.option("--from", "kind", type=click.Choice(KINDS), help="Only files of this kind. Default: told from the content.")
 @click.option("-o", "--output", "file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Append to FILE.")
 @click.option("--repo", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The project, for starts.")
 def command(paths: tuple[Path, ...], kind: str | None, file: Path | None, repo: Path | None) -> int:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -117,9 +118,12 @@ def import_path(path: Path | str, kind: Kind | None = None, start: Start | None 
 
 def _files(folder: Path) -> Iterator[Path]:
     """Every file below a directory but those of a repository's own records, and what a harness wrote beside a trial."""
+    is_trial = cache(terminal_bench.is_trial)
     for path in sorted(folder.rglob("*")):
-        if ".git" not in path.relative_to(folder).parts and path.is_file() and not terminal_bench.belongs_to_a_trial(path):
-            yield path
+        if ".git" not in path.relative_to(folder).parts and path.is_file():
+            beside = is_trial(path.parent) or is_trial(path.parent.parent)
+            if path.name == terminal_bench.RESULTS or not beside:
+                yield path
 
 
 def _read(path: Path, kind: Kind | None, start: Start | None) -> ImportReport:

@@ -31,12 +31,9 @@ def looks_like(record: Record) -> bool:
     )
 
 
-def belongs_to_a_trial(path: Path) -> bool:
-    """Whether a file stands beside, or one directory below, the result of a trial, which tells what it is."""
-    return path.name != RESULTS and any(_is_trial(folder / RESULTS) for folder in (path.parent, path.parent.parent))
-
-
-def _is_trial(path: Path) -> bool:
+def is_trial(folder: Path) -> bool:
+    """Whether a directory holds the result of a trial: it tells what the files beside and one directory below are."""
+    path = folder / RESULTS
     try:
         found = json.loads(path.read_bytes()) if path.is_file() else None
     except (OSError, ValueError, RecursionError):

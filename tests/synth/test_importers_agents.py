@@ -149,6 +149,17 @@ def test_calls_of_openhands_that_are_spelled_out(tmp_path: Path) -> None:
     assert (trace.commands, trace.outputs, trace.exit_codes, trace.task_description) == (("mv a b",), ("ok\n",), (0,), "move a")
 
 
+def test_of_one_instance_the_longest_log_counts(tmp_path: Path) -> None:
+    """Each call of the model has a log, which holds those of the calls before."""
+    chat = [{"role": "user", "content": "tidy up"}]
+    for n, command in enumerate(("ls", "rm a"), 1):
+        chat += [call("execute_bash", n, command=command), answer("x\n[Command finished with exit code 0]", n)]
+        saved(tmp_path / f"{n}.json", {"messages": chat, "response": {}})
+    report = import_path(tmp_path)
+    assert [t.commands for t in report.traces] == [("ls", "rm a")]
+    assert [d.what for d in report.dropped] == ["copy"]
+
+
 def test_the_newer_events_of_openhands(tmp_path: Path) -> None:
     """Actions with a kind, answered by the id of the call, in any order."""
 
