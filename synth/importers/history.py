@@ -30,8 +30,15 @@ Command = tuple[int, int | None, str]
 
 def looks_like(path: Path, text: str) -> bool:
     """Whether the times of one of the shells stand in the first lines, or the file's name says so."""
-    marked = any(pattern.match(line) for line in text.split("\n", 20)[:20] for pattern in (_BASH, _ZSH, _FISH))
-    return marked or bool(_NAME.search(path.name) and text.strip() and "\0" not in text)
+    return _shell(text) != "" or bool(_NAME.search(path.name) and text.strip() and "\0" not in text)
+
+
+def _shell(text: str) -> str:
+    """The shell whose times stand in the first lines; "" where none do."""
+    lines = [line.rstrip("\r") for line in text.split("\n", 20)[:20]]
+    if any(map(_FISH.match, lines)) and any(map(_WHEN.match, lines)):
+        return "fish"
+    return "zsh" if any(map(_ZSH.match, lines)) else "bash" if any(map(_BASH.fullmatch, lines)) else ""
 
 
 def read(path: Path) -> ImportReport:
@@ -65,11 +72,10 @@ def _firsts(timed: list[tuple[int, int]]) -> Iterator[int]:
 
 def _commands(raw: bytes) -> Iterator[Command]:
     text = raw.decode("utf-8", "replace")
-    if any(_FISH.match(line) for line in text.split("\n", 20)[:20]):
-        return _fish(text)
-    if any(_ZSH.match(line) for line in text.split("\n", 20)[:20]):
+    shell = _shell(text)
+    if shell == "zsh":
         return _zsh(_META.sub(lambda m: bytes([m[1][0] ^ 32]), raw).decode("utf-8", "replace"))
-    return _bash(text)
+    return _fish(text) if shell == "fish" else _bash(text)
 
 
 def _bash(text: str) -> Iterator[Command]:

@@ -264,6 +264,13 @@ def test_a_history_is_cut_by_its_times(tmp_path: Path, name: str, raw: str, task
     assert shown(funnel(report, Evolution()))[-1].startswith("most would be saved by `assay record`")
 
 
+@pytest.mark.parametrize("text", ["steps:\n- cmd: make\n- cmd: test\n", "#123456789abc is a colour\n"])
+def test_what_only_looks_like_a_history_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.yml").write_text(text)
+    with pytest.raises(UnknownFormat, match="no recording"):
+        import_path(tmp_path / "x.yml")
+
+
 @pytest.mark.parametrize("name", [".bash_history", "x__.bash_history", ".zsh_history", "bash.history", ".histfile"])
 def test_a_history_without_times_says_what_is_missing(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"gs\nclea\ncd \xff\n")
