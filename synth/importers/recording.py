@@ -36,7 +36,7 @@ def report(kind: Kind, path: Path, recording: Recording, dropped: list[Dropped],
     screen = terminal.shown(recording.pieces)
     rows = list(screen.rows())
     lines = rows if screen.marked else [(text, typed(text)) for text, _ in rows]
-    sessions, noise = cut(lines, path, recording.task or named(path))
+    sessions, noise = cut(lines, path, recording.task or named(path), headings=not screen.marked)
     if recording.command and not screen.marked and not any(s.steps for s in sessions):
         sessions = [Session(recording.task or named(path), 1, [(recording.command, [text for text, _ in rows])])]
     why = _refusal(screen, sessions)

@@ -70,24 +70,32 @@ def typed(line: str) -> str | None:
     return prompt[1] if prompt and prompt[1] is not None else prompt[2] if prompt else None
 
 
-def cut(rows: Iterable[tuple[str, str | None]], path: Path, task: str) -> tuple[list[Session], list[Dropped]]:
-    """Tasks with their commands and outputs, of lines and the commands typed in them."""
+def cut(
+    rows: Iterable[tuple[str, str | None]], path: Path, task: str, *, headings: bool = True
+) -> tuple[list[Session], list[Dropped]]:
+    """Tasks with their commands and outputs, of lines and the commands typed in them.
+
+    Args:
+        task: What the first one is about.
+        headings: Whether a line that nobody typed may begin a task, as a comment that somebody did always does.
+    """
     current = Session(task, 1)
     out, dropped, idle = [current], [], False
     for number, (line, command) in enumerate(rows, 1):
-        heading, more = _TASK.fullmatch(line), _MORE.fullmatch(line)
+        more = _MORE.fullmatch(line)
+        heading = _TASK.fullmatch(line if command is None else command) if headings or command is not None else None
         waits = bool(current.steps) and not current.steps[-1][1]
         if more and waits and _open(current.steps[-1][0]):
             current.steps[-1] = (current.steps[-1][0] + "\n" + more["command"], [])
+        elif heading and (command is not None or not (waits and line.startswith("###"))):
+            current = Session(heading["text"], number)
+            out.append(current)
         elif command is not None:
             idle = command.strip() in ("", "exit", "logout")
             if not idle:
                 current.steps.append((command, []))
             else:
                 dropped.append(Dropped(f"{path}:{number}", "line", "an empty command or the end of the session"))
-        elif heading and not (waits and line.startswith("###")):
-            current = Session(heading["text"], number)
-            out.append(current)
         elif _NOISE.fullmatch(line) or not current.steps or idle:
             if line.strip():
                 dropped.append(Dropped(f"{path}:{number}", "line", "it belongs to no command"))

@@ -86,6 +86,14 @@ def test_an_output_that_looks_like_a_prompt_is_an_output(tmp_path: Path) -> None
     ]
 
 
+def test_a_title_in_an_output_begins_no_task_and_a_comment_does(tmp_path: Path) -> None:
+    text = bash("cat README", "# Shop\r\n## Install\r\nnpm i\r\n") + bash("# task: look around", "") + bash("ls", "a\r\n")
+    report = import_path(cast(tmp_path / "d.cast", text, title="Shop"))
+    assert [(t.task_description, t.outputs) for t in report.traces] == [
+        ("Shop", ("# Shop\n## Install\nnpm i\n",)), ("look around", ("a\n",)),
+    ]  # fmt: skip
+
+
 def test_without_marks_prompts_are_told_by_their_look(tmp_path: Path) -> None:
     assert steps(import_path(cast(tmp_path / "d.cast", "$ ls\r\na\r\n$ pwd\r\n/x\r\n"))) == [("ls", "a\n"), ("pwd", "/x\n")]
 
