@@ -23,7 +23,7 @@ _KNOWN = "|".join((
 ))  # fmt: skip
 _OTHERS = r"\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b[PXk^_].{0,4096}?\x1b\\|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|."
 _TOKEN = re.compile(
-    r"(?P<prompt>\x1b\[0m\x1b\[2[37]m\x1b\[24m\x1b\[J)"
+    r"(?P<prompt>\x1b\[(?:0(?:;10)?)?m\x0f?\x1b\[2[37]m\x1b\[24m\x1b\[J)"
     rf"|(?P<known>{_KNOWN})|(?P<text>[^\x1b\x00-\x06\x0e-\x1f\x7f-\x9f]+)|{_OTHERS}",
     re.DOTALL,
 )

@@ -125,6 +125,13 @@ def test_a_prompt_of_several_lines_is_no_output(tmp_path: Path) -> None:
     assert steps(report) == [("ls", "a\nb\n"), ("pwd", "/x\n")]
 
 
+@pytest.mark.parametrize("clean", ["\x1b[0m\x1b[23m", "\x1b[m\x0f\x1b[27m", "\x1b[0;10m\x1b[27m"])
+def test_zsh_on_other_terminals(tmp_path: Path, clean: str) -> None:
+    """How it begins a prompt depends on what the terminal is."""
+    text = zsh("ls", "a\r\n").replace("\x1b[0m\x1b[27m\x1b[24m", f"{clean}\x1b[24m")
+    assert steps(import_path(cast(tmp_path / "d.cast", text))) == [("ls", "a\n")]
+
+
 def test_a_command_of_several_lines(tmp_path: Path) -> None:
     """Each line of bash is read by itself, behind a prompt that says that it goes on."""
     more = "".join(f"{ON}> {line}\r\n{OFF}\r" for line in ('echo "$f"', "done"))
