@@ -15,6 +15,7 @@ from synth.importers.common import Dropped, ImportReport
 from synth.importers.recording import bounded
 from verifiers.interface import EvidenceError
 
+LARGEST = 64 << 20
 PAUSE_S = 30 * 60
 """Longer than this between two commands, and the second begins another task."""
 _NAME = re.compile(r"(?:^|[._-])(?:bash|zsh|fish|sh)?_?hist(?:ory|file)$|\.history$")
@@ -49,7 +50,7 @@ def read(path: Path) -> ImportReport:
         UnknownFormat: it is too large.
     """
     try:
-        raw = bounded(path).read_bytes()
+        raw = bounded(path, LARGEST).read_bytes()
     except OSError as e:
         raise EvidenceError(f"cannot be read: {e.strerror}", "", path) from e
     commands = list(_commands(raw))

@@ -111,8 +111,11 @@ def import_path(path: Path | str, kind: Kind | None = None, start: Start | None 
             dropped.append(Dropped(str(e.where or file), "file", e.what))
             continue
         report = one if report is None else report + one
+    if report is None and first is not None and len(dropped) == 1:
+        raise first
     if report is None:
-        raise first or UnknownFormat("holds no file that an importer knows", f"Known: {', '.join(KINDS)}", path)
+        told = f": {len(dropped)} files, of which {first.where or path} {first.what}" if first is not None else ""
+        raise UnknownFormat(f"holds no file that an importer knows{told}", f"Known: {', '.join(KINDS)}", path)
     return without_copies(report + ImportReport(report.kind, dropped=tuple(dropped)))
 
 
@@ -121,7 +124,7 @@ def _files(folder: Path) -> Iterator[Path]:
     is_trial = cache(terminal_bench.is_trial)
     for path in sorted(folder.rglob("*")):
         if ".git" not in path.relative_to(folder).parts and path.is_file():
-            beside = is_trial(path.parent) or is_trial(path.parent.parent)
+            beside = any(is_trial(p) for p in (path.parent, path.parent.parent) if p.is_relative_to(folder))
             if path.name == terminal_bench.RESULTS or not beside:
                 yield path
 
@@ -147,7 +150,11 @@ def without_copies(report: ImportReport) -> ImportReport:
         if best[_identity(trace)] is trace or trace.metadata.get("source") not in KINDS:
             kept.append(trace)
         else:
-            dropped.append(Dropped(trace.task_id, "copy", "another file has the same request: the session went on there"))
+            agent = trace.metadata.get("source") in _AGENTS
+            why = (
+                "another file has the same request: the session went on there" if agent else "another file has the same recording"
+            )
+            dropped.append(Dropped(trace.task_id, "copy", why))
     return replace(report, traces=tuple(kept), dropped=tuple(dropped))
 
 

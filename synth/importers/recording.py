@@ -56,20 +56,18 @@ def _refusal(screen: terminal.Screen, sessions: list[Session]) -> str:
     return "" if any(s.steps for s in sessions) else "no prompt is on the screen: which commands were typed cannot be told"
 
 
-def bounded(path: Path) -> Path:
-    """The path of a file that is not too large.
+def bounded(path: Path, most_bytes: int = terminal.LARGEST) -> Path:
+    """The path of a file that is not too large: by default, what a terminal shows in reasonable time.
 
     Raises:
         EvidenceError: it cannot be read.
-        UnknownFormat: it is more than a terminal shows in reasonable time.
+        UnknownFormat: it is too large.
     """
     try:
         size = path.stat().st_size
     except OSError as e:
         raise EvidenceError(f"cannot be read: {e.strerror}", "", path) from e
-    if size > terminal.LARGEST:
-        raise UnknownFormat(
-            f"is a recording of {size >> 20} MB: the most that is shown on a terminal is {terminal.LARGEST >> 20} MB",
-            "Cut it, or record the task with 'assay record'", path,
-        )  # fmt: skip
+    if size > most_bytes:
+        what = f"is a recording of {size >> 20} MB: of its kind, the most that is read is {most_bytes >> 20} MB"
+        raise UnknownFormat(what, "Cut it, or record the task with 'assay record'", path)
     return path

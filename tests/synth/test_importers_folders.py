@@ -56,6 +56,14 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, head: str) -> 
         import_path(path)
 
 
+def test_a_folder_without_any_recording_is_an_error(tmp_path: Path) -> None:
+    """How many files there are, and what the first of them is."""
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text("hello\n")
+    with pytest.raises(UnknownFormat, match=r"knows: 2 files, of which \S+a\.md is no recording"):
+        import_path(tmp_path)
+
+
 def test_a_folder_of_one_kind(tmp_path: Path) -> None:
     """Files of other kinds are named, not read as what they are not."""
     saved(tmp_path / "a.traj.json", mini(block("ls"), said("a\n")))
@@ -73,7 +81,9 @@ def test_the_same_file_twice_counts_once(tmp_path: Path) -> None:
         (tmp_path / folder / "s.txt").write_text("$ ls\na\n")
     report = import_path(tmp_path)
     assert sorted(t.metadata["source"] for t in report.traces) == ["mini-swe-agent", "shell"]
-    assert [d.what for d in report.dropped] == ["copy", "copy"]
+    assert [(d.what, d.why.partition(":")[0]) for d in report.dropped] == [
+        ("copy", "another file has the same recording"), ("copy", "another file has the same request"),
+    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------- foreign data

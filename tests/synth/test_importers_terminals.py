@@ -326,6 +326,7 @@ def test_a_trial_has_the_request_and_whether_it_was_met(tmp_path: Path) -> None:
     assert report.traces[0].commands == ("echo hello > a.txt", "cat a.txt")
     assert (report.traces[0].metadata["source"], report.traces[0].timestamp.day) == ("terminal-bench", 2)
     assert (report.sessions, report.dropped) == (2, ())
+    assert import_path(tmp_path / "rTrue" / "sessions").kind == "asciicast"
 
 
 def test_a_trial_without_a_recording_and_a_list_of_trials(tmp_path: Path) -> None:
