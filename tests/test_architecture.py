@@ -20,7 +20,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = {"sandbox": frozenset[str](), "verifiers": frozenset({"sandbox"}), "synth": frozenset({"sandbox", "verifiers"})}
 """Package -> the packages that it may import."""
-HOMES = {"docker": "sandbox/engine.py", "anthropic": "synth/claude/client.py", "distributed": "synth/fanout.py"}
+HOMES = {
+    "docker": "sandbox/engine.py",
+    "anthropic": "synth/claude/client.py",
+    "distributed": "synth/fanout.py",
+    "pyte": "synth/importers/terminal.py",
+}
 """SDK -> the one module that imports it."""
 
 

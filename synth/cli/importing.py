@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from synth.importers import ImportReport
     from synth.interface import ExecutionTrace
 
-KINDS = ("jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "aider", "swe-agent", "wayland", "shell")
+KINDS = (
+    "jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "mini-swe-agent", "swe-agent", "swe-agent-log", "aider",
+    "cline", "terminal-bench", "wayland", "asciicast", "typescript", "history", "shell",
+)  # fmt: skip
 MOST_SHOWN = 20
 """Things left out that are said one by one; of more, only the number is."""
 
@@ -37,12 +40,13 @@ class _Import(click.Command):
 
 @click.command("import", cls=_Import, short_help="Bring in traces from other tools.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
-@click.option("--from", "kind", type=click.Choice(KINDS), help="The format. Default: told from the content.")
+@click.option("--from", "kind", type=click.Choice(KINDS), help="Only files of this kind. Default: told from the content.")
 @click.option("-o", "--output", "file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Append to FILE.")
 @click.option("--repo", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The project, for starts.")
 def command(paths: tuple[Path, ...], kind: str | None, file: Path | None, repo: Path | None) -> int:
     """Imports recordings into the configured store, or appends them to a JSONL file. Says what was left out, and why: from
-    sessions to tasks, to those with an effect, a known start, and done often enough to learn.
+    sessions to tasks, to those with an effect, a known start, and done often enough to learn. Files of a directory that are no
+    recordings, or of no kind that is known, are named, and the rest is read.
 
     With --repo the files of a start come from a commit: the one that the session names, the parent of one that it made, or the
     last one before the request. One on which the session's edits do not fit is not taken.
@@ -70,7 +74,7 @@ def command(paths: tuple[Path, ...], kind: str | None, file: Path | None, repo: 
 def _say(report: ImportReport) -> None:
     for note in report.notes:
         console.say(f"note: {note}")
-    for dropped in report.dropped[:MOST_SHOWN]:
+    for dropped in sorted(report.dropped, key=lambda d: d.what != "file")[:MOST_SHOWN]:
         console.say(str(dropped))
     if len(report.dropped) > MOST_SHOWN:
         console.say(f"{len(report.dropped) - MOST_SHOWN} more things were dropped")

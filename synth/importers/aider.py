@@ -21,6 +21,8 @@ from synth.tracing.traces import trace_from_record
 from verifiers.interface import EvidenceError
 
 _CHAT = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_ANSWER = re.compile(r"\(Y\)es/\(N\)o")
+"""What aider asks: an answer to it is written down as if it were a request."""
 _COMMIT = re.compile(r"> Commit ([0-9a-f]{7,40}) ")
 
 
@@ -52,20 +54,21 @@ def _requests(path: Path) -> list[tuple[str, str, str, list[str]]]:
     except OSError as e:
         raise EvidenceError(f"cannot be read: {e.strerror}", "", path) from e
     out: list[tuple[str, str, str, list[str]]] = []
-    time, before = "", ""
+    time, open_request = "", False
     for number, line in enumerate(lines, 1):
         chat, commit = _CHAT.match(line), _COMMIT.match(line)
-        said = line[5:].strip() if line.startswith("#### ") else ""
+        said = line[4:].strip() if line.startswith("####") else ""
         if chat:
             time = chat[1]
         elif commit and out:
             out[-1][3].append(commit[1])
-        elif said and before.startswith("#### ") and out and not out[-1][3]:
+        elif said and open_request:
             where, text, when, commits = out[-1]
-            out[-1] = (where, f"{text}\n{said}", when, commits)  # one request in several lines
-        elif said and not said.startswith(("/", "!")) and not (out and goes_on(said)):
+            out[-1] = (where, f"{text}\n{said}", when, commits)  # one request in several lines, pasted with blank ones
+        elif said and not said.startswith(("/", "!")) and not _ANSWER.search(said) and not (out and goes_on(said)):
             out.append((f"{path}:{number}", said, time, []))
-        before = line
+            open_request = True
+        open_request = open_request and (line.startswith("####") or not line.strip())
     return out
 
 

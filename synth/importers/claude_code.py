@@ -29,6 +29,7 @@ _INJECTED = re.compile(
     r"<(?:system-reminder|command-name|command-message|command-args|local-command-\w+|bash-(?:input|stdout|stderr)|task-notification"
     r"|ide_\w+|user-memory-input)\b|Caveat: "
 )
+_SLASH = re.compile(r"<command-name>\s*(/[^<\s]+)\s*</command-name>(?:.*<command-args>([^<]*)</command-args>)?", re.DOTALL)
 _INTERRUPTED = "[Request interrupted by user"
 _NO_OUTPUT = "(Bash completed with no output)"
 _NEVER_RAN = re.compile(
@@ -118,6 +119,8 @@ class _Graph:
         """Request -> the request that it follows."""
         self._owner: dict[str, str] = {}
         """Line -> its request."""
+        self._slash: tuple[str, str] | None = None
+        """A line with a command of the client, and what was typed: a request where a prompt that stands for it follows."""
         self._last: str | None = None
 
     def take(self, where: str, record: Record) -> None:
@@ -128,7 +131,7 @@ class _Graph:
         message = record.get("message")
         if record.get("type") in ("user", "assistant") and isinstance(message, Mapping):
             blocks = message.get("content")
-            text = _request_text(record, blocks)
+            text = _request_text(record, blocks) or self._spelled(line, record, blocks)
             if text is None:
                 self._collect(owner, record, blocks)
             elif text.startswith(_INTERRUPTED):
@@ -139,6 +142,18 @@ class _Graph:
                 owner = self._last = line
         if owner is not None:
             self._owner[line] = owner
+
+    def _spelled(self, line: str, record: Record, blocks: object) -> str | None:
+        """What was typed of a command like ``/init``, in the line of the prompt that it stands for."""
+        if _request_text(record, blocks) is None:
+            return None
+        said = content_text(blocks)
+        command = _SLASH.search(said)
+        if command:
+            self._slash = (line, f"{command[1]} {command[2] or ''}".strip())
+        elif self._slash is not None and record.get("isMeta") is True and record.get("parentUuid") == self._slash[0]:
+            return "" if _INJECTED.match(said.strip()) else self._slash[1]
+        return ""
 
     def _owner_of(self, record: Record) -> str | None:
         for name in ("parentUuid", "logicalParentUuid"):

@@ -15,7 +15,10 @@ from synth.tracing.collector import file_part
 from synth.tracing.traces import trace_from_record
 from verifiers.interface import AssayError
 
-Kind = Literal["jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "aider", "swe-agent", "wayland", "shell"]
+Kind = Literal[
+    "jsonl", "omni", "claude-code", "codex", "gemini-cli", "openhands", "mini-swe-agent", "swe-agent", "swe-agent-log", "aider",
+    "cline", "terminal-bench", "wayland", "asciicast", "typescript", "history", "shell",
+]  # fmt: skip
 
 
 class UnknownFormat(AssayError, ValueError):

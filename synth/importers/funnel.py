@@ -44,6 +44,8 @@ _REMEDIES = (
     ("no start state", "--repo DIR with the project's clone, or `assay record` from now on"),
     ("does not agree", "a clone with the commits of that time"),
     ("than the session keeps", "`assay record`, which keeps whole outputs"),
+    ("holds no outputs", "`assay record`, which keeps outputs and the tree before and after"),
+    ("on the screen", "`assay record`, which keeps commands apart from what they print"),
     ("fewer than", "more recordings of the same task"),
 )
 """Part of a reason -> what would have saved it."""

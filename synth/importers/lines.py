@@ -22,28 +22,35 @@ def session_lines(path: Path, dropped: list[Dropped]) -> Iterator[Line]:
     Raises:
         EvidenceError: the file cannot be read.
     """
+    for where, found in json_lines(path, dropped):
+        if isinstance(found, dict):
+            yield where, found
+        else:
+            dropped.append(Dropped(where, "line", "it is no JSON object"))
+
+
+def json_lines(path: Path, dropped: list[Dropped], comment: str | None = None) -> Iterator[tuple[str, Any]]:
+    """``(where, value)`` of every line that is JSON; what is none goes to ``dropped``.
+
+    Args:
+        comment: What lines begin with that say nothing.
+
+    Raises:
+        EvidenceError: the file cannot be read.
+    """
     try:
         with path.open("rb") as file:
             number = 0
             while line := file.readline(LONGEST):
                 number += 1
-                record = _record(line.removeprefix(b"\xef\xbb\xbf"), f"{path}:{number}", dropped)
-                if record is not None:
-                    yield f"{path}:{number}", record
+                text = line.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").strip()
+                if not text or (comment is not None and text.startswith(comment)):
+                    continue
+                try:
+                    yield f"{path}:{number}", json.loads(text)
+                except (ValueError, RecursionError):
+                    whole = line.endswith(b"\n")
+                    why = "it is no JSON" if whole else "the file ends in the middle of it"
+                    dropped.append(Dropped(f"{path}:{number}", "line", why))
     except OSError as e:
         raise EvidenceError(f"cannot be read: {e.strerror}", "", path) from e
-
-
-def _record(line: bytes, where: str, dropped: list[Dropped]) -> Mapping[str, Any] | None:
-    if not line.strip():
-        return None
-    try:
-        found = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        whole = line.endswith(b"\n")
-        dropped.append(Dropped(where, "line", "it is no JSON" if whole else "the file ends in the middle of it"))
-        return None
-    if not isinstance(found, dict):
-        dropped.append(Dropped(where, "line", "it is no JSON object"))
-        return None
-    return found

@@ -13,21 +13,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from synth.importers.common import Dropped, ImportReport, content_text, parse_time
-from synth.importers.turns import Changed, Ran, Start, Step, Tasks, Turn, replacing, written
+from synth.importers.chat import EDITOR, answers, calls, edited, first_request, messages_of, turn_of
+from synth.importers.common import Dropped, ImportReport, content_text
+from synth.importers.turns import Changed, Ran, Start, Step, Tasks, Turn
 from verifiers.evidence import iter_records
 
 Record = Mapping[str, Any]
-_SHELL, _EDITOR = "execute_bash", "str_replace_editor"
-_HARMLESS = frozenset({"finish", "think", "message", "task_tracker"})
+_SHELL = "execute_bash"
+_HARMLESS = frozenset({
+    "finish", "think", "message", "task_tracker", "FinishAction", "ThinkAction", "MessageAction", "TaskTrackerAction",
+})  # fmt: skip
+_KINDS = {"ExecuteBashAction": _SHELL, "TerminalAction": _SHELL, "StrReplaceEditorAction": EDITOR, "FileEditorAction": EDITOR}
+"""Actions of the newer events -> the tools of the chats."""
+_CALL = re.compile(r"<function=([\w.-]+)>(.*?)(?:</function>|\Z)", re.DOTALL)
+_GIVEN = re.compile(r"<parameter=([\w.-]+)>(.*?)</parameter>", re.DOTALL)
+_RESULT = re.compile(r"EXECUTION RESULT of \[[\w.-]+\]:\n")
+_EXAMPLE = re.compile(r"\A.*?-+ ?END OF EXAMPLE ?-+\s*", re.DOTALL)
+_PASTE = re.compile(r"\x1b\[\?2004[hl]\r?")
+"""What a shell tells the terminal around each command."""
 _END = re.compile(
     r"(?:\r?\n)?(?:\[Python Interpreter: [^\]\n]*\]\r?\n)?(?:[\w.-]+@[\w.-]+:([^\n]*?) [#$] ?)?\r?\n?"
     r"\[(?:Command finished|The command completed) with exit code (-?\d+)[^\n]*\]\s*\Z"
 )
 """What follows the output of a command: the interpreter, the prompt with the directory, and the exit code."""
-_TASK = re.compile(r"<(?:pr_description|issue_description|task)>\s*(.*?)\s*</", re.DOTALL)
-_UPLOADED = re.compile(r"<uploaded_files>\s*(/[^\s<]+)")
-_FAILED = re.compile(r"\A(?:ERROR|No replacement was performed|Invalid)")
 
 
 def looks_like(record: Record) -> bool:
@@ -57,14 +65,6 @@ def read(path: Path, start: Start | None = None) -> ImportReport:
     return report + ImportReport("openhands", notes=(note,), sessions=1)
 
 
-def _turn(text: str, where: str, time: object) -> Turn:
-    found = _TASK.search(text)
-    turn = Turn(found[1] if found else text, where, text, parse_time(time))
-    uploaded = _UPLOADED.search(text)
-    turn.cwd = uploaded[1] if uploaded else None
-    return turn
-
-
 def _root(turn: Turn) -> str | None:
     """The directory that holds the repository and all files that were edited."""
     places = [posixpath.dirname(s.path) for s in turn.steps if isinstance(s, Changed) and s.path.startswith("/")]
@@ -78,32 +78,30 @@ def _root(turn: Turn) -> str | None:
 
 
 def _chat(where: str, record: Record) -> Turn | None:
-    messages = [m for m in record["messages"] if isinstance(m, Mapping)] if isinstance(record["messages"], list) else []
-    asked = next((content_text(m.get("content")) for m in messages if m.get("role") == "user"), "")
+    messages = list(_spelled(messages_of(record)))
+    asked = _EXAMPLE.sub("", first_request(messages))
     if not asked.strip():
         return None
-    turn = _turn(asked, where, record.get("timestamp"))
-    answers = {str(m.get("tool_call_id")): content_text(m.get("content")) for m in messages if m.get("role") == "tool"}
-    for call, name, given in _calls(messages):
-        _take(turn, name, given, answers.get(call))
+    turn = turn_of(asked, where, record.get("timestamp"))
+    answered = answers(messages)
+    for call, name, given in calls(messages):
+        _take(turn, name, given, content_text(answered[call].get("content")) if call in answered else None)
     return turn
 
 
-def _calls(messages: Sequence[Record]) -> Iterator[tuple[str, str, Record]]:
-    for message in messages:
-        calls = message.get("tool_calls")
-        for call in calls if isinstance(calls, list) else []:
-            function = call.get("function") if isinstance(call, Mapping) else None
-            if isinstance(function, Mapping):
-                yield str(call.get("id")), str(function.get("name")), _object(function.get("arguments"))
-
-
-def _object(text: object) -> Record:
-    try:
-        found = json.loads(str(text))
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, Mapping) else {}
+def _spelled(messages: Sequence[Record]) -> Iterator[Record]:
+    """The messages, with calls that are spelled out in the text as those of models that have tools."""
+    call = ""
+    for n, message in enumerate(messages):
+        text = content_text(message.get("content"))
+        found = _CALL.search(text) if message.get("role") == "assistant" and not message.get("tool_calls") else None
+        result = _RESULT.match(text) if message.get("role") == "user" and call else None
+        if found:
+            call, given = f"text-{n}", {k: v.removeprefix("\n").removesuffix("\n") for k, v in _GIVEN.findall(found[2])}
+            message = {**message, "tool_calls": [{"id": call, "function": {"name": found[1], "arguments": json.dumps(given)}}]}
+        elif result:
+            message, call = {"role": "tool", "tool_call_id": call, "content": text[result.end() :]}, ""
+        yield message
 
 
 def _history(where: str, record: Record) -> Turn | None:
@@ -112,16 +110,30 @@ def _history(where: str, record: Record) -> Turn | None:
     asked = str(record.get("instruction") or _args(first).get("content") or "")
     if not asked.strip():
         return None
-    turn = _turn(asked, where, first.get("timestamp"))
+    turn = turn_of(asked, where, first.get("timestamp"))
     seen = {e.get("cause"): e for e in events if "observation" in e}
+    answered = {str(e.get("tool_call_id")): e["observation"] for e in events if isinstance(e.get("observation"), Mapping)}
     for event in events:
-        if event.get("action") == "run":
+        action = event.get("action")
+        if isinstance(action, Mapping):
+            _acted(turn, action, answered.get(str(event.get("tool_call_id"))))
+        elif event.get("action") == "run":
             _take(turn, _SHELL, _args(event), _observed(seen.get(event.get("id"))))
         elif event.get("action") == "edit":
-            _take(turn, _EDITOR, _args(event), _observed(seen.get(event.get("id"))))
+            _take(turn, EDITOR, _args(event), _observed(seen.get(event.get("id"))))
         elif event.get("action") in ("run_ipython", "browse", "browse_interactive", "write"):
             turn.spoilt = turn.spoilt or f"{event['action']} was used too, whose effect is not known"
     return turn
+
+
+def _acted(turn: Turn, action: Record, observation: Record | None) -> None:
+    """One action of the newer events (``kind``), whose result says which call it answers."""
+    name = _KINDS.get(str(action.get("kind")), str(action.get("kind")))
+    if name == _SHELL and action.get("is_input") is True:
+        turn.spoilt = turn.spoilt or "something was typed into a running command"
+    found = observation or {}
+    said = {"extras": found, "content": found.get("output") or content_text(found.get("content"))}
+    _take(turn, name, action, _observed(said if observation else None))
 
 
 def _args(event: Record) -> Record:
@@ -153,8 +165,8 @@ def _take(turn: Turn, name: str, given: Record, answer: str | None) -> None:
 
 def _step(turn: Turn, name: str, given: Record, answer: str | None) -> Step | str | None:
     """What one call did; None for nothing that counts; a text says why the task cannot be repeated."""
-    if name == _EDITOR:
-        return _edited(given, answer)
+    if name == EDITOR:
+        return edited(given, answer)
     if name != _SHELL:
         return None if name in _HARMLESS else f"{name} was used too, whose effect is not known"
     command = given.get("command")
@@ -165,21 +177,7 @@ def _step(turn: Turn, name: str, given: Record, answer: str | None) -> Step | st
         return "a command had not ended when the session went on"
     if turn.cwd is None and end[1] and not re.search(r"\b(?:cd|pushd|popd)\b", command):
         turn.cwd = end[1]
-    shown = answer[: end.start()].replace("\r\n", "\n")
+    shown = _PASTE.sub("", answer[: end.start()]).replace("\r\n", "\n")
     echoed = shown.partition("\n")
     shown = echoed[2] if echoed[0].strip() == command.split("\n")[0].strip() else shown
     return Ran(command, shown + "\n" if shown and not shown.endswith("\n") else shown, int(end[2]))
-
-
-def _edited(given: Record, answer: str | None) -> Step | str | None:
-    what, path = given.get("command"), given.get("path")
-    if what == "view" or answer is None or _FAILED.match(answer):
-        return None
-    if not isinstance(path, str):
-        return "an edit has no path"
-    if what == "create" and isinstance(given.get("file_text"), str):
-        return Changed(path, written(given["file_text"]), None, shows_before=True)
-    old, new = given.get("old_str"), given.get("new_str") or ""
-    if what == "str_replace" and isinstance(old, str) and isinstance(new, str):
-        return Changed(path, replacing([(old, new, False)]))
-    return f"the editor's {what!r} was used, whose effect is not known"

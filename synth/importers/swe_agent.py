@@ -42,7 +42,7 @@ def read(path: Path) -> ImportReport:
         EvidenceError: the file is not JSON.
         UnknownFormat: another major version, or steps without action and observation.
     """
-    report = ImportReport("swe-agent")
+    report = ImportReport("swe-agent", sessions=1)
     for where, record in iter_records(path):
         report += _one(where, record, path)
     return report

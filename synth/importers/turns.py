@@ -74,6 +74,8 @@ class Turn:
     ended: datetime | None = None
     spoilt: str = ""
     """Why it cannot be repeated."""
+    done: bool | None = None
+    """Whether it succeeded, where the session says so; None = as its last command did."""
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
@@ -111,7 +113,7 @@ def goes_on(text: str) -> bool:
         return True
     if len(words) == 1 and (words[0].isdecimal() or (len(words[0]) <= 2 and words[0].isascii())):
         return True
-    return len(words) <= 5 and all(word in _GO_ON for word in words)
+    return len(words) <= 5 and all(word in _GO_ON or word.isdecimal() or word in ("to", "and") for word in words)
 
 
 def joined(turns: Sequence[Turn]) -> list[Turn]:
@@ -124,6 +126,7 @@ def joined(turns: Sequence[Turn]) -> list[Turn]:
         last = out[-1]
         last.steps += turn.steps
         last.ended = turn.ended or last.ended
+        last.done = turn.done if turn.done is not None else last.done
         last.spoilt = last.spoilt or turn.spoilt
         last.metadata["continued"] = int(last.metadata.get("continued", 0)) + 1
     return out
@@ -289,7 +292,7 @@ class _Work:
         if self.state is not None:
             b.metadata["start"] = {**self.state.origin, "note": "a dirty tree is not recorded: this is a lower bound"}
             b.workspace = reduced(self.state.files, self.shown, b)
-        done = b.exit_codes[-1] in (0, None) if b.commands else True
+        done = turn.done if turn.done is not None else b.exit_codes[-1] in (0, None) if b.commands else True
         try:
             return b.build(done, span.total_seconds() * 1000 if span is not None else 0.0)
         except EvidenceError as e:
@@ -321,7 +324,7 @@ def worth_keeping(there: Collection[str], said: Sequence[str], edited: Collectio
 def _held(path: str, files: Mapping[str, tuple[int, bytes]], text: str | None) -> dict[str, str]:
     if text is None:
         return _file(*files[path])
-    return _file(files[path][0] if path in files else 0o644, text.encode("utf-8", "surrogateescape"))
+    return _file(files[path][0] if path in files else 0o644, text)
 
 
 def _below(path: str, names: set[str]) -> bool:
@@ -351,11 +354,15 @@ def _quoted(path: str) -> str:
 
 
 def _entry(text: str | None, mode: int) -> dict[str, str] | None:
-    return _file(mode, text.encode("utf-8", "surrogateescape")) if text is not None else None
+    return _file(mode, text) if text is not None else None
 
 
-def _file(mode: int, content: bytes) -> dict[str, str]:
-    return {"type": "file", "mode": f"{mode:04o}", "content_b64": base64.b64encode(content).decode("ascii")}
+def _file(mode: int, content: bytes | str) -> dict[str, str]:
+    try:
+        raw = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    except UnicodeEncodeError as e:
+        raise DoesNotApply("a file is said to hold half of a character, which no text does") from e
+    return {"type": "file", "mode": f"{mode:04o}", "content_b64": base64.b64encode(raw).decode("ascii")}
 
 
 # ---------------------------------------------------------------- edits

@@ -31,6 +31,10 @@ assay import bytes.jsonl
 assay import lists.jsonl
 assay import types.jsonl
 assay import folder
+assay import mixed -o /dev/null
+assay import mixed/table.tsv
+assay import mixed/.bash_history
+assay import mixed/old.cast
 assay import unknown.jsonl -o folder
 assay import unknown.jsonl -o /dev/full
 assay import unknown.jsonl -o syntax.py/x
@@ -188,6 +192,8 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "types.jsonl": trace.replace('"success": true', '"success": "yes"'), "unknown.jsonl": f'{{"new": 1, {trace[1:]}\n',
         "empty.py": "", "syntax.py": "def f(:\n", "key.yaml": "requird: [contained]\n", "check.yaml": "required: [contain]\n",
         "object.json": "{}", "gate.json": '{"schema": "assay-gate/1", "reports": []}', "broken/registry.db": "no database",
+        "mixed/a.txt": "## look\n$ ls\na\n", "mixed/table.tsv": "a\tb\nc\td\n", "mixed/.bash_history": "ls\nmake\n",
+        "mixed/old.cast": '{"version": 1, "width": 80, "stdout": []}',
         "tree/one/skill.py": "def f(:\n", ".claude/settings.json": "// no JSON",
     }  # fmt: skip
     for name, text in files.items():

@@ -243,7 +243,11 @@ def targets() -> tuple[Target, ...]:
     traces = lines_of(FIXTURES / "traces" / "traces.jsonl")
     commands = tuple(c.encode() for t in load_traces(FIXTURES / "traces" / "traces.jsonl")[:60] for c in t.commands)
     skills = texts_of(sorted((FIXTURES / "attacks").glob("*.py"))[:8])
-    imported = {"claude_code.jsonl": "claude_code.jsonl", "swe_agent.traj": "swe_agent.traj", "wayland_turns.jsonl": "w.jsonl"}
+    imported = {
+        "claude_code.jsonl": "claude_code.jsonl", "swe_agent.traj": "swe_agent.traj", "wayland_turns.jsonl": "w.jsonl",
+        "mini_swe_agent.traj.json": "m.traj.json", "swe_agent_log.jsonl": "l.jsonl", "ui_messages.json": "ui_messages.json",
+        "terminal.cast": "t.cast", "shell/session.txt": "typescript", "shell/zsh.history": ".zsh_history",
+    }  # fmt: skip
     reports = texts_of(sorted((GOLDEN / "reports").glob("*.json")), 60_000) + texts_of(
         [GOLDEN / "formats" / "gate-json.json"], 60_000
     )

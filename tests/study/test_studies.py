@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
 
+import cutting
+import pytest
 from calibration import bins, cumulative, measured, names, part, read
 from gate_study import kinds, missed
 from halves import Point, cuts
@@ -31,6 +34,19 @@ def scored(score: float, held: bool) -> Point:
 
 def refused(held: bool) -> Point:
     return Point("labelled faulty", "f", 2, Verdict.FAIL, 0.0, 0.0, held)
+
+
+def test_sessions_are_compared_with_what_was_read_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A session that nobody read counts for nothing; one that no importer knows, as a miss. None at all is a bar missed."""
+    texts = {"a.txt": "$ ls\na\n", "b.txt": "## one\n$ ls\na\n## two\n$ pwd\n/x\n", "c.txt": "nothing\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    names = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts.values()]
+    assert cutting.compared(tmp_path, {names[0]: 1, names[2]: 1}) == [(names[0], 1, 1), (names[2], 1, None)]
+    assert cutting.compared(tmp_path, {names[1]: 2}) == [(names[1], 2, 2)]
+    assert cutting.main(tmp_path) == 1
+    assert len(cutting.read_by_hand()) >= 60
+    assert "0 of 0 sessions" in capsys.readouterr().out
 
 
 def test_nothing_measured_is_a_bar_missed() -> None:

@@ -1,4 +1,4 @@
-"""Session files of three agents, written by hand in the shape that the real ones have."""
+"""Session files of agents, written by hand in the shape that the real ones have."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = "/home/dev/shop"
+TESTBED = "/testbed"
 
 
 class Claude:
@@ -126,3 +127,60 @@ def gemini(path: Path, *messages: dict[str, Any], project: str = "?", lines: boo
     text = "".join(json.dumps(r) + "\n" for r in (head, *timed)) if lines else json.dumps({**head, "messages": timed}, indent=1)
     path.write_text(text, "utf-8")
     return path
+
+
+def saved(path: Path, record: Any) -> Path:
+    path.write_text(json.dumps(record), "utf-8")
+    return path
+
+
+def call(name: str, number: int = 1, **given: Any) -> dict[str, Any]:
+    made = {"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+    return {"role": "assistant", "content": "", "tool_calls": [made]}
+
+
+def answer(text: Any, number: int = 1, **more: Any) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": f"c{number}", "content": text, **more}
+
+
+def mini(*messages: dict[str, Any], status: str = "Submitted", cwd: str = TESTBED, **info: Any) -> dict[str, Any]:
+    config = {"environment": {"cwd": cwd}}
+    asked = {"role": "user", "content": "<pr_description>\nMove a to b\n</pr_description>\nInstructions"}
+    return {
+        "info": {"exit_status": status, "config": config, **info}, "trajectory_format": "mini-swe-agent-1",
+        "messages": [{"role": "system", "content": "You are"}, asked, *messages],
+    }  # fmt: skip
+
+
+def block(command: str, fence: str = "bash") -> dict[str, Any]:
+    return {"role": "assistant", "content": f"THOUGHT: now\n\n```{fence}\n{command}\n```"}
+
+
+def said(output: str, code: int = 0) -> dict[str, Any]:
+    return {"role": "user", "content": f"<returncode>{code}</returncode>\n<output>\n{output}</output>"}
+
+
+def log(path: Path, *chats: list[dict[str, Any]]) -> Path:
+    lines = []
+    for messages in chats:
+        lines.append({"timestamp": "2026-01-01T10:00:00", "type": "request", "request_params": {"messages": messages}})
+        lines.append({"timestamp": "2026-01-01T10:00:01", "type": "response", "response": {}})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+SWE_ASKED = {
+    "role": "user",
+    "content": [
+        {"type": "text", "text": "<uploaded_files>\n/shop\n</uploaded_files>\n<pr_description>\nRename x\n</pr_description>"}
+    ],
+}
+
+
+def cline(path: Path, *messages: tuple[str, str, str] | dict[str, Any]) -> Path:
+    full = [m if isinstance(m, dict) else {"type": m[0], m[0]: m[1], "text": m[2]} for m in messages]
+    return saved(path, [{"ts": 1767225600000 + 1000 * n, **m} for n, m in enumerate(full)])
+
+
+CLINE_START = ("say", "text", "move the page")
+CLINE_ENVIRONMENT = ("say", "api_req_started", json.dumps({"request": "# Current Working Directory (/home/dev/shop) Files\na"}))

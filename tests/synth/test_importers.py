@@ -173,7 +173,9 @@ def test_wayland_turns_are_no_evidence() -> None:
 
 def test_a_terminals_text_is_split_into_tasks() -> None:
     """Prompts, continued commands and outputs; headings begin a task."""
-    report = import_path(FILES / "shell" / "session.txt")
+    for kind in ("shell", "typescript", None):
+        report = import_path(FILES / "shell" / "session.txt", kind)
+        assert report.kind == (kind or "typescript")
     count, compress = report.traces
     assert (count.task_description, compress.task_description) == ("count the lines of the logs", "compress the logs")
     assert count.commands == ("ls", 'for f in *.log; do\n  wc -l "$f"\ndone')
@@ -181,13 +183,10 @@ def test_a_terminals_text_is_split_into_tasks() -> None:
     assert compress.commands == ("gzip *.log", "ls")
 
 
-@pytest.mark.parametrize("name", ["bash.history"])
-def test_a_history_without_outputs_is_refused(name: str) -> None:
-    """Nothing could be checked against it."""
-    with pytest.raises(UnknownFormat):
-        import_path(FILES / "shell" / name)
+def test_a_history_is_no_terminals_text() -> None:
+    """It has no prompts, and nothing could be checked against it."""
     with pytest.raises(UnknownFormat, match="no prompt"):
-        import_path(FILES / "shell" / name, "shell")
+        import_path(FILES / "shell" / "bash.history", "shell")
 
 
 def test_our_own_format_comes_back_whole(tmp_path: Path) -> None:
@@ -318,11 +317,13 @@ def test_titles_of_terminals_hide_no_command(tmp_path: Path) -> None:
 
 def test_each_fixture_is_recognised() -> None:
     """The format is told from the content."""
-    kinds = {p.name: detect_kind(p) for p in sorted(FILES.rglob("*")) if p.is_file() and p.suffix != ".history"}
+    kinds = {p.name: detect_kind(p) for p in sorted(FILES.rglob("*")) if p.is_file()}
     assert kinds == {
-        "20260130_101500_rename_0.json": "omni", "claude_code.jsonl": "claude-code", "hippocampus.json": "omni",
-        "session.txt": "shell", "swe_agent.traj": "swe-agent", "swe_agent_1.traj": "swe-agent",
+        "20260130_101500_rename_0.json": "omni", "bash.history": "history", "claude_code.jsonl": "claude-code",
+        "hippocampus.json": "omni",
+        "session.txt": "typescript", "swe_agent.traj": "swe-agent", "swe_agent_1.traj": "swe-agent",
         "swe_agent_edit.traj": "swe-agent", "tracer.json": "omni",
         "wayland_turns.jsonl": "wayland",
-        "wayland_session.json": "wayland",
+        "wayland_session.json": "wayland", "mini_swe_agent.traj.json": "mini-swe-agent", "swe_agent_log.jsonl": "swe-agent-log",
+        "ui_messages.json": "cline", "terminal.cast": "asciicast", "zsh.history": "history",
     }  # fmt: skip

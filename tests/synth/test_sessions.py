@@ -41,7 +41,8 @@ def edits(trace: ExecutionTrace) -> list[tuple[str, str | None, str | None]]:
 
 
 @pytest.mark.parametrize(
-    "text", ["yes", "continue", "Yes, please continue!", "1", "B", "同意", "ok go ahead", "...", "да", "weiter"]
+    "text",
+    ["yes", "continue", "Yes, please continue!", "1", "B", "同意", "ok go ahead", "1 to 3", "1, 2 and 4", "...", "да", "weiter"],
 )
 def test_a_request_without_a_task_belongs_to_the_one_before(text: str) -> None:
     assert goes_on(text)
@@ -210,6 +211,20 @@ def test_what_the_client_says_is_no_request(tmp_path: Path, text: str) -> None:
     assert trace.commands == ("touch a", "touch b")
 
 
+def test_a_command_of_the_client_that_stands_for_a_prompt_is_a_request(tmp_path: Path) -> None:
+    """``/init`` has one; ``/login`` is the client's own matter."""
+    s = Claude()
+    s.ask("<command-name>/login</command-name>\n<command-message>login</command-message>\n<command-args></command-args>")
+    s.ask("<local-command-stdout>ok</local-command-stdout>")
+    s.ask("<command-message>init</command-message>\n<command-name>/init</command-name><command-args>in English</command-args>")
+    s.ask([{"type": "text", "text": "Please analyze this codebase"}], isMeta=True)
+    s.bash("touch CLAUDE.md")
+    s.ask("1")
+    s.bash("ls", "CLAUDE.md")
+    (trace,) = import_path(s.save(tmp_path / "s.jsonl")).traces
+    assert (trace.task_description, trace.commands) == ("/init in English", ("touch CLAUDE.md", "ls"))
+
+
 def test_a_request_in_parts_loses_what_the_client_put_there(tmp_path: Path) -> None:
     s = Claude()
     s.ask([{"type": "text", "text": "<ide_selection>x</ide_selection>"}, {"type": "text", "text": "make a"}])
@@ -248,6 +263,14 @@ def test_an_edit_that_a_person_changed_is_not_repeated(tmp_path: Path) -> None:
     detail = {"originalFile": "x", "userModified": True}
     s.answer(s.call("Edit", {"file_path": f"{ROOT}/a", "old_string": "x", "new_string": "y"}), "ok", detail)
     assert "the person changed an edit" in reasons(import_path(s.save(tmp_path / "s.jsonl")))
+
+
+def test_an_edit_that_holds_no_text_is_not_repeated(tmp_path: Path) -> None:
+    """JSON can name half of a character; a file cannot hold it."""
+    s = Claude()
+    s.ask("make a")
+    s.write("a", "x\ud800")
+    assert "half of a character" in reasons(import_path(s.save(tmp_path / "s.jsonl")))
 
 
 def test_a_session_cut_in_the_middle_keeps_what_is_whole(tmp_path: Path) -> None:
