@@ -196,9 +196,11 @@ def quiet(node: Command) -> Command:
 
 def settled(node: Command) -> Command:
     """Commands that fail on their own result, or glue text to a last line without its end, in the form that does not."""
-    return _mapped(_mapped(node, _repeatable), _apart)
+    return _mapped(_mapped(_mapped(node, _repeatable), _no_option), _apart)
 
 
+_PATHS_LAST = frozenset({"mkdir", "rmdir", "rm", "mv", "cp", "ln", "touch", "chmod", "cat", "gzip", "gunzip"})
+"""Commands of which what is no option is a path or a mode, and which know ``--``."""
 _REPEATABLE = {"mkdir": "-p", "rm": "-f", "unzip": "-o"}
 
 
@@ -217,6 +219,18 @@ def _repeatable(node: Command) -> Command:
     if node.name == "cp" and "-r" in texts and len(node.words) == 4:
         return replace(node, words=(node.words[0], literal_word("-T"), *node.words[1:]))
     return _repeatable_git(node) if node.name == "git" else _tolerant_grep(node)
+
+
+def _no_option(node: Command) -> Command:
+    """``--`` before what a variable gives: a name with a dash in front is no option."""
+    if not isinstance(node, Simple) or node.name not in _PATHS_LAST or any(w.literal == "--" for w in node.words):
+        return node
+    first = next((k for k, w in enumerate(node.words) if w.literal is None and isinstance(w.parts[0], Var)), 0)
+    options = [k for k, w in enumerate(node.words) if (w.literal or "").startswith("-")]
+    at = next((k for k in range(1, len(node.words)) if k not in options), 0)
+    if not first or any(k > at for k in options) or any((node.words[k].literal or "").startswith("-t") for k in options):
+        return node
+    return replace(node, words=(*node.words[:at], literal_word("--"), *node.words[at:]))
 
 
 def _repeatable_git(node: Simple) -> Command:

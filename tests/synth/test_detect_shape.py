@@ -188,3 +188,23 @@ def test_a_command_nested_too_deeply_is_like_itself_only(command: str) -> None:
     """Foreign text may be nested deeper than Python's stack; it counts as work that nothing is known of."""
     (shape,) = shapes_of(command)
     assert (shape.skeleton, shape.names, shape.observes) == (command, (), False)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("tar -xzf a/x.tar.gz -C b", "tar -xzf c.tgz -C d/e"),
+        ("sqlite3 a.db \"SELECT x FROM t WHERE y = 'A' LIMIT 2;\"", "sqlite3 b/c.db \"SELECT x FROM t WHERE y = 'B' LIMIT 3;\""),
+        ("sed -i 's/^A=.*/A=1/' f", "sed --in-place -e 's/^B=.*/B=2/' g"),
+        ("git log --format=%s v1..v2 -- src", "git log --format=%s a..b -- docs"),
+    ],
+)
+def test_one_task_in_other_words(one: str, other: str) -> None:
+    """An archive's or a database's name is no program, and long flags say what short ones say."""
+    assert shape_of(one).skeleton == shape_of(other).skeleton
+
+
+def test_listing_tags_changes_nothing() -> None:
+    """``git tag`` alone looks; with a name it makes one."""
+    assert shape_of("git tag").observes
+    assert not shape_of("git tag v1").observes

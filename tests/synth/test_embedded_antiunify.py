@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.embedded.align import same_form, tokens, transferred
+from synth.embedded.align import lifted, same_form, tokens, transferred
 from synth.embedded.antiunify import Mismatch, Program, Template, unify
 from synth.embedded.normal import normal
 from synth.embedded.params import make_params
@@ -158,3 +158,24 @@ def test_here_documents_are_unified_line_by_line() -> None:
     template = unify(programs(*lines))
     assert sorted(template.values) == [("clean", "lint"), ("rm -f x", "ruff")]
     assert all(rebuilt(template, k) == program for k, program in enumerate(programs(*lines)))
+
+
+def test_words_between_words_of_a_program_vary() -> None:
+    """Two places of one program, with words between them, are two holes; marks around them stay."""
+    sums = programs(*(f"awk '{{ n[${a}]++; s[${a}] += ${b} }} END {{ print s[1] }}' f" for a, b in (("2", "4"), ("1", "3"))))
+    assert unify(sums).values == (("2", "1"), ("4", "3"))
+    best = programs(*(f"sqlite3 d \"SELECT x FROM t WHERE c = '{c}' ORDER BY y LIMIT {n};\"" for c, n in (("DE", 2), ("FR", 3))))
+    assert unify(best).values == (("DE", "FR"), ("2", "3"))
+
+
+def test_one_trace_is_lifted_by_its_request() -> None:
+    """What the request names may vary; what it does not is the task."""
+    program = (parse("find scripts -type f -name '*.sh' -exec dos2unix -q {} +"),)
+    w = Work(Evidence("t", "Convert all .sh files in scripts", (), (), None, None, None, None, True), program, (0,), ())
+    assert lifted(w).values == (("scripts",), ("sh",))
+
+
+def test_jq_takes_a_name_and_a_text() -> None:
+    """The text behind ``--arg NAME`` is data, not the program."""
+    made = unify(programs(*(f"jq --arg n {n} --arg v {v} '.d[$n] = $v' f" for n, v in (("a", "1.0"), ("b", "2.0")))))
+    assert {p.role for p in made.places} == {"text"}

@@ -105,3 +105,14 @@ def test_a_mark_that_means_something_is_refused() -> None:
     """sed reads ``\\|`` between bars as a bar, which is no text in an extended pattern."""
     with pytest.raises(ShellError):
         escapes("sed", Word((Lit("s|"), Hole(0), Lit("|x|"))), True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("\\,/", "( |$),s,^[^#],#&,"), ("1a # License: ", ""), ("/x/i ", "")],
+    ids=["own mark", "line added", "before"],
+)
+def test_places_of_sed_that_hold_text(before: str, after: str) -> None:
+    """An address with marks of its own choice, and lines put in behind a number."""
+    (way,) = escapes("sed", Word((Lit(before), Hole(0), Lit(after))), True)
+    assert way is not None

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.embedded.antiunify import unify
+from synth.embedded.emit_shell import _no_option
 from synth.embedded.normal import normal
 from synth.embedded.shell import parse, read_words
 from synth.embedded.tree import For, Glob, Group, If, Lit, Pipe, Seq, ShellError, Simple, Sub, Var, While, Word, literal_word
@@ -208,3 +209,18 @@ def test_an_open_quote_is_an_error_and_no_endless_loop(text: str) -> None:
     """Where the structure and the word disagree about what is quoted."""
     with pytest.raises(ShellError, match="no closing"):
         read_words(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ('mkdir -p "$d"', 'mkdir -p -- "${d}"'),
+        ('mv -n "$f" "$d/"', 'mv -n -- "${f}" "${d}"/'),
+        ('mv -t d "$f"', 'mv -t d "${f}"'),
+        ("rm -f x", "rm -f x"),
+        ('grep x "$f"', 'grep x "${f}"'),
+    ],
+)
+def test_what_a_variable_gives_is_no_option(text: str, made: str) -> None:
+    """Where the program knows ``--`` and its options come first."""
+    assert command(_no_option(parse(text).items[0])) == made

@@ -67,6 +67,8 @@ class Judge:
     """task_ids judged on, unseen ones, refit failures."""
     decisions: tuple[Decision, ...] = ()
     info: SandboxInfo | None = None
+    wrong_on: frozenset[str] = frozenset()
+    """Traces on which every candidate is wrong."""
 
     def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
         return evidence
@@ -90,7 +92,7 @@ class Judge:
     ) -> Report:
         assert set(bindings) >= {e.task_id for e in evidence}
         self.calls.append((frozenset(e.task_id for e in evidence), unseen, failures))
-        wrong = verdict_of(self._body(candidate), evidence)
+        wrong = verdict_of(self._body(candidate), evidence) or next(iter(self.wrong_on & {e.task_id for e in evidence}), "")
         made = replace(draft("do_it"), source=candidate.source)
         if not wrong:
             return report(made)
@@ -103,7 +105,7 @@ class Judge:
         return self
 
     def holds(self, candidate: Candidate, evidence: Sequence[Evidence], bindings: Mapping[str, Args]) -> bool:
-        return not verdict_of(self._body(candidate), evidence)
+        return not verdict_of(self._body(candidate), evidence) and not self.wrong_on & {e.task_id for e in evidence}
 
     @staticmethod
     def _body(candidate: Candidate) -> str:
@@ -336,3 +338,38 @@ def test_why_a_model_stopped_is_said_beside_what_was_refused() -> None:
     found = search(3, Declining(("bad",)), Judge(), refits=False)
     assert isinstance(found, NotFound)
     assert found.why.endswith("; the model declined the task: it must grow")
+
+
+def test_noise_is_split_off_where_enough_is_left() -> None:
+    """A trace of another form, for which no arguments are found, is not used; a candidate for all of them comes first."""
+    made_of_three = Partial(("good",), 3)
+    judge = Judge()
+    judge.wrong_on = frozenset({"t3"})
+    found = search(4, made_of_three, judge)
+    assert isinstance(found, Found)
+    assert set(found.bindings) == {"t0", "t1", "t2"}
+    assert any("t3 is not used" in note for note in found.notes)
+
+
+def test_what_is_left_must_be_enough() -> None:
+    """Two traces are no pattern: the candidate is judged on all, and refused."""
+    judge = Judge()
+    judge.wrong_on = frozenset({"t2"})
+    found = search(3, Partial(("good",), 2), judge)
+    assert isinstance(found, NotFound)
+
+
+@dataclass
+class Partial(Scripted):
+    """Knows arguments of the first traces only."""
+
+    known: int = 0
+
+    def __init__(self, bodies: tuple[str, ...], known: int) -> None:
+        super().__init__(bodies)
+        self.known = known
+
+    def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill") -> Iterator[Candidate]:
+        for made in super().generate(pattern, evidence, template):
+            ids = [f"t{n}" for n in range(self.known)]
+            yield replace(made, bindings={t: a for t, a in made.bindings.items() if t in ids})

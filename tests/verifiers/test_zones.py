@@ -16,7 +16,7 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.constants import NO_CONSTANTS
 from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.harm import harmless, keeps_each, keeps_lines, line_lost, lost, untouched
+from verifiers.worlds.harm import harmless, keeps_each, keeps_lines, line_ends_lost, line_lost, lost, untouched
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.noticed import alike
 from verifiers.worlds.odd import FORMS, _image, with_bytes, with_modes
@@ -280,3 +280,23 @@ def test_a_new_value_stands_in_the_start_as_often_as_the_recorded_one() -> None:
     kept = [w for w in made if w is not None]
     assert 0 < len(kept) < 40
     assert all(w.base["log"].content.decode().count(f"## {w.args['version']}\n") == 1 for w in kept)
+
+
+def test_line_ends_that_the_commands_keep_are_not_to_change() -> None:
+    """The text may be right in all else; who keeps more of them than the commands do is right."""
+    kept = case({"a": b"1\r\n2\r\n"}, {"a": b"1\r\nx\r\n"})
+    assert line_ends_lost(kept, ran({"a": b"1\nx\n"})) is not None
+    assert line_ends_lost(kept, ran({"a": b"1\r\nx\r\n"})) is None
+    assert line_ends_lost(kept, ran({"a": b"1\ny\n"})) is None
+    mangled = case({"a": b"1\r\n2\r\n"}, {"a": b"1\r\nx\n"})
+    assert line_ends_lost(mangled, ran({"a": b"1\r\nx\r\n"})) is None
+
+
+def test_one_step_that_breaks_several_things_is_one_cause() -> None:
+    """Told by what was seen most often."""
+    e = evidenced()
+    g = e.gs[0]
+    plan = Plan((Step("windows-lines", ("f0.csv",)),))
+    trial = e._trial(g, plan, world(e, b"k1,1\r\nk1\r\n"), Start(g.base, g.args))
+    assert trial is not None
+    assert trial.beyond is not None

@@ -95,7 +95,7 @@ class Evidenced:
         broken = sorted(values or found, key=lambda f: -f.count)
         reasons = unsaid or [Beyond(f.kind.name, f.sentence) for f in broken]
         reasons += [Beyond("plain-values", "arguments are plain words")] if odd and not reasons else []
-        if len(reasons) > 1 and len(plan.steps) > 1:
+        if len(reasons) > 1 and len(plan.steps) != 1:
             return None
         return Trial(g, plan, world, reasons[0] if reasons else None, odd and not unsaid)
 

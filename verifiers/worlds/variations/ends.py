@@ -26,7 +26,7 @@ VARIATIONS = (
     Variation(
         name="windows-lines", why="The lines of a file end as Windows writes them.",
         choices=contents, apply=of_content(lambda content, *_: content.replace(b"\n", b"\r\n")),
-        stage=Stage.EDIT, alone=2, refusable=True,
+        stage=Stage.EDIT, alone=2, refusable=True, asks=False,
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\r\n2\r\n"}),),
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
-from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, of_content
+from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation
 
 FIGURE = re.compile(r"(?<![\w.:/-])\d+(?:\.\d+)?(?![\w.:/-])")
 NOUGHT, BELOW = "nought", "below nought"
@@ -17,19 +17,18 @@ MOST_COLUMNS = 2
 
 
 def columns(g: Grammar) -> list[Choice]:
-    """File, which figure of a line from its end, and what it becomes."""
-    return [(p, k, way) for p in g.contents[:3] for k in range(_most(g, p)) for way in RECORDED]
+    """Which figure of a line from its end, and what it becomes."""
+    most = max((len(FIGURE.findall(line)) for p in g.contents for line in _lines(g.base[p].content)), default=0)
+    return [(k, way) for k in range(min(MOST_COLUMNS, most)) for way in RECORDED]
 
 
-def _most(g: Grammar, path: str) -> int:
-    content = g.base[path].content
-    lines = decoded(content).split("\n") if takes_lines(content) else []
-    return min(MOST_COLUMNS, max((len(FIGURE.findall(line)) for line in lines), default=0))
+def _lines(content: bytes) -> list[str]:
+    return decoded(content).split("\n") if takes_lines(content) else []
 
 
-def figured(content: bytes, draft: Draft, path: str, k: int, way: str) -> bytes:
+def figured(content: bytes, k: int, way: str) -> bytes:
     """Text with another figure in every line that has one; nought not in the first of them."""
-    lines = decoded(content).split("\n") if takes_lines(content) else []
+    lines = _lines(content)
     having = [i for i, line in enumerate(lines) if len(FIGURE.findall(line)) > k][way == NOUGHT :]
     for i in having:
         found = [*FIGURE.finditer(lines[i])][-1 - k]
@@ -37,20 +36,28 @@ def figured(content: bytes, draft: Draft, path: str, k: int, way: str) -> bytes:
     return encoded("\n".join(lines)) if having else content
 
 
+def everywhere(draft: Draft, k: int, way: str) -> None:
+    """All files alike: what is smallest or largest may be looked for in all of them."""
+    for path in draft.g.contents:
+        content = draft.content(path)
+        if (new := figured(content, k, way)) != content:
+            draft.edit(path, new)
+
+
 def known(choice: Choice, gs: Sequence[Grammar]) -> Said:
     """Numbers of a kind that no recording has are what nobody has spoken of."""
-    form = RECORDED[str(choice[2])]
+    form = RECORDED[str(choice[1])]
     return Said.ALL if any(form.search(g.base[p].content) for g in gs for p in g.contents) else Said.HARM
 
 
 VARIATIONS = (
     Variation(
         name="other-figures", why="Numbers in a file are nought, or below it.",
-        choices=columns, apply=of_content(figured), stage=Stage.EDIT, alone=4, refusable=True,
+        choices=columns, apply=everywhere, stage=Stage.EDIT, alone=4, refusable=True,
         recorded=known, never="the numbers in the files are greater than nought",
         examples=(
-            Example(("a", 0, NOUGHT), {"a": "k 1 2.5\nl 3 4.5\n"}, {"a": "k 1 2.5\nl 3 0\n"}),
-            Example(("a", 1, BELOW), {"a": "k 1 2\nl 3 4\n"}, {"a": "k -1 2\nl -3 4\n"}),
+            Example((0, NOUGHT), {"a": "k 1 2.5\nl 3 4.5\n"}, {"a": "k 1 2.5\nl 3 0\n"}),
+            Example((1, BELOW), {"a": "k 1 2\nl 3 4\n"}, {"a": "k -1 2\nl -3 4\n"}),
         ),
     ),
 )  # fmt: skip

@@ -51,7 +51,15 @@ def items(pattern: str) -> tuple[tuple[str, str], ...]:
     closing = [quantifier for text, quantifier in found if text == ")"]
     if any(closing) or "|" in [text for text, _ in found]:
         return ()
-    return tuple((text, quantifier) for text, quantifier in found if text not in ("(", "(?:", ")"))
+    return tuple((_plain_set(text), quantifier) for text, quantifier in found if text not in ("(", "(?:", ")"))
+
+
+def _plain_set(item: str) -> str:
+    """A set of characters without what Python may read as sets within it."""
+    if item[:1] != "[":
+        return item
+    inner = re.sub(r"(?<!\\)([\[&~|])", r"\\\1", item[1:-1])
+    return "[" + inner.replace("--", r"-\-") + "]"
 
 
 def others(pattern: str, text: str) -> Iterator[str]:
@@ -107,7 +115,7 @@ VARIATIONS = (
         name="own-patterns", why="A file has what the commands' patterns speak of and no recording has.",
         choices=choices, apply=of_content(other_match), stage=Stage.EDIT, alone=MOST_WAYS, refusable=True,
         examples=(
-            Example(("a", 2), {"a": "k := 1\n"}, {"a": "k ?= 1\n"}, commands="sed -E 's/^k ?[:?]?= ?.*/k = 2/' a"),
+            Example(("a", 4), {"a": "k := 1\n"}, {"a": "k ?= 1\n"}, commands="sed -E 's/^k ?[:?]?= ?.*/k = 2/' a"),
             Example(("a", 0), {"a": "k = 1\n"}, {"a": "k= 1\n"}, commands="sed 's/k *= /x/' a"),
         ),
     ),

@@ -1,0 +1,29 @@
+"""Arguments of traces whose commands have another form: proposed by kind, likeliest first."""
+
+from __future__ import annotations
+
+from sandbox.interface import Entry, Snapshot
+from verifiers.binding.other_form import MOST_PROPOSALS, proposals
+from verifiers.interface import Evidence
+
+
+def trace(n: int, description: str, command: str, *paths: str) -> Evidence:
+    base = Snapshot({p.rstrip("/"): Entry("dir", 0o755) if p.endswith("/") else Entry("file", 0o644, b"x") for p in paths})
+    return Evidence(f"t{n}", description, (command,), ("",), None, None, base, base, True)
+
+
+def test_values_are_of_the_kind_that_the_known_ones_are() -> None:
+    """A directory for a directory, a word for a word, a number for a number; what the request says comes first."""
+    bound = trace(1, "the sh files of scripts, 2 of them", "head -n 2 scripts/*.sh", "scripts/", "scripts/a.sh")
+    known = {"t1": {"root": "scripts", "ext": "sh", "count": 2}}
+    other = trace(2, "in src all py, three: 3", "for f in src/*.py; do head -3 $f; done", "src/", "src/b.py", "lib/")
+    found = list(proposals(known, [bound], other))
+    assert {"root": "src", "ext": "py", "count": 3} in found
+    assert all(p["root"] == "src" and p["count"] == 3 for p in found)
+    assert len(found) <= MOST_PROPOSALS
+
+
+def test_nothing_of_the_kind_makes_no_proposal() -> None:
+    """No number stands there."""
+    bound = trace(1, "2 lines", "head -n 2 a", "a")
+    assert list(proposals({"t1": {"count": 2}}, [bound], trace(2, "lines", "cat b", "b"))) == []
