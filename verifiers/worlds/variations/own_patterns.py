@@ -69,7 +69,7 @@ def others(pattern: str, text: str) -> Iterator[str]:
         found = re.search("".join(f"({item}{quantifier})" for item, quantifier in parts), text, re.MULTILINE) if parts else None
     except re.error:
         return
-    if found is None:
+    if found is None or "\n" in found[0]:  # what goes over a line's end tells records apart
         return
     forms = [[f for f in _forms(*part) if f != found[k]] for k, part in enumerate(parts, 1)]
     for turn in zip_longest(*forms):
@@ -95,8 +95,12 @@ def ways(g: Grammar, path: str) -> list[str]:
     if not takes_lines(content):
         return []
     text = decoded(content)
-    found = (other for p in patterns(g.template.commands) for other in others(p, text))
+    found = (other for p in patterns(g.template.commands) for other in others(p, text) if _blank(other) <= _blank(text))
     return list(islice(dict.fromkeys(found), MOST_WAYS))
+
+
+def _blank(text: str) -> int:
+    return sum(not line.strip() for line in text.split("\n"))
 
 
 def choices(g: Grammar) -> list[Choice]:
