@@ -121,7 +121,7 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
         out.information.append(f"{case.label}: refused, and nothing was changed ({beyond.name})")
     elif trial.odd_value and _taken_for_text_by_the_skill(context, trial, record):
         out.information.append(f"{case.label}: the skill takes for text what means something to the commands ({beyond.name})")
-    elif any(not CATALOG[s.variation].asks for s in trial.plan.steps):
+    elif any(not CATALOG[s.variation].asks for s in trial.plan.steps) and not line_ends_lost(case, record):
         out.information.append(f"{case.label}: another outcome than the commands', and nothing was lost ({beyond.name})")
     elif _unasked(context, out, beyond):
         _ask(context, out, beyond, *_smallest(context, evidenced, trial, case, record))
@@ -146,12 +146,7 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     results = [p for p in g.made if g.expectation.tree[p].content not in moved]
     made, makes = ({substitute(p, trial.world.renames, inside=g.inside) for p in paths} for paths in (results, g.made))
     keeping = evidenced.keeps(case)
-    found = (
-        lost(case, record, made)
-        or vanished(case, record, makes)
-        or line_lost(case, record, keeping)
-        or line_ends_lost(case, record)
-    )
+    found = lost(case, record, made) or vanished(case, record, makes) or line_lost(case, record, keeping)
     return found or reached(case, record, trial.world.stays)
 
 

@@ -84,7 +84,8 @@ def line_lost(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeps]) ->
         before, wanted, now = case.base.get(path), case.expectation.tree.get(path), record.post.get(path)
         if before is None or wanted is None or now is None or "file" not in (before.type, wanted.type, now.type):
             continue
-        if keeps(before.content, wanted.content) and not keeps(before.content, now.content):
+        old, right, new = (e.content.replace(b"\r\n", b"\n") for e in (before, wanted, now))
+        if keeps(old, right) and not keeps(old, new):
             return Wrong("effect", f"{path} loses a line that the trace's commands keep", show(wanted), show(now))
     return None
 

@@ -46,12 +46,16 @@ def _python(text: str, extended: bool) -> str:
 
 @lru_cache(maxsize=256)
 def items(pattern: str) -> tuple[tuple[str, str], ...]:
-    """The pattern as items with their quantifiers; groups that are not repeated are opened. None of one that has alternatives."""
+    """The pattern as items with their quantifiers, groups that are not repeated opened; none of one with alternatives."""
     found = [(m[1], m[2] or "") for m in _ITEM.finditer(pattern)]
     closing = [quantifier for text, quantifier in found if text == ")"]
     if any(closing) or "|" in [text for text, _ in found]:
         return ()
-    return tuple((_plain_set(text), quantifier) for text, quantifier in found if text not in ("(", "(?:", ")"))
+    parts = tuple((_plain_set(text), quantifier) for text, quantifier in found if text not in ("(", "(?:", ")"))
+    try:
+        return parts if all(re.compile(f"{item}{quantifier}") for item, quantifier in parts) else ()
+    except re.error:
+        return ()
 
 
 def _plain_set(item: str) -> str:
