@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sandbox.interface import ROOT, Entry, Raised, ReplayRecord, Snapshot, Surroundings
 from verifiers.context import Case, Context, Generated, Wrong
+from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
@@ -117,7 +118,7 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
         out.judged += 1
         message = f"beyond the evidence ({beyond.name}) it does harm: {harm.message}"
         out.findings.append(context.finding(CHECK_ID, message, case, harm, f"--seed {context.seed}"))
-    elif _refused(context, case, record):
+    elif failure(record.outcome) is not None and untouched(case.base, record):
         out.information.append(f"{case.label}: refused, and nothing was changed ({beyond.name})")
     elif trial.odd_value and _taken_for_text_by_the_skill(context, trial, record):
         out.information.append(f"{case.label}: the skill takes for text what means something to the commands ({beyond.name})")

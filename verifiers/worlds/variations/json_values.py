@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.invariants.json_shape import read
 from verifiers.worlds.names import beyond
-from verifiers.worlds.variation import Choice, Example, Stage, Variation
+from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation
 
 Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 EMPTY, NULL, DEEPER, WIDER = ("empty", "null", "deeper", "wider")
@@ -63,10 +64,17 @@ def ways(g: Grammar) -> list[Choice]:
     return [*one, *((way, "") for way in (DEEPER, WIDER) if found)]
 
 
+def known(choice: Choice, gs: Sequence[Grammar]) -> Said:
+    """What null means where no recording has it, nobody has said."""
+    texts = (g.base[p].content for g in gs for p in documents(g))
+    return Said.ALL if choice[0] != NULL or any(re.search(rb"[:\[,]\s*null\b", t) for t in texts) else Said.HARM
+
+
 VARIATIONS = (
     Variation(
         name="json-values", why="Values of JSON files are empty or null, lie deeper, or are many.",
         choices=ways, apply=vary, stage=Stage.EDIT, alone=2 * MOST_FILES + 2, refusable=True,
+        recorded=known, never="no value in the JSON files is null",
         examples=(
             Example((EMPTY, "a.json"), {"a.json": '{"a": "x", "b": 1}\n'}, {"a.json": '{"a": "", "b": 0}\n'}),
             Example((NULL, "a.json"), {"a.json": '[{"a": 1, "b": []}]'}, {"a.json": '[{"a": null, "b": null}]'}),
