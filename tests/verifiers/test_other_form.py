@@ -27,3 +27,11 @@ def test_nothing_of_the_kind_makes_no_proposal() -> None:
     """No number stands there."""
     bound = trace(1, "2 lines", "head -n 2 a", "a")
     assert list(proposals({"t1": {"count": 2}}, [bound], trace(2, "lines", "cat b", "b"))) == []
+
+
+def test_many_parameters_end_soon() -> None:
+    """Twelve words for twelve parameters are more combinations than anybody can try."""
+    words = [f"word{n}" for n in range(12)]
+    bound = trace(1, "x", "run " + " ".join(words), "f")
+    known = {"t1": {f"p{n}": w for n, w in enumerate(words)}}
+    assert len(list(proposals(known, [bound], trace(2, "y", "go " + " ".join(w[::-1] for w in words), "f")))) <= MOST_PROPOSALS

@@ -40,3 +40,9 @@ def test_any_pattern_is_read_and_what_comes_of_it_matches(pattern: str, text: st
     for other in list(others(pattern, text))[:20]:
         joined = "".join(f"{item}{quantifier}" for item, quantifier in items(pattern))
         assert re.search(joined, other, re.MULTILINE)
+
+
+def test_what_would_take_for_ever_is_left_alone() -> None:
+    """Patterns with many repeats, and long lines."""
+    assert list(others(".*.*.*.*=", "a" * 190)) == []
+    assert list(others("a*=", "a" * 5000 + "=")) == []

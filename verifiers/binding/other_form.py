@@ -16,6 +16,8 @@ from verifiers.interface import Args, Evidence
 
 MOST_VALUES, MOST_PROPOSALS = 8, 96
 """Values that are proposed for a parameter; proposals altogether."""
+MOST_ROWS = 20_000
+"""Combinations of values that are put in order."""
 
 
 def proposals(known: Mapping[str, Args], bound: Sequence[Evidence], trace: Evidence) -> Iterator[Args]:
@@ -33,7 +35,8 @@ def proposals(known: Mapping[str, Args], bound: Sequence[Evidence], trace: Evide
     words.sort(key=lambda w: w.lower() not in spoken)
     values = ([_typed(w, kinds[name]) for w in words] for name in names)
     columns = [[v for v in row if v is not None and _kind(v, trace) in kinds[n]] for n, row in zip(names, values, strict=True)]
-    rows = product(*(list(enumerate(column[:MOST_VALUES])) for column in columns))
+    most = next(k for k in range(MOST_VALUES, 0, -1) if k ** len(names) <= MOST_ROWS or k == 1)
+    rows = product(*(list(enumerate(column[:most])) for column in columns))
     likeliest = sorted(rows, key=lambda row: sum(k for k, _ in row))
     seen = (dict(zip(names, (v for _, v in row), strict=True)) for row in likeliest if len({str(v) for _, v in row}) == len(row))
     yield from islice(seen, MOST_PROPOSALS)

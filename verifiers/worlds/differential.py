@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import ROOT, Entry, Raised, ReplayRecord, Snapshot, Surroundings
+from sandbox.interface import ROOT, Entry, Raised, ReplayRecord, Surroundings
 from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
@@ -223,7 +223,7 @@ def _takes_an_ending(trial: Trial, case: Case) -> bool:
     if named is None or named[1] not in trial.g.template.literal_text():
         return False
     before, after = trial.g.expectation, case.expectation
-    without = Snapshot({p: e for p, e in after.tree.items() if p not in case.base or p in trial.g.base})
+    without = {p: e for p, e in after.tree.items() if p not in case.base or p in trial.g.base}
     return before.answer != after.answer or bool(differences(before.tree, without, root=False))
 
 

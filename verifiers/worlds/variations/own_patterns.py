@@ -19,6 +19,7 @@ from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_con
 
 MOST_WAYS, MOST_OPTIONS = 12, 2
 """Other texts for one file; other characters for one item."""
+MOST_REPEATED, MOST_LINES, LONGEST_LINE = 3, 400, 200
 _POOL = "x7 _:=?-+,.;#/\t\"'" + string.ascii_letters + string.digits
 _LETTERS = {"alpha": "a-zA-Z", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z"}
 _CLASSES = {"space": r"\s", "blank": r" \t", "digit": "0-9", **_LETTERS}
@@ -69,10 +70,9 @@ def _plain_set(item: str) -> str:
 def others(pattern: str, text: str) -> Iterator[str]:
     """The text with the first match of the pattern in other forms, each differing in one item; each item has its turn."""
     parts = items(pattern)
-    try:
-        found = re.search("".join(f"({item}{quantifier})" for item, quantifier in parts), text, re.MULTILINE) if parts else None
-    except re.error:
+    if not parts or sum(quantifier[:1] in ("*", "+", "{") for _, quantifier in parts) > MOST_REPEATED:
         return
+    found = _found("".join(f"({item}{quantifier})" for item, quantifier in parts), text)
     if found is None or "\n" in found[0]:  # what goes over a line's end tells records apart
         return
     forms = [[f for f in _forms(*part) if f != found[k]] for k, part in enumerate(parts, 1)]
@@ -80,6 +80,21 @@ def others(pattern: str, text: str) -> Iterator[str]:
         for k, other in enumerate(turn, 1):
             if other is not None:
                 yield text[: found.start(k)] + other + text[found.end(k) :]
+
+
+def _found(pattern: str, text: str) -> re.Match[str] | None:
+    """The first match in the first lines: a recording's pattern may take for ever on long ones."""
+    try:
+        form = re.compile(pattern, re.MULTILINE)
+    except re.error:
+        return None
+    at = 0
+    for line in text.split("\n")[:MOST_LINES]:
+        end = at + len(line)
+        if len(line) <= LONGEST_LINE and (found := form.search(text, at, end)):
+            return found
+        at = end + 1
+    return None
 
 
 def _forms(item: str, quantifier: str) -> list[str]:
