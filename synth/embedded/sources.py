@@ -116,9 +116,9 @@ def _xargs(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream 
 
 
 def split_items(scope: Scope, given: Stream | None) -> Items:
-    """The words that a stream prints, as xargs takes them."""
+    """The names that a stream prints, one a line: xargs would take those with blanks apart, which nobody means."""
     scope.code.need("Path", "os")
-    return Items(f"[Path(os.fsdecode(p)) for p in {as_bytes(scope, given)}.split()]")
+    return Items(f'[Path(os.fsdecode(p)) for p in {as_bytes(scope, given)}.split(b"\\n") if p]')
 
 
 def apply(scope: Scope, words: list[Word], items: Items, one_by_one: bool) -> Stream:

@@ -153,6 +153,8 @@ def describe(edit: object) -> str:
 
 
 def main(argv: Sequence[str]) -> None:
+    if not argv:
+        sys.exit("usage: python tests/study/states.py CORPUS [KIND ...] [--clones DIR]")
     corpus = Path(argv[0])
     rows = [json.loads(line) for line in (corpus / "kinds.jsonl").read_text().splitlines()]
     with tempfile.TemporaryDirectory() as scratch:
