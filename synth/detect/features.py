@@ -13,7 +13,7 @@ from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
 from synth.tracing.redact import redact
 
-FEATURES_VERSION = 5
+FEATURES_VERSION = 6
 """Raise it when a feature's meaning changes: cached ones are then made again."""
 
 _QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`|“[^”\n]*”")
