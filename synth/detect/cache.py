@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import tenacity
+
 from synth.config import Evolution
 from synth.detect.analyzer import Found, find_patterns
 from synth.detect.features import FEATURES_VERSION, Features, features_of
@@ -28,6 +30,8 @@ from verifiers.interface import AssayError, EvidenceError
 
 MAX_LOADED = 50
 """Traces of one pattern that are loaded from disk, the newest."""
+LOCKED_S = 30
+"""How long another process is waited for."""
 _NEAR = 200
 """Traces that a new one is compared with at most."""
 _VERSION = FEATURES_VERSION + 100
@@ -182,8 +186,13 @@ class PatternIndex:
             self._database.unlink(missing_ok=True)  # damaged: what it held is in the trace files
             return self._prepared()
 
+    # SQLite waits for other processes, but not where it changes the journal's mode.
+    @tenacity.retry(
+        retry=tenacity.retry_if_exception(lambda e: getattr(e, "sqlite_errorcode", 0) == sqlite3.SQLITE_BUSY),
+        stop=tenacity.stop_after_delay(LOCKED_S), wait=tenacity.wait_random(0.01, 0.1), reraise=True,
+    )  # fmt: skip
     def _prepared(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._database, timeout=30)
+        db = sqlite3.connect(self._database, timeout=LOCKED_S)
         try:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=NORMAL")

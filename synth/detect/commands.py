@@ -35,7 +35,9 @@ SUBCOMMANDS = frozenset(_TOOLS.split())
 """Tools whose first operand says what they do."""
 BUNDLED = frozenset({"tar", "ar", "7z"})
 """… unless flags say it."""
-GIT_READS = frozenset("status log diff show ls-files rev-parse blame grep describe shortlog rev-list cat-file".split())  # noqa: SIM905
+GIT_READS = frozenset(
+    {"status", "log", "diff", "show", "ls-files", "rev-parse", "blame", "grep", "describe", "shortlog", "rev-list", "cat-file"}
+)
 OPERANDS_BEFORE = {"sqlite3": 1, "mysql": 1, "psql": 1}
 """Operands of commands with a program that come before it: its database."""
 WRAPPERS = frozenset({"sudo", "env", "time", "nice", "nohup", "command", "exec", "xargs", "timeout", "stdbuf", "doas"})
