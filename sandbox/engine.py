@@ -14,6 +14,7 @@ import docker
 import docker.errors
 import requests.exceptions
 import urllib3.exceptions
+from docker.transport import unixconn
 
 from sandbox import owner
 from sandbox.channel import Channel, plain
@@ -101,10 +102,6 @@ class Engine:
         with translated("closing"):
             self.client.close()
 
-    def _knock(self) -> None:
-        """Raises OSError at once where the engine is gone: the SDK would leave its own socket open behind the error."""
-        _knock(getattr(self.client.api.get_adapter(self.client.api.base_url), "socket_path", None))
-
     def describe(self) -> str:
         """Name and version of the engine."""
         parts = self._version.get("Components") or [{}]
@@ -133,7 +130,6 @@ class Engine:
             options = for_podman(options)
         try:
             with translated("starting a sandbox container"):
-                self._knock()
                 container = self.client.containers.create(**options)
         except SandboxError:
             self._unsure = True
@@ -161,7 +157,6 @@ class Engine:
     def remove(self, identity: str) -> None:
         """Kills and removes a container; one that is already gone is fine."""
         with translated("removing a sandbox container"):
-            self._knock()
             try:
                 self.client.api.remove_container(identity, force=True, v=True)
             except docker.errors.NotFound:
@@ -187,7 +182,6 @@ def _client(host: str | None) -> Any:
     """A client that speaks the engine's own API version."""
     probe = _silent_client(host, OLDEST_API)
     try:
-        _knock(getattr(probe.api.get_adapter(probe.api.base_url), "socket_path", None))
         answer = probe.api.version(api_version=False)
     finally:
         probe.close()
@@ -202,16 +196,39 @@ def _client(host: str | None) -> Any:
 def _silent_client(host: str | None, version: str) -> Any:
     """A client that has not spoken to its engine yet."""
     if host:
-        return docker.DockerClient(base_url=host, version=version, timeout=TIMEOUT_S, max_pool_size=32)
-    return docker.from_env(version=version, timeout=TIMEOUT_S, max_pool_size=32)
+        client = docker.DockerClient(base_url=host, version=version, timeout=TIMEOUT_S, max_pool_size=32)
+    else:
+        client = docker.from_env(version=version, timeout=TIMEOUT_S, max_pool_size=32)
+    theirs = client.api.get_adapter(client.api.base_url)
+    if isinstance(theirs, unixconn.UnixHTTPAdapter):
+        client.api.mount("http+docker://", _UnixAdapter(theirs.socket_path, TIMEOUT_S, max_pool_size=32))
+    return client
 
 
-def _knock(path: str | None) -> None:
-    """Raises OSError where nobody serves a Unix socket. The SDK would leave its own socket open in that case."""
-    if path is not None:
-        with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(TIMEOUT_S)
-            probe.connect(path)
+class _UnixConnection(unixconn.UnixHTTPConnection):
+    """The SDK's, which would leave its socket open where nobody serves the path."""
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.sock.settimeout(self.timeout)
+            self.sock.connect(self.unix_socket)
+        except BaseException:
+            self.close()
+            raise
+
+
+class _UnixPool(unixconn.UnixHTTPConnectionPool):
+    def _new_conn(self) -> Any:
+        return _UnixConnection(self.base_url, self.socket_path, TIMEOUT_S)
+
+
+class _UnixAdapter(unixconn.UnixHTTPAdapter):
+    def get_connection(self, url: Any, proxies: Any = None) -> _UnixPool:
+        with self.pools.lock:
+            if (pool := self.pools.get(url)) is None:
+                pool = self.pools[url] = _UnixPool(url, self.socket_path, TIMEOUT_S, maxsize=self.max_pool_size)
+        return pool
 
 
 def _numbers(version: str) -> tuple[int, ...]:
