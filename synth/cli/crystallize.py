@@ -14,10 +14,10 @@ import click
 
 from synth.cli import console
 from synth.cli.counting import Counted, count_outcomes, count_runs
-from synth.cli.exits import FAIL, INCONCLUSIVE, NOTHING, PASS
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
 from synth.cli.next_steps import keep_draft, next_step
+from synth.cli.outcomes import exit_code, line, measured, plain, unused
 from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.patterns import show_patterns
 from synth.cli.settings import BUDGETS, Judging, sandbox_options
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from synth.crystallization.promotion import Crystallization
     from synth.detect.watch import Watch
     from synth.interface import ExecutionTrace, Generator, TracePattern
-    from synth.usage import Usage
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 PLAIN_JSON = ("plain", "json")
@@ -200,8 +199,8 @@ def _say_funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutc
     from synth.crystallization.funnel import funnel
     from synth.importers.funnel import shown
 
-    for line in shown(funnel(traces, outcomes, request.config.evolution)):
-        console.say(line)
+    for text in shown(funnel(traces, outcomes, request.config.evolution)):
+        console.say(text)
 
 
 def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> list[PatternOutcome]:
@@ -212,9 +211,9 @@ def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> l
     if found:
         console.say(found)
     outcomes = _outcomes(request, patterns) if patterns else []
-    metrics = _metrics(outcomes, patterns)
+    metrics = measured(outcomes, patterns)
     count_outcomes(outcomes, metrics["success_rate_improvement"])
-    emit_document(request.outputs, to_json(outcomes, metrics), _plain(outcomes, time.monotonic() - began))
+    emit_document(request.outputs, to_json(outcomes, metrics), plain(outcomes, time.monotonic() - began))
     return outcomes
 
 
@@ -228,7 +227,9 @@ def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[Patter
                 talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
                 crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
                 outcome = _guarded(crystallization, pattern)
-                talk.note(_line(outcome))
+                talk.note(line(outcome))
+                for text in unused(outcome):
+                    talk.note(f"    {text}")
                 advice = next_step(outcome, keep_draft(outcome, request.config), request.judging.min_usable)
                 if advice:
                     talk.note(f"    next: {advice}")
@@ -327,77 +328,3 @@ def _crystallization(request: Request) -> Iterator[Crystallization]:
 
 def _say(talk: console.Talk, number: int, total: int, task: str, text: str) -> None:
     talk.step(f"{task}: {text}", number, total)
-
-
-def _line(outcome: PatternOutcome) -> str:
-    score = f" {_score(outcome)}" if outcome.score is not None else ""
-    name = f" as {outcome.skill}{score}" if outcome.skill else ""
-    why = f": {outcome.why}" if outcome.why else ""
-    spent = f"; {outcome.usage}" if outcome.usage is not None else ""
-    return f"  {outcome.task}: {outcome.ending}{name}{why} ({outcome.seconds:.1f} s{spent})"
-
-
-def _metrics(outcomes: Sequence[PatternOutcome], patterns: Sequence[TracePattern]) -> dict[str, Any]:
-    """The seed's five, for this run."""
-    made = [o for o in outcomes if o.ending == "registered"]
-    return {
-        "crystallization_triggers": len(outcomes),
-        "patterns_detected": len(patterns),
-        "skills_crystallized": len(made),
-        "crystallization_latency_ms": round(1000 * sum(o.seconds for o in made) / len(made), 1) if made else None,
-        "success_rate_improvement": _improvement(outcomes, patterns),
-    }
-
-
-def _improvement(outcomes: Sequence[PatternOutcome], patterns: Sequence[TracePattern]) -> float | None:
-    """Success rate of the new skills on their replays, which is 1, minus that of the traces of their patterns; the mean."""
-    new = {o.task_ids for o in outcomes if o.ending == "registered" and o.report is not None}
-    rates = [p.success_rate for p in patterns if tuple(t.task_id for t in p.traces) in new]
-    return round(1.0 - sum(rates) / len(rates), 4) if rates else None
-
-
-def exit_code(outcomes: Sequence[PatternOutcome]) -> int:
-    """0 where anything is registered; else 1 for refusals, 3 for what could not be settled, 4 for no pattern at all."""
-    endings = {o.ending for o in outcomes}
-    if "registered" in endings:
-        return PASS
-    if not endings:
-        return NOTHING
-    return FAIL if "refused" in endings else INCONCLUSIVE
-
-
-def _plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
-    from synth.crystallization.outcome import counts
-    from verifiers.formats.text import plural
-
-    rows = [(o.task, str(len(o.task_ids)), str(o.tried), o.ending, o.skill or "-", _score(o), o.why) for o in outcomes]
-    table = console.table(("task", "traces", "tried", "outcome", "skill", "score", "why"), rows) if rows else ""
-    summary = ", ".join(f"{n} {ending}" for ending, n in counts(outcomes).items())
-    tried = sum(o.tried for o in outcomes)
-    patterns, candidates = plural(len(outcomes), "pattern"), plural(tried, "candidate")
-    return f"{table}\n\n{patterns}: {summary} ({candidates}, {seconds:.1f} s){_spent(outcomes)}".lstrip("\n")
-
-
-def _spent(outcomes: Sequence[PatternOutcome]) -> str:
-    """What a model cost, by pattern and in all; "" where none was asked."""
-    from synth.usage import total
-
-    asked = [(o, o.usage) for o in outcomes if o.usage is not None and (o.usage.requests or o.usage.reused)]
-    if not asked:
-        return ""
-    head = ("task", "requests", "reused", "tokens in", "cached", "out", "thinking", "cost", "a registered skill")
-    rows = [(o.task, *_figures(u), u.cost if o.ending == "registered" else "-") for o, u in asked]
-    whole, skills = total(u for _, u in asked), sum(o.ending == "registered" for o, _ in asked)
-    each = f"{whole.cost_usd / skills:.3f} USD" if skills and whole.cost_usd is not None else "-"
-    return f"\n\n{console.table(head, [*rows, ('all', *_figures(whole), each)])}"
-
-
-def _figures(u: Usage) -> tuple[str, ...]:
-    sent = u.input_tokens + u.cache_read_tokens + u.cache_write_tokens
-    return (*map(str, (u.requests, u.reused, sent, u.cache_read_tokens, u.output_tokens, u.thinking_tokens)), u.cost)
-
-
-def _score(outcome: PatternOutcome) -> str:
-    from verifiers.formats.text import bound
-
-    return bound(outcome.score) if outcome.score is not None else "-"

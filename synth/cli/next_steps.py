@@ -32,7 +32,7 @@ def next_step(outcome: PatternOutcome, kept: Path | None, least: int) -> str:
         return f"draft kept in {place}: mend it, then assay verify {place}{answer}"
     if outcome.ending == "no-candidate":
         return "record it in simpler commands, or let a model try: --generator anthropic"
-    usable = len(outcome.task_ids) - sum(note.startswith("trace ") for note in outcome.notes)
+    usable = len(outcome.task_ids) - len(outcome.unused)
     if usable < least:
         return f"record it {plural(least - usable, 'more time')}, on other data: assay record --task TEXT -- COMMAND"
     return "see what is missing: assay engine status"

@@ -38,6 +38,8 @@ class PatternOutcome:
     refitted: tuple[str, ...] = ()
     """Traces on which a skill made without them held (leave-one-out)."""
     notes: tuple[str, ...] = ()
+    unused: Mapping[str, str] = field(default_factory=dict)
+    """task_id -> why that recording was not used."""
     report: Report | None = None
     seconds: float = 0.0
     draft: Draft | None = None
@@ -60,6 +62,7 @@ class PatternOutcome:
             "bindings": {task_id: {"args": dict(args)} for task_id, args in self.bindings.items()},
             "tried": self.tried,
             "notes": list(self.notes),
+            "unused": dict(sorted(self.unused.items())),
             "generator": self.generator,
             "usage": asdict(self.usage) if self.usage is not None else None,
             "seconds": round(self.seconds, 3),

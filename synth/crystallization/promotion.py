@@ -77,21 +77,26 @@ class Crystallization:
         known = self._known(pattern)
         if known is not None:
             new = _new_traces(pattern.traces, known.traces)
-            if len(new) < self.enough_new:
-                return self._already(pattern, known, len(new))
-            self.say(f"{known.entry.name} is registered for this task: its evidence and {len(new)} new traces make a new version")
+            passed_over = set(known.entry.metadata.get("unused", ()))
+            fresh = [t for t in new if trace_digest(t) not in passed_over]
+            if len(fresh) < self.enough_new:
+                return self._already(pattern, known, len(fresh))
+            what = f"its evidence and {len(fresh)} new traces make a new version"
+            self.say(f"{known.entry.name} is registered for this task: {what}")
             merged = replace(pattern, traces=(*known.traces, *new), frequency=len(known.traces) + len(new))
-            outcome = self._crystallize(merged, known.entry.name, known.decisions)
+            outcome = self._crystallize(merged, known)
             if outcome.ending == "registered":
                 return replace(outcome, task_ids=tuple(t.task_id for t in pattern.traces))
         return self._crystallize(pattern, None)
 
-    def _crystallize(self, pattern: TracePattern, supersedes: str | None, decisions: tuple[Decision, ...] = ()) -> PatternOutcome:
+    def _crystallize(self, pattern: TracePattern, known: Known | None) -> PatternOutcome:
+        supersedes, decisions = (known.entry.name, known.decisions) if known is not None else (None, ())
+        bound = frozenset(t.task_id for t in known.traces) if known is not None else frozenset[str]()
         traces, unclear = with_answers(pattern.traces)
         pattern = replace(pattern, traces=traces)
         evidence = self.judge.rebuilt([to_evidence(t) for t in traces])
         judge = self.judge.deciding(decisions) if decisions else self.judge
-        found = Search(pattern, evidence, self.generator, judge, self.settings, self.say).run()
+        found = Search(pattern, evidence, self.generator, judge, self.settings, self.say, bound).run()
         found = replace(found, notes=(*found.notes, unclear)) if unclear else found
         if isinstance(found, NotFound):
             return self._not_found(pattern, found)
@@ -104,7 +109,8 @@ class Crystallization:
         elif found.report is not None:
             ending = "refused" if found.report.verdict is Verdict.FAIL else "inconclusive"
         return self._end(
-            pattern, ending, found.why, held_out=found.held_out, tried=found.tried, notes=found.notes, report=found.report,
+            pattern, ending, found.why, held_out=found.held_out, tried=found.tried, notes=found.notes, unused=found.unused,
+            report=found.report,
             draft=unverified(found.nearest.candidate, pattern, found.nearest.bindings) if found.nearest is not None else None,
         )  # fmt: skip
 
@@ -125,7 +131,7 @@ class Crystallization:
         common: dict[str, Any] = {
             "score": found.report.score.value if found.report.score else None, "held_out": found.held_out,
             "refitted": found.refitted, "bindings": used, "tried": found.tried,
-            "report": found.report,
+            "report": found.report, "unused": found.unused,
         }  # fmt: skip
         gone = sorted({d.question.case.task_id for d in decisions if d not in kept})
         lost = (f"answers about cases of traces that are not judged any more do not hold: {', '.join(gone)}",) if gone else ()
@@ -210,4 +216,5 @@ def _metadata(pattern: TracePattern, found: Found) -> dict[str, Any]:
         "generator": found.candidate.generator,
         "held_out": list(found.held_out),
         "refitted": list(found.refitted),
+        "unused": sorted(trace_digest(t) for t in pattern.traces if t.task_id in found.unused),
     }

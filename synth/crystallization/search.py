@@ -48,6 +48,8 @@ class Found:
     refitted: tuple[str, ...]
     tried: int
     notes: tuple[str, ...] = ()
+    unused: Mapping[str, str] = field(default_factory=dict)
+    """task_id -> why that recording says nothing here: it does not replay, or it is of another task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class NotFound:
     held_out: tuple[str, ...] = ()
     tried: int = 0
     notes: tuple[str, ...] = ()
+    unused: Mapping[str, str] = field(default_factory=dict)
     refused_evidence: bool = False
     """Too little of the evidence can be used at all."""
     interrupted: bool = False
@@ -80,6 +83,8 @@ class Search:
     judge: Judge
     settings: SearchSettings = SearchSettings()
     say: Callable[[str], None] = lambda text: None
+    bound: frozenset[str] = frozenset()
+    """task_ids that the skill must do whatever else it does: what it is to supersede does them."""
     _reports: dict[str, Report] = field(default_factory=dict)
     """Code -> the report on all traces, of every candidate tried."""
     _without: dict[frozenset[str], tuple[Candidate, ...]] = field(default_factory=dict)
@@ -89,11 +94,10 @@ class Search:
         """Searches until a candidate passes on all usable traces."""
         unusable = self.judge.unusable(self.evidence)
         usable = [e for e in self.evidence if e.task_id not in unusable]
-        notes = tuple(f"trace {task_id} is not used: {why}" for task_id, why in sorted(unusable.items()))
         if distinct(usable) < self.settings.min_usable:
-            return NotFound(_too_few(usable, unusable, self.settings.min_usable), notes=notes, refused_evidence=True)
+            return NotFound(_too_few(usable, unusable, self.settings.min_usable), unused=unusable, refused_evidence=True)
         found = self._refitting(usable) if self.settings.refits else self._held_apart(usable)
-        return replace(found, notes=(*notes, *found.notes))
+        return replace(found, unused={**unusable, **found.unused})
 
     # -------------------------------------------------------- a generator that is asked once
 
@@ -153,8 +157,8 @@ class Search:
             made = self._made_without(candidate, shown, held)
             report = self.judge.verify(made, shown, bindings, hidden | set(refits.held), refits.wrong)
             self._reports[code_of(candidate.source)] = report
-            notes = (*refits.notes, *(f"trace {t} is not used: no arguments make this skill do what it did" for t in apart))
-            found = Found(made, report, bindings, tuple(sorted(hidden)), refits.held, tried, notes)
+            unused = dict.fromkeys(sorted(apart), "no arguments make this skill do what it did")
+            found = Found(made, report, bindings, tuple(sorted(hidden)), refits.held, tried, refits.notes, unused)
             if report.verdict is Verdict.PASS:
                 return found
             self.generator.rejected(candidate, report)
@@ -164,34 +168,41 @@ class Search:
         return NotFound(best.report.why, best, tried=tried)
 
     def _whole_first(self, usable: Sequence[Evidence]) -> Iterator[tuple[Candidate, Mapping[str, Args], frozenset[str]]]:
-        """Candidates with their bindings and the traces to be split off; those that hold on every trace come first."""
-        later: list[tuple[Candidate, Mapping[str, Args], frozenset[str]]] = []
+        """Candidates with their bindings and the traces to be split off: those that hold on every trace, those for which some are
+        split off, and last, for the sake of what is said of them, those that cannot pass."""
+        split: list[tuple[Candidate, Mapping[str, Args], frozenset[str]]] = []
+        hopeless: list[tuple[Candidate, Mapping[str, Args], frozenset[str]]] = []
         for candidate in self._made(usable):
             bindings, apart = self._bound(candidate, usable)
-            if apart:
-                later.append((candidate, bindings, apart))
-            else:
+            if not apart:
                 yield candidate, bindings, apart
-        yield from later
+            elif self._is_noise(apart, usable):
+                split.append((candidate, {t: args for t, args in bindings.items() if t not in apart}, apart))
+            else:
+                hopeless.append((candidate, bindings, frozenset()))
+        yield from [*split, *hopeless]
+
+    def _is_noise(self, apart: frozenset[str], usable: Sequence[Evidence]) -> bool:
+        """Whether traces may be split off: they are the fewer, enough others are left, and none of them is promised."""
+        left = [e for e in usable if e.task_id not in apart]
+        return distinct(left) >= self.settings.min_usable and len(apart) < len(left) and not apart & self.bound
 
     def _bound(self, candidate: Candidate, usable: Sequence[Evidence]) -> tuple[Mapping[str, Args], frozenset[str]]:
         """The candidate's bindings, with inferred ones for traces whose commands have another form than those that it was made
-        from; and which of these it cannot do: noise, if they are the fewer and enough others are left."""
+        from; and which of these it cannot do."""
         known = [e for e in usable if e.task_id in candidate.bindings]
         new = [e for e in usable if e.task_id not in candidate.bindings]
         bindings = {**candidate.bindings, **self.judge.bind(candidate, known, new)} if new else dict(candidate.bindings)
-        apart: list[Evidence] = []
+        apart: set[str] = set()
         for e in new:
             if e.task_id in bindings and self.judge.holds(candidate, [e], bindings):
                 continue
             args = self.judge.bind_alone(candidate, known, e)
-            bindings |= {e.task_id: args} if args is not None else {}
-            apart += [e] if args is None else []
-        left = [e for e in usable if e not in apart]
-        if distinct(left) < self.settings.min_usable or len(apart) >= len(left):
-            return bindings, frozenset()
-        ids = frozenset(e.task_id for e in apart)
-        return {task_id: args for task_id, args in bindings.items() if task_id not in ids}, ids
+            if args is not None:
+                bindings[e.task_id] = args
+            else:
+                apart.add(e.task_id)
+        return bindings, frozenset(apart)
 
     def _held_out(self, candidate: Candidate, usable: Sequence[Evidence]) -> tuple[Evidence, ...]:
         """Cases without which, all together, the very same code is made: they judge it unseen. None for fewer than four cases."""

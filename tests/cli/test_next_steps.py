@@ -28,13 +28,13 @@ def outcome(ending: str, **more: object) -> PatternOutcome:
 def test_each_ending_has_a_next_step(tmp_path: Path) -> None:
     """A draft to mend, a generator to try, recordings that are missing, an engine: one step each; none for what is registered."""
     refused = report(draft(), verdict=Verdict.FAIL, score=None)
-    unused = ("trace t0 is not used: its commands need the network", "trace t1 is not used: it depends on the date")
+    unused = {"t0": "its commands need the network", "t1": "it depends on the date"}
     for given, kept, says in (
         (outcome("registered"), None, ""),
         (outcome("refused", report=refused), tmp_path / "a b", f"assay verify '{tmp_path}/a b'"),
         (outcome("no-candidate"), None, "--generator anthropic"),
-        (outcome("inconclusive", notes=unused), None, "record it 2 more times"),
-        (outcome("inconclusive", notes=unused[:1]), None, "record it 1 more time,"),
+        (outcome("inconclusive", unused=unused), None, "record it 2 more times"),
+        (outcome("inconclusive", unused={"t0": "its commands need the network"}), None, "record it 1 more time,"),
         (outcome("inconclusive"), None, "assay engine status"),
     ):
         step = next_step(given, kept, 3)

@@ -280,7 +280,7 @@ def test_unusable_traces_are_left_out_and_noted() -> None:
     generator, judge = Scripted(("good",)), Judge({"t1": "its replays disagree"})
     found = search(4, generator, judge)
     assert isinstance(found, Found)
-    assert found.notes[0] == "trace t1 is not used: its replays disagree"
+    assert found.unused == {"t1": "its replays disagree"}
     assert all("t1" not in on for on, _, _ in judge.calls)
 
 
@@ -348,7 +348,7 @@ def test_noise_is_split_off_where_enough_is_left() -> None:
     found = search(4, made_of_three, judge)
     assert isinstance(found, Found)
     assert set(found.bindings) == {"t0", "t1", "t2"}
-    assert any("t3 is not used" in note for note in found.notes)
+    assert list(found.unused) == ["t3"]
 
 
 def test_what_is_left_must_be_enough() -> None:
@@ -356,6 +356,17 @@ def test_what_is_left_must_be_enough() -> None:
     judge = Judge()
     judge.wrong_on = frozenset({"t2"})
     found = search(3, Partial(("good",), 2), judge)
+    assert isinstance(found, NotFound)
+
+
+def test_what_a_skill_is_to_supersede_is_never_split_off() -> None:
+    """A new version does all that the one before it does."""
+    pattern, judge = traces(4), Judge()
+    judge.wrong_on = frozenset({"t3"})
+    found = Search(
+        pattern, [to_evidence(t) for t in pattern.traces], Partial(("good",), 3), judge, SearchSettings(refits=True),
+        bound=frozenset({"t3"}),
+    ).run()  # fmt: skip
     assert isinstance(found, NotFound)
 
 
