@@ -5,14 +5,12 @@ Within the evidence another outcome is wrong; beyond it harm is wrong, and anyth
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import ROOT, Entry, Raised, ReplayRecord, Surroundings
+from sandbox.interface import ReplayRecord, Surroundings
 from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.answers import failure
-from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.asking import answered, question
@@ -20,22 +18,19 @@ from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import glued, line_ends_lost, line_lost, lost, reached, untouched, vanished
+from verifiers.worlds.indulgence import ENDING, accident, in_the_way, is_nothing, takes_an_ending
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, seen, unnoticed
 from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.plans import Plan, plans, systematic
-from verifiers.worlds.template import as_text
-from verifiers.worlds.tokens import all_text, substitute
+from verifiers.worlds.tokens import substitute
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
 from verifiers.worlds.variation import Rule, Step
-from verifiers.worlds.variations.other_names import BEHIND
 from verifiers.worlds.world import World, realise
 
 SYSTEMATIC = 3
 """Traces that get the plans which do not hang on the draw."""
 STRANGE = (Rule.BYSTANDER, Rule.ITEM)
-
-ENDING = Beyond("recorded-endings", "the names have endings that some recording has")
 
 Judgeable = tuple[Trial, Case]
 """A trial on which the commands run cleanly, and what they do there."""
@@ -63,13 +58,13 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.judged += 1
             out.beyond += trial.beyond is not None
             out.passed.append(Generated(case, record, "differential", trial.world.varied))
-        elif wrong is not None and _accident(trial, case, record):
+        elif wrong is not None and accident(trial, case, record):
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
         elif trial.beyond is not None or wrong is None:
             _beyond(context, evidenced, out, trial, case, record)
-        elif _takes_an_ending(trial, case):
+        elif takes_an_ending(trial, case):
             _beyond(context, evidenced, out, replace(trial, beyond=ENDING), case, record)
-        elif _refused(context, case, record) and (_in_the_way(case, record) or _may_refuse(context, evidenced, trial, case)):
+        elif _refused(context, case, record) and (in_the_way(case, record) or _may_refuse(context, evidenced, trial, case)):
             why = "an unusual value is refused where the commands take it"
             out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
         else:
@@ -201,9 +196,9 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
         wrong = context.judge.wrong(record, case.expectation)
         if wrong is not None:
             wrong, case = _second_look(context, trial.world, case, record)
-        if wrong is None or trial.beyond is not None or _accident(trial, case, record):
+        if wrong is None or trial.beyond is not None or accident(trial, case, record):
             continue
-        right = _refused(context, case, record) and (_in_the_way(case, record) or _may_refuse(context, evidenced, trial, case))
+        right = _refused(context, case, record) and (in_the_way(case, record) or _may_refuse(context, evidenced, trial, case))
         if not right:
             return _shrunk(context, evidenced, trial, case, wrong)
     return None
@@ -213,34 +208,11 @@ def _refused(context: Context, case: Case, record: ReplayRecord) -> bool:
     return context.judge.refuses(record) and untouched(case.base, record)
 
 
-def _takes_an_ending(trial: Trial, case: Case) -> bool:
-    """Whether the commands name an ending and take a file that has another one behind it (``part*`` takes ``part02.bak``): that
-    the skill leaves it alone may well be meant."""
-    steps = trial.plan.steps
-    if len(steps) != 1 or steps[0].variation != "other-name" or steps[0].choice[-1] != BEHIND:
-        return False
-    named = re.search(r"\.([^\W\d_]+)[^./]*$", str(steps[0].choice[0]))
-    if named is None or named[1] not in trial.g.template.literal_text():
-        return False
-    before, after = trial.g.expectation, case.expectation
-    without = {p: e for p, e in after.tree.items() if p not in case.base or p in trial.g.base}
-    return before.answer != after.answer or bool(differences(before.tree, without, root=False))
-
-
-def _in_the_way(case: Case, record: ReplayRecord) -> bool:
-    """Whether a run says that a file of the user's is in its way, which the commands pass over in silence."""
-    error = record.outcome
-    if not isinstance(error, Raised) or error.type != "FileExistsError":
-        return False
-    kept = [p for p, e in case.base.items() if e.type == "file" and case.expectation.tree.get(p) == e]
-    return any(error.message.strip("'").endswith(f"/{p}") or error.message.strip("'") == p for p in kept)
-
-
 def _may_refuse(context: Context, evidenced: Evidenced, trial: Trial, case: Case) -> bool:
     """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie. Nor is
     refusing where the commands make nothing of what they do not find."""
     g, plan = trial.g, trial.plan
-    if _is_nothing(case.expectation) and not _is_nothing(g.expectation):
+    if is_nothing(case.expectation) and not is_nothing(g.expectation):
         return True  # the commands find nothing there and go on: to say so is better
     relaxed = _unmarked(plan).relaxed()
     if not relaxed.steps:
@@ -291,17 +263,6 @@ def _taken_for_text(context: Context, cases: Sequence[Judgeable]) -> list[Judgea
     return out
 
 
-def _held(entry: Entry | None) -> bytes:
-    """What a path holds; something where a path went, or became a link."""
-    return entry.content if entry is not None and entry.type in ("file", "dir") else b"-"
-
-
-def _is_nothing(x: Expectation) -> bool:
-    """Whether all that a run makes is empty files, or, where it makes nothing, it answers nothing."""
-    made = [_held(e.after) for e in x.effects if e.path != ROOT]
-    return not any(made) if made else not x.answer.strip()
-
-
 def _unmarked(plan: Plan) -> Plan:
     """The plan with plain words in the place of odd ones."""
     plain = [Step("rename", s.choice[:1]) if Plan((s,)).has(Rule.TEXT) else s for s in plan.steps]
@@ -344,19 +305,6 @@ def _case(context: Context, trial: Trial, records: Sequence[ReplayRecord], label
     return Case(label, world.args, replace(x, answer_known=g.expectation.answer_known), g.task_id)
 
 
-def _accident(trial: Trial, case: Case, record: ReplayRecord) -> bool:
-    """Whether a pattern matched nothing, the shell took it for a name, and the run did no harm: no skill is held to that."""
-    return pattern_for_a_name(trial.g, trial.world, case.expectation) and lost(case, record) is None
-
-
-def pattern_for_a_name(g: Grammar, world: World, x: Expectation) -> bool:
-    """Whether the commands made or printed a pattern that no name on the start explains."""
-    known = "\n".join((*world.base, *g.expectation.tree, *map(as_text, world.args.values())))
-    made = "\n".join(p for p in x.tree if p not in world.base)
-    printed = x.answer if "*" not in all_text(world.base) + g.expectation.answer else ""
-    return any(mark in made and mark not in known for mark in "*?[") or ("*" in printed and "*" not in known)
-
-
 def _second_look(context: Context, world: World, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
     """Before a case is held against the skill, the commands run again under other directory orders: what they disagree about
     is volatile."""
@@ -385,7 +333,7 @@ def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wr
             bad = context.judge.wrong(record, found.expectation) if smaller.beyond is None else None
             if bad is not None:
                 bad, found = _second_look(context, smaller.world, found, record)
-            if bad is not None and not _accident(smaller, found, record):
+            if bad is not None and not accident(smaller, found, record):
                 best.append((replace(found, label=case.label), bad))
                 return True
         return False
