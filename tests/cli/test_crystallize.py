@@ -1,0 +1,48 @@
+"""``assay crystallize`` on the demo's recordings with one of another doing among them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from synth.cli.program import run
+from synth.registry import Registry
+
+pytestmark = pytest.mark.engine
+RENAMES = Path(__file__).parents[2] / "fixtures" / "demo" / "rename.jsonl"
+
+
+@pytest.fixture
+def mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Successful renames, and one recording that was asked for alike and wrote a file instead."""
+    monkeypatch.chdir(tmp_path)
+    renames = [row for line in RENAMES.read_text().splitlines() if (row := json.loads(line))["success"]]
+    written = {"type": "file", "mode": "0644", "content_b64": "eA=="}
+    stranger = renames[0] | {
+        "task_id": "copier", "commands": ["printf x > copied"], "outputs": [""], "exit_codes": [0], "metadata": {},
+        "post_workspace": renames[0]["workspace"] | {"copied": written},
+        "task_description": renames[0]["task_description"].replace("txt", "rst"),
+    }  # fmt: skip
+    file = tmp_path / "mixed.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in (*renames, stranger)))
+    return file
+
+
+def test_a_recording_of_something_else_is_named_and_stands_in_nobodys_way(
+    mixed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others become a skill; which one it does not use is said; a second run makes no second version."""
+    ids = ",".join(json.loads(line)["task_id"] for line in mixed.read_text().splitlines())
+    command = ["crystallize", str(mixed), "--together", ids, "--registry", "skills", "--format", "json"]
+    assert run(command) == 0
+    (outcome,) = json.loads(capsys.readouterr().out)["patterns"]
+    assert outcome["outcome"] == "registered"
+    assert list(outcome["unused"]) == ["copier"]
+    assert run(command) == 0
+    (outcome,) = json.loads(capsys.readouterr().out)["patterns"]
+    assert outcome["why"].startswith("it is registered for this task")
+    with Registry(Path("skills")) as registry:
+        (entry,) = registry.list(None)
+        assert "copier" not in registry.draft(entry.name).bindings
