@@ -13,11 +13,16 @@ from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
 from synth.tracing.redact import redact
 
-FEATURES_VERSION = 6
+FEATURES_VERSION = 7
 """Raise it when a feature's meaning changes: cached ones are then made again."""
 
+MOST_CONSTANTS = 60
 _QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`|“[^”\n]*”")
 _VALUE = re.compile(r".*[\d/*~$=@_\\{}<>|\[\]].*|\.\S+|\S+\.\w{1,5}", re.DOTALL)
+_NAMED = re.compile(r"\.?[a-z-]+|[a-z-]+\.[a-z]{1,5}|\d+")
+_CLASS = re.compile(r"\[:\w+:\]")
+_WORD = re.compile(r"(?<![A-Za-z])(?:[A-Za-z][a-z]{2,19}|[A-Z]{3,20}(?=\.))(?![A-Za-z])")
+"""In commands: no abbreviation in capitals, which is a variable, unless it names a file."""
 _EDGE = ".,;:!?()'\"`“”‘’"
 
 
@@ -39,7 +44,9 @@ class Features:
     steps: int
     signature: str
     words: tuple[str, ...]
-    """Like ``template``, with the words that the commands have as literals too: for names."""
+    """The description's words as they are said, with those that the commands have as literals too: for names."""
+    constants: tuple[str, ...] = ()
+    """Plain words in the literals of the working steps, sorted: what all traces share is no value."""
     kind: str = ""
     """Repository and kind of a commit that is one of many: its history was grouped as a whole."""
 
@@ -61,7 +68,8 @@ def features_of(trace: ExecutionTrace) -> Features:
         writes=any(not s.observes and not s.moves for s in shapes),
         steps=len(trace.commands) + sum("edit" in step for step in trace.steps or ()),
         signature=signature(said),
-        words=template(said, frozenset()),
+        words=_words(said),
+        constants=_constants(core),
         kind=_kind(trace.metadata),
     )
 
@@ -103,6 +111,18 @@ def literal_tokens(shapes: Sequence[Shape]) -> frozenset[str]:
             out.add(literal.lower())
             out.update(re.findall(r"\w+", literal.lower()))
     return frozenset(out)
+
+
+def _constants(core: Sequence[Shape]) -> tuple[str, ...]:
+    literals = (_CLASS.sub(" ", literal) for shape in core for literal in shape.literals)
+    found = {w.lower() for literal in literals for w in _WORD.findall(literal)}
+    return tuple(sorted(found)[:MOST_CONSTANTS])
+
+
+def _words(description: str) -> tuple[str, ...]:
+    """Words as they are said; of a file its name and ending."""
+    said = (raw.strip(_EDGE).lower() for raw in _QUOTED.sub(" ", description).split())
+    return tuple(part for word in said if _NAMED.fullmatch(word) for part in word.replace("-", " ").replace(".", " ").split())
 
 
 def template(description: str, literals: frozenset[str]) -> tuple[str, ...]:

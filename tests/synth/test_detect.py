@@ -44,7 +44,7 @@ def test_paraphrases_with_one_command_shape_are_one_pattern() -> None:
     (pattern,) = detect(RENAMES)
     assert pattern.pattern_type == "repetitive"
     assert (pattern.frequency, pattern.success_rate) == (3, 1.0)
-    assert pattern.task_category == "change_file_extension"
+    assert pattern.task_category == "rename_files"
     assert pattern.command_sequence[0] == "ls"
 
 
@@ -253,3 +253,39 @@ def test_detection_survives_any_traces_and_loses_none(items: list[tuple[str, str
 def test_the_order_of_traces_does_not_matter(traces: list[ExecutionTrace]) -> None:
     """Same traces, same patterns."""
     assert detect(traces) == detect([*RENAMES, rename(3, "a", "b"), rename(4, "a", "b")])
+
+
+DELETE = "find {n} -name '*.bak' -delete"
+SET = "sed -i 's/A{n}=.*/A{n}=1/' d{n}/x.env"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "command", "said"),
+    [
+        (
+            "set_env",
+            SET,
+            ["Set LEVEL to debug in .env please", "config/prod.env: PORT should be 80", "change DB to x in a/web.env"],
+        ),
+        (
+            "count_lines",
+            "grep -c x{n} a",
+            ["How many ERROR lines did job-17 write?", "count the WARN lines", "number of lines of x"],
+        ),
+        ("delete_backups", DELETE, ["Find all backups and delete them", "delete the backups below b", "erase every backup in c"]),
+        (
+            "show_best_customers",
+            "head -{n} a",
+            ["Show the 2 best customers", "3 best customers in FR", "best customers (5), show them"],
+        ),
+        ("delete_bak", DELETE, ["delete, please", "now build", "once more for dist"]),
+        ("remove_bak", DELETE, ["tmp, please", "now in 4", "do it once more"]),
+    ],
+)
+def test_names_say_what_is_done_and_to_what(wanted: str, command: str, said: list[str]) -> None:
+    """However the requests are worded; where they say too little, what the commands do and have in common stands in."""
+    start: dict[str, Any] = {"a": {"type": "file"}}
+    end = {} if command == DELETE else start
+    ran = [trace(n, text, command.format(n=n), workspace=start, post_workspace=end) for n, text in enumerate(said, 1)]
+    (found,) = detect(ran, together=[{t.task_id for t in ran}])
+    assert found.task_category == wanted

@@ -79,7 +79,9 @@ def test_a_variation_says_what_it_is(name: str) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
 
 
-TEXT = st.sampled_from(["", "one\n", "one Two 3\nfoo,4\n", "[1, 2,\n 3]\n", "foo x\nbar\nfoo", '{"a": [1, "foo"]}', "\udcff\0"])
+TEXT = st.sampled_from(
+    ["", "one\n", "one Two 3\nfoo,4\n", "[1, 2,\n 3]\n", "foo x\nbar\nfoo", '{"a": [1, "foo"]}', "\udcff\0", "foo " + "x" * 300]
+)
 NAME = st.sampled_from(["a.txt", "foo.txt", "d/a.b.txt", "d/foo", "p1", "p2", "x y-z.tar.gz", "é", ".h.txt", "out/deep/r"])
 
 
@@ -115,6 +117,14 @@ def test_a_plan_fits_its_trace_and_is_realised_the_same_way_twice(found: tuple[G
     g, plan = found
     assert plan.fits(g)
     assert realise(g, plan) == realise(g, plan)
+
+
+def test_no_start_has_a_name_that_no_file_system_takes() -> None:
+    """A word of a content may be as long as it likes; as part of a name it may not."""
+    g = of_example(Example((), {"wing.txt": "x" * 300}, {}, {}, "ls"))
+    worlds = [realise(g, Plan((Step("alike", choice),))) for choice in CATALOG["alike"].choices(g)]
+    assert None in worlds
+    assert all(len(name) <= 255 for w in worlds if w is not None for path in w.base for name in path.split("/"))
 
 
 @given(grammars())

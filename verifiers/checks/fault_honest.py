@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from sandbox.interface import Call, ErrnoAt, JsonValue
+from sandbox.interface import Call, ErrnoAt, JsonValue, ReplayRecord
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
+from verifiers.expectation.rooting import WORKSPACE
 from verifiers.interface import CheckResult, Finding, Verdict
 
 Calls = Literal["change", "write", "chmod", "read"]
@@ -36,13 +37,25 @@ class FaultHonest:
     why = (
         "One call at a time fails with a full disk, an I/O error or a refused permission: tree-changing calls, writes, "
         "chmod, and opening for reading a regular file that the clean run read. A run that then claims success with a "
-        "tree or an answer other than the clean run's is lying. Listing directories, stat and probes of absent files are "
-        "not judged: the standard library itself swallows those. Above the budget's number of calls (32 by default) a "
-        "seeded sample of them is tried."
+        "tree or an answer other than the clean run's is lying; what it made for itself and could not remove is no lie. "
+        "Listing directories, stat and probes of absent files are not judged: the standard library itself swallows those. "
+        "Above the budget's number of calls (32 by default) a seeded sample of them is tried."
     )
     stage = "dynamic"
     version = 2
-    good = (rename("errors are raised"),)
+    good = (
+        rename("errors are raised"),
+        rename(
+            "a lock that cannot be removed",
+            RENAME_BODY.replace(
+                "    for p in files:\n",
+                '    lock = Path(".renaming.lock")\n    lock.touch()\n    for p in files:\n',
+            ).replace(
+                "    return",
+                "    try:\n        lock.unlink()\n    except OSError:\n        pass\n    return",
+            ),
+        ),
+    )
     bad = (
         rename(
             "errors are swallowed",
@@ -75,7 +88,7 @@ class FaultHonest:
             if failure(record.outcome) is not None:
                 context.disturbed.append((i.case, request, record))
                 continue
-            wrong = context.judge.wrong(record, i.case.expectation)
+            wrong = context.judge.wrong(_without_rest(record, i.case), i.case.expectation)
             if wrong is not None and len(findings) < 5:
                 where = next((f"{c.kind} {c.path}" for c in record.calls if c.injected), f"call {i.k}")
                 message = f"{i.case.label}: {i.errno} at {where} is not reported: success is claimed, but {wrong.message}"
@@ -103,6 +116,14 @@ class FaultHonest:
         most = context.counts.fault_points
         share = max(4, most // max(1, sum(bool(f) for f in by_class)))
         return [i for found in by_class for i in (found if len(found) <= share else rng.sample(found, share))]
+
+
+def _without_rest(record: ReplayRecord, case: Case) -> ReplayRecord:
+    """The record without what the run made for itself and could not remove again, for that call is the one that failed. It may
+    be a tool's lock, of which its exit status says nothing."""
+    root = f"{record.probe.get('cwd') or WORKSPACE}/"
+    rests = {c.path.removeprefix(root) for c in record.calls if c.injected and c.kind == "unlink"}
+    return replace(record, post=record.post.replace({p: None for p in rests if p in record.post and p not in case.base}))
 
 
 def _count(calls: tuple[Call, ...], wanted: Calls) -> int:

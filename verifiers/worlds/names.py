@@ -8,6 +8,14 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import TOKEN, like, tokens
 
+LONGEST_NAME = 230
+"""Bytes: file systems take 255, and skills add an ending."""
+
+
+def too_long(path: str) -> bool:
+    """Whether no file system takes one of its names."""
+    return any(len(name.encode("utf-8", "surrogateescape")) > LONGEST_NAME for name in path.split("/"))
+
 
 def below(where: str, name: str) -> str:
     return f"{where}/{name}" if where else name

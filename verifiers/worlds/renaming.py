@@ -19,6 +19,7 @@ from verifiers.interface import Args
 from verifiers.worlds.draw import draw
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.judged import CHECK_ID, Judged
+from verifiers.worlds.names import too_long
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import components, fresh_words, like, substitute, tokens
 
@@ -142,7 +143,7 @@ def image(tree: Snapshot, names: Mapping[str, str]) -> Snapshot | None:
     out: dict[str, Entry] = {}
     for path, e in tree.items():
         new = path if path == ROOT else substitute(path, names)
-        if new in out or any(len(c.encode("utf-8", "surrogateescape")) > 230 for c in new.split("/")):
+        if new in out or too_long(new):
             return None
         out[new] = Entry(e.type, e.mode, e.content, substitute(e.target, names)) if e.type == "symlink" else e
     return Snapshot(out)

@@ -12,6 +12,7 @@ from verifiers.interface import Args
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.names import too_long
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text
@@ -37,7 +38,7 @@ class World:
 
 
 def realise(g: Grammar, plan: Plan) -> World | None:
-    """The world of a plan that fits; None where names would fall together."""
+    """The world of a plan that fits; None where names would fall together or grow too long."""
     draft = Draft(g, plan.salt)
     _apply(draft, plan, Stage.RENAME)
     if not draft.settle() or not _as_often(g, draft):
@@ -46,6 +47,8 @@ def realise(g: Grammar, plan: Plan) -> World | None:
     _apply(draft, plan, Stage.CHANGE)
     base = draft.base.replace(draft.changes)
     other = frozenset(p for p, v in draft.args.items() if as_text(v) != as_text(g.args[p]))
+    if any(too_long(p) for p in base if p not in g.base):
+        return None
     if other - g.template.parameters or any(draft.renamed(p) in base and draft.renamed(p) not in draft.made for p in g.made):
         return None
     commands = g.template.fill(draft.args)
