@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from synth.embedded.tree import (
     Command,
@@ -32,19 +31,10 @@ from synth.embedded.tree import (
     literal_word,
 )
 from synth.embedded.words import lex_words
-from verifiers.binding.words import heredoc_lines
-
-_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
-_BASE = re.compile(rb"\b\d+#(?=\$)")
-
+from verifiers.binding.words import heredoc_lines, syntax
 
 MAX_DEPTH = 150
 """Levels of a command's syntax tree: all that works on it is recursive, and Python's stack is not deep."""
-
-
-@lru_cache(maxsize=1)
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
 
 
 @lru_cache(maxsize=4096)
@@ -55,11 +45,7 @@ def parse(text: str) -> Seq:
         ShellError: a syntax error, or a construct that this module does not hold.
     """
     source = text.encode("utf-8", "surrogatepass")
-    # tree-sitter-bash 0.25 hands code points to isalnum() and reads beyond its table (a crash on "${" and a rare letter);
-    # for bash a letter beyond ASCII is a letter like any other, so the structure is found with one of the same length.
-    # Nor does it know ``10#$n``, a number's base: a sum has the same structure.
-    plain = _BASE.sub(lambda m: b"0" * (len(m[0]) - 1) + b"+", _BEYOND_ASCII.sub(b"x", source))
-    root = _parser().parse(plain).root_node
+    root = syntax(source)
     if root.has_error:
         raise ShellError(f"cannot parse {text[:60]!r}")
     if _deeper(root, MAX_DEPTH):

@@ -172,6 +172,7 @@ def test_a_program_written_out_reads_back(text: str) -> None:
         'a=(1 "2 3"); a[2]=4; b=x; b+=y; echo "${a[1]}" "${#a[@]}" $b',
         "! false && echo yes; if ! grep -q x /dev/null; then echo none; fi",
         'export A="b c"; readonly D=e; echo "$A" $D',
+        'set -- a b; x=p-$1.$2; echo "$x"',
         "if (( 2 > 1 )); then echo more; elif ((1)); then echo one; fi",
     ],
 )

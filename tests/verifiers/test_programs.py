@@ -47,6 +47,7 @@ async def do_it() -> dict[str, object]:
         ("x=$(date) && echo `id -u`", {"date", "id"}),
         ("/usr/bin/sort a", {"sort"}),
         ("echo curl '; curl x'", set()),
+        ("goal=dist/$2-$3; a=$1.$2 ls", {"ls"}),
     ],
 )
 def test_programs_of_a_command(command: str, names: set[str]) -> None:

@@ -25,6 +25,8 @@ _PLACES = {"file_redirect": ">", "herestring_redirect": "<<<", "variable_assignm
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
 _BRACES = re.compile(r"(?<!\$)\{([^{}$]*(?:,|\.\.)[^{}$]*)\}")
+_POSITIONAL = re.compile(rb"(?<!\\)\$[1-9]")
+_BASE = re.compile(rb"\b\d+#(?=\$)")
 _MAX_NESTING = 3
 _MAX_EXPANSIONS = 64
 
@@ -149,11 +151,25 @@ def _closing(text: str, start: int, quote: str, escapes: bool) -> int:
     return min(at, len(text))
 
 
+def syntax(source: bytes) -> Node:
+    """The syntax tree of a shell text, by offsets into it: the parser (tree-sitter-bash 0.25) is shown what it reads rightly.
+
+    It ends the process on ``${`` and a rare letter, takes the digit of ``a=$1-$2`` for a command, and does not know ``10#$n``, a
+    number's base. For bash a letter beyond ASCII is one like any other, ``$2`` a variable, and a sum has the structure of a base.
+    """
+    plain = _POSITIONAL.sub(rb"$x", re.sub(rb"[\x80-\xff]", b"x", source))
+    plain = _BASE.sub(lambda m: b"0" * (len(m[0]) - 1) + b"+", plain)
+    return _parser().parse(plain).root_node
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
 def _collect(command: str, step: int, words: list[Word], statements: set[str], depth: int) -> None:
     data = command.encode("utf-8", "surrogateescape")
-    # tree-sitter-bash 0.25 ends the process on "${" and a rare letter: it sees an ASCII one of the same length instead.
-    tree = Parser(Language(tree_sitter_bash.language())).parse(re.sub(rb"[\x80-\xff]", b"x", data))
-    own = list(_walk(tree.root_node, data, "", "", step, statements))
+    own = list(_walk(syntax(data), data, "", "", step, statements))
     words.extend(own)
     if depth < _MAX_NESTING:
         # A shell may be what another program starts: find -exec sh -c '...', xargs bash -c '...'.
