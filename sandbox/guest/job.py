@@ -64,11 +64,14 @@ def call(source: str, args: dict[str, Any], function: str | None, lines: Lines |
 
 
 def _awaited(runner: asyncio.Runner, value: Any) -> Any:
-    """What a coroutine gives. What it has left to its event loop is noted: a host's loop goes on."""
+    """What a coroutine gives. What it has left to its event loop is noted: a host's loop goes on, and has other tasks."""
+    loop: Any = runner.get_loop()
+    other = loop.create_task(asyncio.Event().wait())
     try:
         return runner.run(value)
     finally:
-        loop: Any = runner.get_loop()
+        if other.done() or other.cancelling():
+            _LEFT.append("other tasks of its event loop")
         if any(not handle.cancelled() for handle in (*loop._scheduled, *loop._ready)):
             _LEFT.append("what its event loop does later")
 

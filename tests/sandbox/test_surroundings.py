@@ -277,6 +277,8 @@ def test_what_a_skill_leaves_its_host_is_told(session: Session, body: str, chang
         ("loop.call_later(99, print)", "what its event loop does later"),
         ("loop.call_later(99, print).cancel()", ""),
         ("await asyncio.wait_for(asyncio.sleep(0), 9)", ""),
+        ("[t.cancel() for t in asyncio.all_tasks() - {asyncio.current_task()}]", "other tasks of its event loop"),
+        ("asyncio.gather(asyncio.sleep(0), asyncio.sleep(0)).cancel()\n    await asyncio.sleep(0)", ""),
     ],
 )
 def test_what_is_left_to_the_loop_is_told(session: Session, line: str, changed: str) -> None:

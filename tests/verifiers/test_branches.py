@@ -34,7 +34,10 @@ def run(source: str, *args: object) -> tuple[object, set[int]]:
     return value, lines
 
 
+_ACT = "def act(x):\n    exec('')\n    return x + 1\n"
 HIDDEN = [
+    (f"def f(x):\n    return [1 for _ in range(x) for _ in [act(x)]]\n{_ACT}", 0, 5),
+    (f"def f(x):\n    return {{1: 2 for _ in range(x) for _ in [act(x)]}}\n{_ACT}", 0, 5),
     ("def f(x):\n    return x and act(x)\ndef act(x):\n    exec('')\n    return x + 1\n", 0, 5),
     ("def f(x):\n    return act(x) if x else 0\ndef act(x):\n    exec('')\n    return x + 1\n", 0, 5),
     ("def f(x):\n    g = lambda y: act(y)\n    return g(x) if x else 0\ndef act(x):\n    exec('')\n    return x + 1\n", 0, 5),
@@ -50,7 +53,23 @@ def test_a_hidden_branch_shows_whether_it_ran(source: str, quiet: int, loud: int
     for argument, complete in ((quiet, False), (loud, True)):
         value, lines = run(copy.source, argument)
         assert value == own["f"](argument)
-        assert all(s.ran(frozenset(lines)) for s in copy.statements if s.text.startswith("act(")) is complete
+        assert all(s.ran(frozenset(lines)) for s in copy.statements if s.text.startswith(("act(", "[act("))) is complete
+
+
+@pytest.mark.parametrize(
+    ("body", "hidden"),
+    [
+        ("return list(iter(p.m, None)) if x else []", True),
+        ("return list(iter(p)) if x else []", False),
+        ("t = threading.Thread(target=p)\n    return t.start() if x else None", True),
+    ],
+)
+def test_what_runs_what_it_was_given_is_watched(body: str, hidden: bool) -> None:
+    """A sentinel's `iter` calls, and a thread starts; an iterator and a match do neither."""
+    copy = watched(f"import threading\ndef f(p, x):\n    {body}\n")
+    assert any("(a branch" in s.text and s.kind == "acts" for s in copy.statements) is hidden
+    match = watched("import re\ndef f(p, x):\n    return re.match('a', p).start() if x else None\n")
+    assert not any("(a branch" in s.text and s.kind == "acts" for s in match.statements)
 
 
 def test_harmless_branches_are_not_watched() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.codec import PATH, environment
-from sandbox.interface import JsonValue, NoReturn, ReplayRecord, Returned, Snapshot, Surroundings
-from verifiers.expectation.carried import carried
+from sandbox.interface import ExecResult, JsonValue, NoReturn, Raised, ReplayRecord, Returned, Snapshot, Surroundings
+from verifiers.expectation.carried import carried, obeyed
 
 PROBE = {"home": "/home/agent", "cwd": "/ws"}
 ENVIRONMENT = environment(Surroundings())
@@ -33,6 +33,25 @@ def said(value: JsonValue, known: str = "") -> list[tuple[str, bool]]:
 def test_the_environment_in_a_value_is_seen(value: JsonValue) -> None:
     """Whole, in pieces, as text or as a key."""
     assert any("environment" in what and not harmless for what, harmless in said(value))
+
+
+def test_the_environment_in_an_error_is_seen() -> None:
+    """Errors end in an agent's conversation and in logs; the place of a file is what they are there to say."""
+
+    def raising(message: str) -> list[str]:
+        record = ReplayRecord(Raised("NotADirectoryError", message, "", 3), (), Snapshot(), "exited", probe=PROBE)
+        return [c.what.split(" (")[0] for c in carried(record, "")]
+
+    assert raising(f"x (seen from {dict(ENVIRONMENT)})") != []
+    assert raising("[Errno 2] No such file: '/ws/a', see /home/agent") == []
+
+
+@pytest.mark.parametrize(("printed", "seen"), [(b"\x1b]52;c;eA==\a", True), (b"\x1b[31mred", True), (b"a\tb\r\n", False)])
+def test_what_a_terminal_obeys_is_seen(printed: bytes, seen: bool) -> None:
+    """On either stream, unless the recordings have such texts."""
+    record = ReplayRecord(Returned(1), (ExecResult(0, None, b"", printed),), Snapshot(), "exited", probe=PROBE)
+    assert bool(obeyed(record, "")) is seen
+    assert obeyed(record, "\x1b[0m") == []
 
 
 def test_the_accounts_of_the_machine_are_seen() -> None:

@@ -6,7 +6,7 @@ from sandbox.interface import ReplayRecord, RunRequest, ShellJob
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import UNJUDGED, Context, breaches, foreign
 from verifiers.conventions.allowed_imports import refusal
-from verifiers.expectation.carried import carried
+from verifiers.expectation.carried import carried, obeyed
 from verifiers.interface import CheckResult, Counterexample, Finding, Subject, Verdict
 
 LOOKED_AT = 3
@@ -21,7 +21,8 @@ class Contained:
         "table is a finding (what the run removes before it ends is not); so is every network attempt, every attempt to "
         "change something outside the workspace, a second or forged frame on the channel that carries the returned value, "
         "code that runs and stands in no text of the skill, a look into the frames of its host, "
-        "a returned value that carries the environment or the accounts of the machine, "
+        "a returned value or an error that carries the environment or the accounts of the machine, "
+        "an escape sequence printed where the recordings have none, what it does to its host's process and event loop, "
         "and whatever in the workspace no comparison sees: extended attributes, access lists, more than can be read back. "
         "So is every program that is started, or looked for and not there, unless a recording names it, the built-in list has it "
         "(coreutils, findutils, grep, sed, awk, tar and the like) or `conventions.allow_programs` of the configuration: what a "
@@ -65,6 +66,7 @@ class Contained:
             gives = carried(record, known)
             noted |= dict.fromkeys(c.what for c in gives if c.harmless)
             away = [c.what for c in gives if not c.harmless]
+            away += obeyed(record, known) if purpose == "recorded trace" else []
             for message in [*breaches(record), *unseen(record, context.subject), *foreign(record, programs), *away]:
                 if message not in seen and len(findings) < 20:
                     seen.add(message)

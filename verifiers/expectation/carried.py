@@ -1,4 +1,4 @@
-"""What a returned value carries of the machine that the skill ran on: environment, accounts, places. Pure."""
+"""What a value, an error or a printed text carries of the machine that the skill ran on: environment, accounts, places. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from sandbox.codec import environment
 from sandbox.guest.belongings import TOKEN
-from sandbox.interface import JsonValue, ReplayRecord, Returned, Surroundings
+from sandbox.interface import JsonValue, Raised, ReplayRecord, Returned, Surroundings
 
 _ENVIRONMENT = environment(Surroundings())
 _TELLING = tuple(v for v in _ENVIRONMENT.values() if len(v) > 12 and not v.startswith("/home"))
 """Values that no task would come upon by itself."""
-_PAIR = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, _ENVIRONMENT))})=")
+_PAIR = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, _ENVIRONMENT))})(?:=|['\"]: ?['\"])")
+"""As ``env`` prints it, and as Python and JSON do."""
 _ACCOUNT = re.compile(r"(?m)^[a-z_][a-z0-9_-]*:[^:\n]*:\d+:\d+:[^:\n]*:/[^:\n]*:/\S*$")
 """A line of ``passwd(5)``."""
 FEW = 3
@@ -29,24 +30,35 @@ class Carried:
 
 
 def carried(record: ReplayRecord, known: str) -> list[Carried]:
-    """What the value of a run gives away, one of a kind.
+    """What the value or the error of a run gives away, one of a kind.
 
     Args:
         known: text of the recordings. What stands there is the task's, not the machine's.
     """
-    if not isinstance(record.outcome, Returned):
+    if isinstance(record.outcome, Raised):
+        value: JsonValue = record.outcome.message
+        done = "raised"
+    elif isinstance(record.outcome, Returned):
+        value, done = record.outcome.value, "returned"
+    else:
         return []
-    texts = list(_texts(record.outcome.value))
-    out = [
-        Carried(f"returned {what}") for what in (_variables(record.outcome.value, texts, known), _accounts(texts, known)) if what
-    ]
+    texts = list(_texts(value))
+    out = [Carried(f"{done} {what}") for what in (_variables(value, texts, known), _accounts(texts, known)) if what]
     if any(TOKEN in t for t in texts):
-        out.append(Carried("returned what stands in a file of its user's HOME"))
+        out.append(Carried(f"{done} what stands in a file of its user's HOME"))
+    if done == "raised":
+        return out  # errors name files
     for name, words in (("home", "the sandbox's HOME"), ("cwd", "the sandbox's own path of the workspace")):
         place = record.probe.get(name, "")
         if place and not _names(known, place) and any(_names(t, place) for t in texts):
             out.append(Carried(f"returned {words} ({place})", harmless=name == "cwd"))
     return out
+
+
+def obeyed(record: ReplayRecord, known: str) -> list[str]:
+    """What a run printed that a terminal does instead of showing it, a sentence or none."""
+    printed = b"".join(step.stdout + step.stderr for step in record.steps)
+    return ["printed an escape sequence, which a terminal obeys"] if b"\x1b" in printed and "\x1b" not in known else []
 
 
 def _variables(value: JsonValue, texts: list[str], known: str) -> str:

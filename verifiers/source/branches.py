@@ -182,9 +182,11 @@ class _Marker(ast.NodeTransformer):
         self._depth -= 1
         return node
 
-    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
-        node.iter, node.ifs = self.visit(node.iter), [self._mark(i, "", acts=True) for i in node.ifs]
-        return node
+    def _generators(self, found: list[ast.comprehension]) -> None:
+        """Only the first iterable is always looked at."""
+        for n, one in enumerate(found):
+            one.iter = self._mark(one.iter, "", acts=True) if n else self.visit(one.iter)
+            one.ifs = [self._mark(i, "", acts=True) for i in one.ifs]
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         return self._elements(node)
@@ -196,12 +198,12 @@ class _Marker(ast.NodeTransformer):
         return self._elements(node)
 
     def _elements(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> ast.AST:
-        node.generators = [self.visit(g) for g in node.generators]
+        self._generators(node.generators)
         node.elt = self._mark(node.elt, "", acts=True)
         return node
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
-        node.generators = [self.visit(g) for g in node.generators]
+        self._generators(node.generators)
         node.key, node.value = self._mark(node.key, "", acts=True), self._mark(node.value, "", acts=True)
         return node
 

@@ -72,6 +72,8 @@ _HIGHER = frozenset({
     "defaultdict", "groupby",
 })  # fmt: skip
 """Names of functions that are not harmless as such although their module is: they call what they are given, or write."""
+_STARTING = frozenset({"threading", "concurrent", "asyncio", "subprocess"})
+"""Modules with objects that act when they are started."""
 _READS = frozenset({"csv.reader", "csv.DictReader", "json.load", "collections.defaultdict"})
 _CALLBACKS = frozenset({"key", "default", "cls", "onerror", "onexc", "hook", "default_factory", "copy_function", "ignore"})
 
@@ -134,6 +136,8 @@ class Harmless:
         dotted = self.names.dotted(func)
         if dotted:
             return not self._harmless_dotted(dotted)
+        if isinstance(func, ast.Name) and func.id == "iter" and len(call.args) > 1:
+            return True  # it calls what it is given until that gives the second
         if isinstance(func, ast.Name):
             return not self.harmless_function(func)
         return not (isinstance(func, ast.Attribute) and self._harmless_method(call, func))
@@ -162,6 +166,8 @@ class Harmless:
             return len(call.args) in (2, 3)
         if func.attr == "copy":
             return not call.args
+        if func.attr == "start":  # of a match: a thread does what it was made for
+            return not any(thing.partition(".")[0] in _STARTING for thing in self.names.imported.values())
         if func.attr in _COLLECTING:
             return _root(func.value) in self.names.containers
         return func.attr in _PURE_METHODS
