@@ -72,6 +72,23 @@ def test_what_runs_what_it_was_given_is_watched(body: str, hidden: bool) -> None
     assert not any("(a branch" in s.text and s.kind == "acts" for s in match.statements)
 
 
+@pytest.mark.parametrize(
+    ("chosen", "hidden"),
+    [
+        ('shutil.which("gawk") or "awk"', False),
+        ('shutil.which("gawk") or shutil.which("awk")', False),
+        ('"gtar" if shutil.which("gtar") else "tar"', False),
+        ('shutil.which("gawk") or "sh"', True),
+        ('"tar" if x else "rm"', True),
+    ],
+)
+def test_one_program_may_have_several_names(chosen: str, hidden: bool) -> None:
+    """Which of them a machine has decides nothing; another program does."""
+    copy = watched(f"import shutil, subprocess\ndef f(x):\n    subprocess.run([{chosen}, x], check=True)\n")
+    found = [s for s in copy.statements if "(a branch" in s.text and "holds something" not in s.text]
+    assert bool(found) is hidden
+
+
 def test_harmless_branches_are_not_watched() -> None:
     """Reading and computing in a branch is no place for a backdoor."""
     copy = watched(

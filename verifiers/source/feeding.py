@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from verifiers.source.harmless import Harmless
 from verifiers.source.names import Names
 
+_NAMES = {name: program for program in ("awk", "sed", "grep", "tar", "find") for name in (program, f"g{program}")} | {
+    "mawk": "awk"
+}
+"""One program's names on different machines."""
 _SAME_METHODS = frozenset({"resolve", "absolute", "expanduser", "copy", "encode", "decode", "as_posix"})
 _SAME_FUNCTIONS = frozenset({"str", "bytes", "list", "tuple", "dict", "iter"})
 _WHOLE = ("utf-8", "utf8", "strict", "surrogateescape")
@@ -66,7 +70,10 @@ def assigned(node: ast.AST) -> set[str]:
 
 
 def same_thing(value: ast.expr, names: Names) -> str:
-    """The variable of which an expression is only another spelling (an absolute path, a copy, its bytes); "" for none."""
+    """The variable of which an expression is only another spelling (an absolute path, a copy, its bytes), or the program that it
+    names in one way or another; "" for none."""
+    if program := _program(value, names):
+        return program
     if isinstance(value, ast.Name):
         return value.id
     if isinstance(value, ast.IfExp):
@@ -83,6 +90,14 @@ def same_thing(value: ast.expr, names: Names) -> str:
     if (plain or names.dotted(func) in _SAME_IMPORTED) and len(value.args) == 1 and not value.keywords:
         return same_thing(value.args[0], names)
     return ""
+
+
+def _program(value: ast.expr, names: Names) -> str:
+    """``awk`` of ``"gawk"`` and ``shutil.which("mawk")``: which of them there is, is the machine's matter."""
+    if isinstance(value, ast.Call) and names.dotted(value.func) == "shutil.which" and len(value.args) == 1:
+        value = value.args[0]
+    name = str(value.value) if isinstance(value, ast.Constant) else ""
+    return f"program {_NAMES[name]}" if name in _NAMES else ""
 
 
 def _roots(target: ast.expr) -> set[str]:

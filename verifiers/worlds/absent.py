@@ -29,12 +29,15 @@ def missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
         out.judged += 1
         whole = str(g.args[h.parameter]).strip("/") in g.base
         # What is only a part of a path may be absent from where nothing is to be done.
+        path = str(h.args[h.parameter]).strip("/")
+        message = ""
         if failure(record.outcome) is None and (whole or durable_effects(g.base, record.post)):
-            out.findings.append(
-                hostile_finding(
-                    context, g, h, f"claims success although {h.parameter} names nothing; the trace's commands fail there"
-                )
-            )
+            message = f"claims success although {h.parameter} names nothing; the trace's commands fail there"
+        elif failure(record.outcome) is not None and whole and path in record.post:
+            # A database that is opened, a file that is opened for appending: the next call takes it for an input.
+            message = f"fails because {h.parameter} names nothing, and leaves something of that name"
+        if message:
+            out.findings.append(hostile_finding(context, g, h, message))
             return
 
 

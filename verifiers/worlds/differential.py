@@ -295,7 +295,9 @@ def _case(context: Context, trial: Trial, records: Sequence[ReplayRecord], label
     if evidence is None:
         return None
     x, why = expect(replace(evidence, base=world.base), records)
-    clean = not why and x.failed == g.expectation.failed and x.quiet == g.expectation.quiet
+    # What a program complains of and passes over, it keeps: whoever takes it does harm.
+    quiet = trial.beyond is not None or x.quiet == g.expectation.quiet
+    clean = not why and x.failed == g.expectation.failed and quiet
     if not clean or (bool(x.effects) != bool(g.expectation.effects) and not nothing_left):
         return None
     if g.expectation.answer_known and g.expectation.answer.strip() and not x.answer.strip() and not nothing_left:

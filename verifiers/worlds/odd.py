@@ -129,10 +129,10 @@ def _words(g: Grammar) -> list[str]:
 
 
 def _told(g: Grammar, words: Sequence[str]) -> list[str]:
-    """Of the words those that stand in the answer, or in what the task changes."""
+    """Of the words those that stand in the answer, or in what the task changes or makes."""
     x = g.expectation
-    changed = {p: e for p, e in x.tree.items() if p in x.base and e != x.base[p] and e.type == "file"}
-    lines = {line for p, e in changed.items() for line in set(_text(e).split("\n")) ^ set(_text(x.base[p]).split("\n"))}
+    changed = [(e, x.base.get(p)) for p, e in x.tree.items() if e != x.base.get(p) and e.type == "file"]
+    lines = {line for e, old in changed for line in set(_text(e).split("\n")) ^ set(_text(old).split("\n") if old else ())}
     out = set(tokens("\n".join((x.answer if x.answer_known else "", *lines))))
     return [w for w in words if w in out]
 

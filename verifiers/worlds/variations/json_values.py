@@ -38,8 +38,8 @@ def vary(draft: Draft, way: str, path: str) -> None:
 
 
 def _emptied(value: Json) -> Json:
-    """Nothing of the same type."""
-    return value if value is None else type(value)()
+    """Nothing of the same type. Programs write ``0.0`` in two ways."""
+    return 0 if isinstance(value, float) else value if value is None else type(value)()
 
 
 def _each_leaf(value: Json, change: Callable[[Json], Json]) -> Json:

@@ -7,7 +7,7 @@ from random import Random
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.records import records
+from verifiers.worlds.records import records, takes_lines
 from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, contents, of_content, pairs
 
 MOST_TWINS = 200
@@ -52,11 +52,32 @@ def twins(content: bytes, draft: Draft, path: str) -> bytes:
     return found.joined([x for item in found.items for x in (item, re.sub(first, _another, item, count=1))])
 
 
+def taken(g: Grammar, path: str) -> list[str]:
+    """Lines that the task takes away from a file of which it leaves something."""
+    after = g.expectation.tree.get(path)
+    if after is None or not after.content or not takes_lines(g.base[path].content):
+        return []
+    left = set(after.content.splitlines(keepends=True))
+    lines = g.base[path].content.splitlines(keepends=True)
+    return [line.decode("utf-8", "replace") for line in lines if line not in left] if left < set(lines) else []
+
+
+def only_taken(content: bytes, draft: Draft, path: str) -> bytes:
+    gone = {draft.renamed(line) for line in taken(draft.g, path)}
+    return b"".join(line for line in content.splitlines(keepends=True) if line.decode("utf-8", "replace") in gone) or content
+
+
 def _another(word: re.Match[str]) -> str:
     return word.group() + ("7" if word.group().isdecimal() else "x")
 
 
 VARIATIONS = (
+    Variation(
+        name="only-taken", why="A file has nothing but what the task takes away from it.",
+        choices=lambda g: [(p,) for p in g.contents if taken(g, p)], apply=of_content(only_taken), stage=Stage.EDIT,
+        refusable=True, alone=1,
+        examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "2\n"}, made={"a": "1\n"}),),
+    ),
     Variation(
         name="twins", why="A file has each record once more, with another first word.",
         choices=contents, apply=of_content(twins), stage=Stage.EDIT, alone=2, refusable=True,
