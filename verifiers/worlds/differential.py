@@ -17,7 +17,7 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.harm import glued, line_ends_lost, line_lost, lost, reached, untouched, vanished
+from verifiers.worlds.harm import glued, keeps_each, line_ends_lost, line_lost, lost, reached, untouched, vanished
 from verifiers.worlds.indulgence import ENDING, accident, in_the_way, is_nothing, takes_an_ending
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, seen, unnoticed
@@ -142,6 +142,8 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     results = [p for p in g.made if g.expectation.tree[p].content not in moved]
     made, makes = ({substitute(p, trial.world.renames, inside=g.inside) for p in paths} for paths in (results, g.made))
     keeping = evidenced.keeps(case)
+    if trial.plan.has(Rule.BARE) and not case.expectation.effects:
+        keeping = dict.fromkeys(case.base, keeps_each) | keeping  # where nothing is to be changed, nobody takes a line away
     found = lost(case, record, made) or vanished(case, record, makes) or line_lost(case, record, keeping)
     return found or reached(case, record, trial.world.stays)
 

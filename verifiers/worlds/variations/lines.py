@@ -8,7 +8,7 @@ from random import Random
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import records, takes_lines
-from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, contents, of_content, pairs
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, contents, of_content, pairs
 
 MOST_TWINS = 200
 LESS, TWICE, REORDERED = "less", "twice", "reordered"
@@ -52,19 +52,35 @@ def twins(content: bytes, draft: Draft, path: str) -> bytes:
     return found.joined([x for item in found.items for x in (item, re.sub(first, _another, item, count=1))])
 
 
-def taken(g: Grammar, path: str) -> list[str]:
-    """Lines that the task takes away from a file of which it leaves something."""
+def gone(g: Grammar, path: str) -> list[str]:
+    """Lines of a file that are not there any more once the task is done, of a file of which something stays."""
     after = g.expectation.tree.get(path)
     if after is None or not after.content or not takes_lines(g.base[path].content):
         return []
     left = set(after.content.splitlines(keepends=True))
     lines = g.base[path].content.splitlines(keepends=True)
-    return [line.decode("utf-8", "replace") for line in lines if line not in left] if left < set(lines) else []
+    lost = [line for line in lines if line not in left]
+    return [line.decode("utf-8", "replace") for line in lost] if len(lost) < len(lines) else []
 
 
-def only_taken(content: bytes, draft: Draft, path: str) -> bytes:
-    gone = {draft.renamed(line) for line in taken(draft.g, path)}
-    return b"".join(line for line in content.splitlines(keepends=True) if line.decode("utf-8", "replace") in gone) or content
+def taken(g: Grammar, path: str) -> bool:
+    """Whether the task takes lines away, and adds none."""
+    after = g.expectation.tree.get(path)
+    adds = after is not None and set(after.content.split(b"\n")) - set(g.base[path].content.split(b"\n"))
+    return bool(gone(g, path)) and not adds
+
+
+def only_gone(content: bytes, draft: Draft, path: str) -> bytes:
+    return _with(content, draft, path, wanted=True)
+
+
+def without_gone(content: bytes, draft: Draft, path: str) -> bytes:
+    return _with(content, draft, path, wanted=False)
+
+
+def _with(content: bytes, draft: Draft, path: str, *, wanted: bool) -> bytes:
+    lines = {draft.renamed(line) for line in gone(draft.g, path)}
+    return b"".join(x for x in content.splitlines(keepends=True) if (x.decode("utf-8", "replace") in lines) is wanted) or content
 
 
 def _another(word: re.Match[str]) -> str:
@@ -74,7 +90,7 @@ def _another(word: re.Match[str]) -> str:
 VARIATIONS = (
     Variation(
         name="only-taken", why="A file has nothing but what the task takes away from it.",
-        choices=lambda g: [(p,) for p in g.contents if taken(g, p)], apply=of_content(only_taken), stage=Stage.EDIT,
+        choices=lambda g: [(p,) for p in g.contents if taken(g, p)], apply=of_content(only_gone), stage=Stage.EDIT,
         refusable=True, alone=1,
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "2\n"}, made={"a": "1\n"}),),
     ),
@@ -88,6 +104,12 @@ VARIATIONS = (
         choices=lambda g: [(p,) for p in g.contents if p not in g.files], apply=of_content(twice), stage=Stage.EDIT,
         refusable=True, alone=2, recorded=lambda *_: Said.HARM, never="no line of a named file stands twice",
         examples=(Example(("a",), {"a": "1\n"}, {"a": "1\n1\n"}, {"f": "a"}, "cat a"),),
+    ),
+    Variation(
+        name="nothing-to-change", why="A file lacks the lines that the task changes or takes away.",
+        choices=lambda g: [(p,) for p in g.contents if gone(g, p)], apply=of_content(without_gone), stage=Stage.EDIT,
+        rule=Rule.BARE, alone=1, never="there is something to change",
+        examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\n"}, made={"a": "1\nx\n"}),),
     ),
     Variation(
         name="lines", why="A file has a line less, a line twice, or its lines in another order.",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import like
-from verifiers.worlds.variation import Example, Rule, Stage, Step, Variation, pairs
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step, Variation, pairs
 from verifiers.worlds.variations.rename import spellings, texts
 
 LOOKS = ("number", "option", "ending", "digit first")
@@ -23,11 +26,18 @@ def every_word(g: Grammar) -> list[tuple[Step, ...]]:
     return [tuple(Step("value-looks", (t, look)) for t in texts(g)) for look in LOOKS if texts(g)]
 
 
+def with_dots(choice: Choice, gs: Sequence[Grammar]) -> Said:
+    """An argument that is the ending of names (``*.txt``): whether ``tar.gz`` is one ending or two, nobody has said."""
+    token, look = map(str, choice)
+    ending = any(path.endswith(f".{token}") and token in map(as_text, g.args.values()) for g in gs for path in g.base)
+    return Said.HARM if look == "ending" and ending else Said.ALL
+
+
 VARIATIONS = (
     Variation(
         name="value-looks", why="A word of an argument looks like a number, an option or two endings.",
         choices=lambda g: pairs(texts(g), LOOKS), apply=look_like, rule=Rule.TEXT, stage=Stage.RENAME, refusable=True,
-        together=every_word,
+        together=every_word, recorded=with_dots, never="an ending has no dot in it",
         examples=(
             Example(("foo", "option"), {"foo.txt": "foo\n"}, {"-….txt": "-…\n"}, {"w": "foo"}, "ls foo"),
             Example(("foo", "ending"), {"a.foo": ""}, {"a.….…": ""}, {"w": "foo"}, "ls *.foo"),
