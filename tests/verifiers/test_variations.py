@@ -17,6 +17,7 @@ from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.constants import Constants
 from verifiers.worlds.draw import smaller
 from verifiers.worlds.grammar import Grammar, grammar
+from verifiers.worlds.hostile import patterns
 from verifiers.worlds.past import Failing, Past
 from verifiers.worlds.plans import Plan, plans, systematic
 from verifiers.worlds.template import templates
@@ -210,3 +211,10 @@ def test_stages_go_in_order() -> None:
     assert one is not None
     assert one == other
     assert not any("foo" in p for p in one.base)
+
+
+def test_a_pattern_in_a_value_is_never_the_recorded_value() -> None:
+    """``old_`` matches itself in SQL: that names something."""
+    g = of_example(Example((), {"old_a": ""}, {}, {"w": "old_", "v": "new_"}, "mv old_a new_a"))
+    assert all(g.args not in (plain.args, odd.args) for plain, odd in patterns(g))
+    assert {odd.payload for _, odd in patterns(g)} >= {"old", "old%"}

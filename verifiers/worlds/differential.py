@@ -137,15 +137,20 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     if trial.beyond is None:
         return None
     g = trial.g
-    moved = {e.content for p, e in g.base.items() if e.type == "file" and p not in g.expectation.tree}
     # What is moved to a place is no result that may be made anew: what stands there is the user's too.
-    results = [p for p in g.made if g.expectation.tree[p].content not in moved]
+    results = [p for p in g.made if p not in _moved_to(g)]
     made, makes = ({substitute(p, trial.world.renames, inside=g.inside) for p in paths} for paths in (results, g.made))
     keeping = evidenced.keeps(case)
     if trial.plan.has(Rule.BARE) and not case.expectation.effects:
         keeping = dict.fromkeys(case.base, keeps_each) | keeping  # where nothing is to be changed, nobody takes a line away
     found = lost(case, record, made) or vanished(case, record, makes) or line_lost(case, record, keeping)
     return found or reached(case, record, trial.world.stays)
+
+
+def _moved_to(g: Grammar) -> frozenset[str]:
+    """Paths to which the trace moves a file."""
+    moved = {e.content for p, e in g.base.items() if e.type == "file" and p not in g.expectation.tree}
+    return frozenset(p for p in g.made if g.expectation.tree[p].content in moved)
 
 
 def _ask_about_glue(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord) -> None:
@@ -297,8 +302,9 @@ def _case(context: Context, trial: Trial, records: Sequence[ReplayRecord], label
     if evidence is None:
         return None
     x, why = expect(replace(evidence, base=world.base), records)
-    # What a program complains of and passes over, it keeps: whoever takes it does harm.
-    quiet = trial.beyond is not None or x.quiet == g.expectation.quiet
+    # A program that complains of a file in the way of another one keeps both: whoever does not does harm.
+    in_the_way = {substitute(p, world.renames, inside=g.inside) for p in _moved_to(g)} & set(world.made)
+    quiet = x.quiet == g.expectation.quiet or (trial.beyond is not None and bool(in_the_way))
     clean = not why and x.failed == g.expectation.failed and quiet
     if not clean or (bool(x.effects) != bool(g.expectation.effects) and not nothing_left):
         return None

@@ -80,6 +80,8 @@ def patterns(g: Grammar) -> list[tuple[Hostile, Hostile]]:
         forms = (*(() if named or g.template.globbed(p) else GLOBS), *WIDER, *QUERIES)
         for form in forms:
             odd = form.format(start=v[:-1], none=none)
+            if odd == v:
+                continue
             out.append((plain, Hostile(p, {**g.args, p: odd}, odd, code=form in QUERIES)))
     return out
 

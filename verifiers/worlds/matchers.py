@@ -27,17 +27,17 @@ PLAIN_END = "."
 def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     """A value that would match as a pattern, and names nothing, does what any value that names nothing does."""
     trials = [(g, plain, odd) for g in gs[:1] for plain, odd in patterns(g)]
-    calls = list({repr(sorted(h.args.items())): (g, h) for g, *pair in trials for h in pair}.values())
-    theirs = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in calls)
-    ours = context.run("pattern as value", (context.request(g.base, h.args) for g, h in calls))
+    calls = {_call(h): (g, h) for g, *pair in trials for h in pair}
+    theirs = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in calls.values())
+    ours = context.run("pattern as value", (context.request(g.base, h.args) for g, h in calls.values()))
     out.runs += len(calls) * 2
-    done = {(h.parameter, h.payload): pair for (_, h), pair in zip(calls, zip(theirs, ours, strict=True), strict=True)}
+    done = dict(zip(calls, zip(theirs, ours, strict=True), strict=True))
     for g, plain, odd in trials:
         instead = {odd.payload: plain.payload, json.dumps(odd.payload)[1:-1]: plain.payload}
         if odd.payload in all_text(g.base):
             instead = {}  # it is the beginning of what stands there
-        their_plain, our_plain = done[plain.parameter, plain.payload]
-        their_odd, our_odd = done[odd.parameter, odd.payload]
+        their_plain, our_plain = done[_call(plain)]
+        their_odd, our_odd = done[_call(odd)]
         as_text_too = odd.code or alike(_by_shell(g, their_plain), _by_shell(g, their_odd), instead)
         if failure(our_odd.outcome) is not None:
             continue
@@ -54,6 +54,10 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
         message = f"takes the value of {odd.parameter} for more than text: {odd.payload!r} is no {plain.payload!r} to it"
         out.findings.append(hostile_finding(context, g, odd, message))
         return
+
+
+def _call(h: Hostile) -> str:
+    return repr(sorted(h.args.items()))
 
 
 def _ask_whether_wanted(
