@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -325,6 +326,9 @@ def _factor(raw: object, values: list[tuple[Value, ...]], places: list[Place]) -
                 values.append(rest)
                 places.append(places[k])
             made[k] = [Hole(j), Lit(glue), Hole(values.index(rest))]
+    if (folder := _shared_folder([v for k, v in enumerate(values) if k not in made])) is not None:
+        places.append(places[next(k for k, v in enumerate(values) if str(v[0]).startswith(f"{folder[0]}/"))])
+        values.append(folder)
     order = sorted(range(len(values)), key=lambda k: -sum(len(v) for v in values[k]))
     for k in order:
         if k in made or any(not isinstance(v, str) for v in values[k]):
@@ -356,6 +360,22 @@ def _beginning(k: int, values: Sequence[tuple[Value, ...]]) -> tuple[int, str, t
         tails = tuple(r[len(glue[0]) :] for r in rests)
         if len(set(tails)) > 1:
             return j, glue[0], tails
+    return None
+
+
+def _shared_folder(values: Sequence[tuple[Value, ...]]) -> tuple[str, ...] | None:
+    """A folder that several values lie in and that is no value itself, where it and the others say all of two of them."""
+    texts = [tuple(v for v in row if isinstance(v, str)) for row in values]
+    texts = [t for t, row in zip(texts, values, strict=True) if len(t) == len(row)]
+    for one, other in itertools.combinations(texts, 2):
+        both = [os.path.commonpath([a, b]) if a[:1] != "/" != b[:1] else "" for a, b in zip(one, other, strict=True)]
+        folder = tuple(both)
+        if not all(folder) or len(set(folder)) == 1 or folder in texts:
+            continue
+        known = dict(enumerate([folder, *texts]))
+        fewer = [t for k, t in known.items() if k and composed(t, {j: o for j, o in known.items() if o != t}) is not None]
+        if len(fewer) > 1:
+            return folder
     return None
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from synth.embedded.actions import change, one_more
 from synth.embedded.buffers import append, output_of, transient, write
+from synth.embedded.code import quote
 from synth.embedded.conditions import condition
 from synth.embedded.filters import Data, as_bytes, data, expand, read
 from synth.embedded.finding import Branch, FindReader, Found, found_items
@@ -252,6 +253,11 @@ def effect(scope: Scope, node: Simple) -> None:
     name = node.name
     if name == "cd":
         cd(scope, node)
+    elif name == "exit":
+        leave(scope, node)
+    elif name == "echo" and any(r.op == ">&" and r.target.literal == "2" for r in node.redirects):
+        words = [p for w in node.words[1:] for p in (*w.parts, Lit(" "))]
+        scope.complaint = scope.text(Word(tuple(words[:-1]))) if words else ""
     elif name == "find":
         scope.flush()
         find(scope, FindReader(scope, node.words[1:]).read())
@@ -263,6 +269,14 @@ def effect(scope: Scope, node: Simple) -> None:
     else:
         scope.flush()
         change(scope, name, node.words[1:])
+
+
+def leave(scope: Scope, node: Simple) -> None:
+    """A program that says no: the skill raises what it complained of."""
+    status = node.words[1].literal if len(node.words) > 1 else "0"
+    if status != "0":
+        scope.flush()
+        scope.code.line(f"raise RuntimeError({scope.complaint or quote(f'exit status {status}')})")
 
 
 def cd(scope: Scope, node: Simple) -> None:

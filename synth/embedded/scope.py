@@ -115,6 +115,8 @@ class Scope:
     """The variable that gathers what a loop's body prints; "" outside of such loops."""
     changes: bool = False
     """The skill counts its changes."""
+    complaint: str = ""
+    """Code of the text that the program printed last on its standard error."""
 
     # ------------------------------------------------------------ words
 

@@ -179,3 +179,23 @@ def test_jq_takes_a_name_and_a_text() -> None:
     """The text behind ``--arg NAME`` is data, not the program."""
     made = unify(programs(*(f"jq --arg n {n} --arg v {v} '.d[$n] = $v' f" for n, v in (("a", "1.0"), ("b", "2.0")))))
     assert {p.role for p in made.places} == {"text"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "values"),
+    [
+        (
+            ["ln -sfn releases/2.4 shop/current; echo 2.4 >> shop/log", "ln -sfn releases/v7 wiki/current; echo v7 >> wiki/log"],
+            {("2.4", "v7"), ("shop", "wiki")},
+        ),
+        (["cp a/b/x d/y", "cp a/c/x e/y"], {("a/b/x", "a/c/x"), ("d/y", "e/y")}),
+        (["cp in/x in/y", "cp in/v in/w"], {("in/x", "in/v"), ("in/y", "in/w")}),
+        (["cp p/x p/y", "cp q/v q/w"], {("p/x", "q/v"), ("p/y", "q/w")}),
+    ],
+)
+def test_a_folder_that_paths_share_is_a_value(lines: list[str], values: set[tuple[str, str]]) -> None:
+    """Only where it and the others say more than one of them: else paths may lie anywhere."""
+    template = unify(programs(*lines))
+    assert set(template.values) == values
+    for k, program in enumerate(programs(*lines)):
+        assert rebuilt(template, k) == program

@@ -202,3 +202,17 @@ def test_what_cannot_be_taken_up_says_why() -> None:
         traces = [evidence([line], True, name) for name in ("a", "b")]
         assert not list(generator.generate(pattern(traces), traces))
         assert says in generator.why_none()
+
+
+@pytest.mark.parametrize(
+    ("line", "raises"),
+    [
+        ("if [ -d {0} ]; then touch {0}/done; else echo 'no {0} here' >&2; exit 1; fi", 'raise RuntimeError(f"no {'),
+        ("if [ -d {0} ]; then touch {0}/done; else exit 3; fi", 'raise RuntimeError("exit status 3")'),
+    ],
+)
+def test_a_program_that_says_no_raises(line: str, raises: str) -> None:
+    """With what it complained of; it is no empty branch."""
+    traces = [evidence([line.format(name)], True, name) for name in ("a", "b")]
+    candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
+    assert raises in candidate.source
