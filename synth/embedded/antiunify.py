@@ -118,6 +118,9 @@ class _Unifier:
             raise Mismatch
         out = [rows[0][0]] if rows[0] else []
         for k, column in enumerate(zip(*(r[1:] for r in rows), strict=True)):
+            options = {(w.literal or "").partition("=")[0] for w in column}
+            if len(options) > 1 and all(o.startswith("--") for o in options):
+                raise Mismatch
             option = (rows[0][k].literal or "") if k else ""
             self.at = Place(name, kinds[0][k], option if option.startswith("-") else "")
             out.append(self.word(list(column), kinds[0][k]))

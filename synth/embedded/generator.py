@@ -17,7 +17,7 @@ from synth.embedded.emit_python import compile_program, skill_source
 from synth.embedded.emit_shell import read_program, staged_program
 from synth.embedded.helpers import over_existing
 from synth.embedded.idle import Replays, without_idle
-from synth.embedded.naming import skill_name, summary_of
+from synth.embedded.naming import called, skill_name, summary_of
 from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
 from synth.embedded.states.generate import state_candidates
@@ -184,7 +184,13 @@ def case_of(template: Template, works: Sequence[Work]) -> Case:
         for k, values in enumerate(template.values)
         if all(isinstance(v, str) and _is_folder(w, v) for v, w in zip(values, works, strict=True))
     }
-    return Case(template, tuple(works), tuple(make_params(template, folders)))
+    absent = {k: values for k, values in enumerate(template.values) if not any(map(_is_there, works, values))}
+    said = {k: called(works, values) for k, values in absent.items()}
+    return Case(template, tuple(works), tuple(make_params(template, folders, said)))
+
+
+def _is_there(w: Work, value: Value) -> bool:
+    return not isinstance(value, str) or value.removeprefix("./").rstrip("/") in (w.evidence.base or Snapshot())
 
 
 def _is_folder(w: Work, value: str) -> bool:

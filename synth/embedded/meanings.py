@@ -285,7 +285,7 @@ def roles(name: str, words: Sequence[Word]) -> list[Role]:
     if name == "xargs":
         return _xargs_roles(words)
     spec = TABLE.get(name) or WORDS_ONLY.get(name)
-    plain: list[Role] = ["syntax" if (w.literal or "").startswith("-") else "operand" for w in words]
+    plain: list[Role] = [_plain_role(w.literal or "") for w in words]
     if spec is None:
         return plain
     try:
@@ -302,6 +302,13 @@ def roles(name: str, words: Sequence[Word]) -> list[Role]:
     for k, operand in enumerate(parsed.operands):
         by_identity[id(operand)] = order[min(k, len(order) - 1)]
     return [by_identity.get(id(w), "text" if "=" in (_option_head(w) or "") else "syntax") for w in words]
+
+
+def _plain_role(word: str) -> Role:
+    """Of a word of a command that nobody described: an option's value behind ``=`` is a text."""
+    if word.startswith("--") and "=" in word:
+        return "text"
+    return "syntax" if word.startswith("-") else "operand"
 
 
 def _find_roles(words: Sequence[Word]) -> list[Role]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from synth.embedded.antiunify import Value
+from synth.embedded.steps import Work
 from synth.tracing.redact import redact
 
 _STOP = frozenset(
@@ -12,6 +15,8 @@ _STOP = frozenset(
     here current directory folder please its their there do make sure which what how many as using use""".split()  # noqa: SIM905  (a list of words reads better as text)
 )
 """Words that do not tell one task from another."""
+_BETWEEN = frozenset("was has have had than but then now new old called named said not its".split())  # noqa: SIM905  (as above)
+"""Words that stand beside a value and are no name of it."""
 
 
 def skill_name(category: str, summary: str) -> str:
@@ -24,6 +29,18 @@ def skill_name(category: str, summary: str) -> str:
     if "_" not in out:
         out = f"{out}_task"
     return out if out[0].isalpha() else f"do_{out}"
+
+
+def called(works: Sequence[Work], values: Sequence[Value]) -> str:
+    """What most requests call a value, by the word before or behind it: "branch" of ``on branch main``; "" for nothing."""
+    found: Counter[str] = Counter()
+    for w, value in zip(works, values, strict=True):
+        words = re.findall(r"[^\s,;:!?()\"'`]+", w.evidence.description)
+        at = next((i for i, word in enumerate(words) if word.rstrip(".") == value), None)
+        beside = [words[i].lower() for i in ((at - 1, at + 1) if at is not None else ()) if 0 <= i < len(words)]
+        found.update(x for x in beside if re.fullmatch(r"[a-z]{3,16}", x) and x not in _STOP | _BETWEEN)
+    word, times = next(iter(found.most_common(1)), ("", 0))
+    return word if times > 1 and 2 * times >= len(works) else ""
 
 
 def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from synth.embedded.antiunify import Template, Value
@@ -208,6 +209,8 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return ("paths", "Paths, relative to the workspace")
     if at.before.endswith(".") and at.role in ("pattern", "glued", "script", "operand") and not at.after[:1].isalnum():
         return ("ext", "File name extension, without the dot")
+    if named := re.fullmatch(r"--([a-z][a-z-]+)=", at.lead):
+        return (named[1].replace("-", "_"), f"Value of --{named[1]}")
     if at.command in NAMES:
         return ("value", "Value that the program works with")
     if at.command in ("awk", "gawk") and at.before.endswith("$"):
@@ -250,11 +253,15 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
 _FOLDER = ("folder", "Directory, relative to the workspace")
 
 
-def make_params(template: Template, folders: Collection[int] = ()) -> list[Param]:
+_VAGUE = frozenset({"file", "value", "text", "pattern"})
+
+
+def make_params(template: Template, folders: Collection[int] = (), said: Mapping[int, str] | None = None) -> list[Param]:
     """One parameter a hole, in the holes' order, names unique.
 
     Args:
         folders: holes whose values name directories in every trace.
+        said: holes whose values name nothing that is there, with what the requests call them ("" for nothing).
     """
     first: dict[int, Context] = {}
     number: set[int] = set()
@@ -266,6 +273,10 @@ def make_params(template: Template, folders: Collection[int] = ()) -> list[Param
         if at.role in ("number", "key") or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
+    for k, word in (said or {}).items():
+        if chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file"):
+            name = word or "name"
+            chosen[k] = (name if name.isidentifier() and not keyword.iskeyword(name) else "name", f"The {name}".replace("_", " "))
     chosen = _distinct([_FOLDER if k in folders and c[0] in ("file", "source", "path") else c for k, c in enumerate(chosen)])
     out: list[Param] = []
     for k, values in enumerate(template.values):
