@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from sandbox.interface import ReplayRecord, RunRequest, ShellJob
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import UNJUDGED, Context, breaches, foreign
@@ -11,6 +13,10 @@ from verifiers.interface import CheckResult, Counterexample, Finding, Subject, V
 
 LOOKED_AT = 3
 """Recorded cases on which it is seen which programs a shell looks for."""
+
+
+MOST = 20
+"""Findings that one report shows."""
 
 
 class Contained:
@@ -57,23 +63,27 @@ class Contained:
     def run(self, context: Context) -> CheckResult:
         context.prime()
         programs = self._known_programs(context)
-        findings: list[Finding] = []
-        seen: set[str] = set()
         known, noted = recorded_text(context), dict[str, None]()
+        told: dict[str, str] = {}
         for purpose, record in context.ran:
             if purpose in UNJUDGED:
                 continue
             gives = carried(record, known)
             noted |= dict.fromkeys(c.what for c in gives if c.harmless)
             away = [c.what for c in gives if not c.harmless]
-            away += obeyed(record, known) if purpose == "recorded trace" else []
             for message in [*breaches(record), *unseen(record, context.subject), *foreign(record, programs), *away]:
-                if message not in seen and len(findings) < 20:
-                    seen.add(message)
-                    example = Counterexample(purpose, expected="nothing outside the workspace", observed=message)
-                    findings.append(
-                        Finding(message, context.subject.path, counterexample=example, reproduce=context.reproduce(self.id))
-                    )
+                told.setdefault(message, purpose)
+        for case, record in context.first.items():
+            told |= dict.fromkeys(obeyed(record, known), case)
+        findings = [
+            Finding(
+                message,
+                context.subject.path,
+                counterexample=Counterexample(purpose, expected="nothing outside the workspace", observed=message),
+                reproduce=context.reproduce(self.id),
+            )
+            for message, purpose in islice(told.items(), MOST)
+        ]
         why = context.supervised()
         notes = [Finding(text, context.subject.path, severity="warning") for text in list(noted)[:1]]
         if why:
