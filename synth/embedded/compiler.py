@@ -149,7 +149,7 @@ def run_loop(scope: Scope, var: str, code: str, kind: str, body: Seq, fixed: tup
     scope.fixed[name] = fixed
     with scope.code.block(f"for {name} in {code}:"):
         block(scope, [body])
-    scope.vars = before
+    scope.vars, scope.complaint = before, ""
 
 
 def printed(scope: Scope, node: Command, given: object = None) -> str:
@@ -251,10 +251,11 @@ def command(scope: Scope, node: Simple) -> None:
 
 def effect(scope: Scope, node: Simple) -> None:
     name = node.name
+    complaint, scope.complaint = scope.complaint, ""
     if name == "cd":
         cd(scope, node)
     elif name == "exit":
-        leave(scope, node)
+        leave(scope, node, complaint)
     elif name == "echo" and any(r.op == ">&" and r.target.literal == "2" for r in node.redirects):
         words = [p for w in node.words[1:] for p in (*w.parts, Lit(" "))]
         scope.complaint = scope.text(Word(tuple(words[:-1]))) if words else ""
@@ -271,12 +272,12 @@ def effect(scope: Scope, node: Simple) -> None:
         change(scope, name, node.words[1:])
 
 
-def leave(scope: Scope, node: Simple) -> None:
+def leave(scope: Scope, node: Simple, complaint: str) -> None:
     """A program that says no: the skill raises what it complained of."""
     status = node.words[1].literal if len(node.words) > 1 else "0"
     if status != "0":
         scope.flush()
-        scope.code.line(f"raise RuntimeError({scope.complaint or quote(f'exit status {status}')})")
+        scope.code.line(f"raise RuntimeError({complaint or quote(f'exit status {status}')})")
 
 
 def cd(scope: Scope, node: Simple) -> None:

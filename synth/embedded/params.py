@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -210,7 +212,7 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
     if at.before.endswith(".") and at.role in ("pattern", "glued", "script", "operand") and not at.after[:1].isalnum():
         return ("ext", "File name extension, without the dot")
     if named := re.fullmatch(r"--([a-z][a-z-]+)=", at.lead):
-        return (named[1].replace("-", "_"), f"Value of --{named[1]}")
+        return (_usable(named[1].replace("-", "_"), "value"), f"Value of --{named[1]}")
     if at.command in NAMES:
         return ("value", "Value that the program works with")
     if at.command in ("awk", "gawk") and at.before.endswith("$"):
@@ -253,6 +255,13 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
 _FOLDER = ("folder", "Directory, relative to the workspace")
 
 
+def _usable(name: str, otherwise: str) -> str:
+    """The name, unless Python or the skill's own code means something by it."""
+    means = keyword.iskeyword(name) or hasattr(builtins, name) or name in sys.stdlib_module_names | _OWN
+    return name if name.isidentifier() and not means else otherwise
+
+
+_OWN = frozenset({"changed", "output", "answer", "shell"})
 _VAGUE = frozenset({"file", "value", "text", "pattern"})
 
 
@@ -275,8 +284,7 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
     for k, word in (said or {}).items():
         if chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file"):
-            name = word or "name"
-            chosen[k] = (name if name.isidentifier() and not keyword.iskeyword(name) else "name", f"The {name}".replace("_", " "))
+            chosen[k] = (_usable(word, "name"), f"The {word or 'name'}")
     chosen = _distinct([_FOLDER if k in folders and c[0] in ("file", "source", "path") else c for k, c in enumerate(chosen)])
     out: list[Param] = []
     for k, values in enumerate(template.values):

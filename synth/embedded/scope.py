@@ -116,7 +116,7 @@ class Scope:
     changes: bool = False
     """The skill counts its changes."""
     complaint: str = ""
-    """Code of the text that the program printed last on its standard error."""
+    """Code of the text that the command before printed on its standard error."""
 
     # ------------------------------------------------------------ words
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import shlex
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -216,3 +217,21 @@ def test_a_program_that_says_no_raises(line: str, raises: str) -> None:
     traces = [evidence([line.format(name)], True, name) for name in ("a", "b")]
     candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
     assert raises in candidate.source
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "names"),
+    [
+        ("mytool --author={} x", "", ("author",)),
+        ("mytool --from={} x", "", ("value",)),
+        ("mytool --json={} x", "", ("value",)),
+        ("mytool {} x", "on branch {}", ("branch",)),
+        ("mytool {} x", "a list {}", ("name",)),
+        ("mytool {} x", "", ("name",)),
+    ],
+)
+def test_a_value_that_names_nothing_is_called_as_requests_call_it(line: str, said: str, names: tuple[str, ...]) -> None:
+    """Or as its option; never by a word that Python means something by."""
+    traces = [replace(evidence([line.format(v)], True, f"t{v}"), description=f"do it {said.format(v)}") for v in ("one", "two")]
+    candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
+    assert tuple(candidate.bindings["tone"]) == names
