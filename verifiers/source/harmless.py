@@ -72,8 +72,6 @@ _HIGHER = frozenset({
     "defaultdict", "groupby",
 })  # fmt: skip
 """Names of functions that are not harmless as such although their module is: they call what they are given, or write."""
-_STARTING = frozenset({"threading", "concurrent", "asyncio", "subprocess"})
-"""Modules with objects that act when they are started."""
 _READS = frozenset({"csv.reader", "csv.DictReader", "json.load", "collections.defaultdict"})
 _CALLBACKS = frozenset({"key", "default", "cls", "onerror", "onexc", "hook", "default_factory", "copy_function", "ignore"})
 
@@ -167,7 +165,7 @@ class Harmless:
         if func.attr == "copy":
             return not call.args
         if func.attr == "start":  # of a match: a thread does what it was made for
-            return not any(thing.partition(".")[0] in _STARTING for thing in self.names.imported.values())
+            return not any(thing.partition(".")[0] == "threading" for thing in self.names.imported.values())
         if func.attr in _COLLECTING:
             return _root(func.value) in self.names.containers
         return func.attr in _PURE_METHODS

@@ -303,8 +303,8 @@ def _case(context: Context, trial: Trial, records: Sequence[ReplayRecord], label
         return None
     x, why = expect(replace(evidence, base=world.base), records)
     # A program that complains of a file in the way of another one keeps both: whoever does not does harm.
-    in_the_way = {substitute(p, world.renames, inside=g.inside) for p in _moved_to(g)} & set(world.made)
-    quiet = x.quiet == g.expectation.quiet or (trial.beyond is not None and bool(in_the_way))
+    occupied = {substitute(p, world.renames, inside=g.inside) for p in _moved_to(g)} & set(world.made)
+    quiet = x.quiet == g.expectation.quiet or (trial.beyond is not None and bool(occupied))
     clean = not why and x.failed == g.expectation.failed and quiet
     if not clean or (bool(x.effects) != bool(g.expectation.effects) and not nothing_left):
         return None
