@@ -274,8 +274,8 @@ def effect(scope: Scope, node: Simple) -> None:
 
 def leave(scope: Scope, node: Simple, complaint: str) -> None:
     """A program that says no: the skill raises what it complained of."""
-    status = node.words[1].literal if len(node.words) > 1 else "0"
-    if status != "0":
+    status = (node.words[1].literal or "") if len(node.words) > 1 else ""
+    if status.isdecimal() and int(status):
         scope.flush()
         scope.code.line(f"raise RuntimeError({complaint or quote(f'exit status {status}')})")
 

@@ -219,6 +219,14 @@ def test_a_program_that_says_no_raises(line: str, raises: str) -> None:
     assert raises in candidate.source
 
 
+def test_a_program_that_ends_as_its_last_command_did_raises_nothing() -> None:
+    """``exit $?`` and ``exit 0`` say no by themselves."""
+    for end in ("exit $?", "exit 0", "exit"):
+        traces = [evidence([f"touch {name}; {end}"], True, name) for name in ("a", "b")]
+        for candidate in EmbeddedGenerator().generate(pattern(traces), traces):
+            assert "exit status" not in candidate.source.partition("@skill_command")[2]
+
+
 @pytest.mark.parametrize(
     ("line", "said", "names"),
     [

@@ -123,7 +123,8 @@ def _without_rest(record: ReplayRecord, case: Case) -> ReplayRecord:
     be a tool's lock, of which its exit status says nothing."""
     root = f"{record.probe.get('cwd') or WORKSPACE}/"
     rests = {c.path.removeprefix(root) for c in record.calls if c.injected and c.kind == "unlink"}
-    return replace(record, post=record.post.replace({p: None for p in rests if p in record.post and p not in case.base}))
+    known = case.base.keys() | case.expectation.tree.keys()
+    return replace(record, post=record.post.replace({p: None for p in rests - known if p in record.post}))
 
 
 def _count(calls: tuple[Call, ...], wanted: Calls) -> int:

@@ -51,14 +51,12 @@ def tell(draft: Draft, path: str) -> None:
 
 
 def call(draft: Draft, path: str) -> None:
-    """More files like one, each called as a text of the skill is, or with that at the end or at the start of its name. A hidden
-    name is left to the skill: that is where it writes before it puts a file in place."""
+    """More files like one, each called as a text of the skill is, or with that at the end or at the start of its name."""
     source = draft.renamed(path)
     where, _, name = source.rpartition("/")
     dot, ending = name.rpartition(".")[1:]
     forms = ("{}", "a{}", "{}z", "a{}.z", *(["{}" + dot + ending] if dot else []))
-    names = [n for t in told(draft.g) if "/" not in t for n in (f.replace("{}", t) for f in forms)]
-    names = [n for n in names if n.strip(". ") and (n not in told(draft.g) or n[0] != "." or name[0] == ".")]
+    names = [n for t in told(draft.g) if "/" not in t for n in (f.replace("{}", t) for f in forms) if n.strip(". ")]
     beside = (below(where, n) for n in names)
     draft.changes |= {p: draft.base[source] for p in beside if p not in draft.base}
 
