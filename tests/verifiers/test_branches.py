@@ -77,7 +77,8 @@ def test_what_runs_what_it_was_given_is_watched(body: str, hidden: bool) -> None
     [
         ('shutil.which("gawk") or "awk"', False),
         ('shutil.which("gawk") or shutil.which("awk")', False),
-        ('"gtar" if shutil.which("gtar") else "tar"', False),
+        ('shutil.which("gtar") if x else "tar"', True),
+        ('"gtar" if x else "tar"', True),
         ('shutil.which("gawk") or "sh"', True),
         ('"tar" if x else "rm"', True),
     ],

@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from verifiers.source.feeding import assigned, same_thing
+from verifiers.source.feeding import assigned, program, same_thing
 from verifiers.source.kinds import TELLING, Kind, Kinds, kinds
 from verifiers.source.places import Place, placed
 from verifiers.source.statements import Statement, spread
@@ -260,7 +260,9 @@ class _Marker(ast.NodeTransformer):
         """Shows whether a branch runs, if it acts or (unless only ``acts`` is of interest) decides what an action gets."""
         kind: Kind = "acts" if self._judge.harmless.acts(node) else "computes"
         if kind == "computes" and self._matters and not acts:
-            kind = "computes" if same and same_thing(node, self._judge.harmless.names) == same else "decides"
+            # A program's plain name is the same as the one that was looked for, and as nothing else.
+            alike = same in (same_thing(node, self._judge.harmless.names), program(node))
+            kind = "computes" if same and alike else "decides"
         shown = _Hidden(_plain(node), kind, condition)
         inner: ast.expr = self.visit(node)
         if kind not in TELLING or not self._depth:

@@ -72,8 +72,8 @@ def assigned(node: ast.AST) -> set[str]:
 def same_thing(value: ast.expr, names: Names) -> str:
     """The variable of which an expression is only another spelling (an absolute path, a copy, its bytes), or the program that it
     names in one way or another; "" for none."""
-    if program := _program(value, names):
-        return program
+    if isinstance(value, ast.Call) and names.dotted(value.func) == "shutil.which" and len(value.args) == 1:
+        return program(value.args[0])
     if isinstance(value, ast.Name):
         return value.id
     if isinstance(value, ast.IfExp):
@@ -92,10 +92,8 @@ def same_thing(value: ast.expr, names: Names) -> str:
     return ""
 
 
-def _program(value: ast.expr, names: Names) -> str:
-    """``awk`` of ``"gawk"`` and ``shutil.which("mawk")``: which of them there is, is the machine's matter."""
-    if isinstance(value, ast.Call) and names.dotted(value.func) == "shutil.which" and len(value.args) == 1:
-        value = value.args[0]
+def program(value: ast.expr) -> str:
+    """``program awk`` of ``"gawk"``: which of a program's names there is, is the machine's matter; "" for any other value."""
     name = str(value.value) if isinstance(value, ast.Constant) else ""
     return f"program {_NAMES[name]}" if name in _NAMES else ""
 
