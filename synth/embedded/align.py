@@ -6,10 +6,11 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from synth.embedded.antiunify import Mismatch, Program, Template, unify
+from synth.embedded.antiunify import Mismatch, unify
 from synth.embedded.meanings import roles
 from synth.embedded.normal import normal
 from synth.embedded.steps import Work
+from synth.embedded.template import Program, Template
 from synth.embedded.tree import Lit, Simple
 
 

@@ -4,43 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from synth.embedded.factoring import factored
 from synth.embedded.literals import is_known, literals
 from synth.embedded.meanings import Role, roles
 from synth.embedded.pythoncode import NAMES, with_arguments
-from synth.embedded.tree import Glob, Hole, Lit, Many, Part, Redirect, Seq, Simple, Word, literal_word
-
-Program = tuple[Seq, ...]
-"""One sequence a working step."""
-
-Value = str | tuple[str, ...]
+from synth.embedded.template import Place, Program, Template, Value, tidy
+from synth.embedded.tree import Glob, Hole, Lit, Many, Part, Redirect, Simple, Word, literal_word
 
 
 class Mismatch(Exception):
     """The programs do not have one shape."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a hole occurs: command, role and option before it."""
-
-    command: str
-    role: str
-    option: str
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    program: Program
-    values: tuple[tuple[Value, ...], ...]
-    """Per hole, one value a program."""
-    places: tuple[Place, ...]
-    """Per hole, where it first occurs."""
 
 
 def unify(programs: Sequence[Program]) -> Template:
@@ -51,7 +28,7 @@ def unify(programs: Sequence[Program]) -> Template:
     """
     unifier = _Unifier()
     raw = unifier.node(tuple(programs), "operand")
-    return _factor(raw, unifier.values, unifier.places)
+    return factored(raw, unifier.values, unifier.places)
 
 
 _CUT_AT_MARKS = frozenset({"sed", "rename", "prename", "file-rename"})
@@ -157,7 +134,7 @@ class _Unifier:
                     raise Mismatch
                 part = self.node(tuple(column), role)
                 parts.append(part)  # type: ignore[arg-type]  # node() returns the type that it was given
-        return Word(tuple(_tidy(parts)))
+        return Word(tuple(tidy(parts)))
 
     def text(self, texts: list[str], role: Role | str) -> list[Part]:
         if len(set(texts)) == 1:
@@ -169,7 +146,7 @@ class _Unifier:
         middles = [t[left : len(t) - right] for t in texts]
         plain = [_unescaped(m) for m in middles] if role in ("script", "literal") else middles
         inner = self.split(middles, role) or [Hole(self.hole(tuple(plain)))]
-        return _tidy([Lit(head), *inner, Lit(tail)])
+        return tidy([Lit(head), *inner, Lit(tail)])
 
     def program(self, texts: list[str]) -> list[Part]:
         """Programs that differ in what stands inside their literals; none where they differ in more."""
@@ -183,7 +160,7 @@ class _Unifier:
         if any(code):
             return []
         kinds = [kind for kind, _ in rows[0]]
-        return _tidy([p for column, kind in zip(columns, kinds, strict=True) for p in self.literal(column, kind)])
+        return tidy([p for column, kind in zip(columns, kinds, strict=True) for p in self.literal(column, kind)])
 
     def literal(self, texts: list[str], kind: str) -> list[Part]:
         """One literal of each program; a substitution has two, with a mark between them."""
@@ -255,18 +232,6 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\([.\[\]*^$/&])", r"\1", text)
 
 
-def _tidy(parts: Sequence[Part]) -> list[Part]:
-    """Neighbouring constants joined, empty ones dropped."""
-    out: list[Part] = []
-    for part in parts:
-        last = out[-1] if out else None
-        if isinstance(part, Lit) and isinstance(last, Lit):
-            out[-1] = Lit(last.text + part.text)
-        elif part != Lit(""):
-            out.append(part)
-    return out
-
-
 def _same_tests(rows: list[tuple[Word, ...]]) -> list[tuple[Word, ...]]:
     """``-name '*'`` is put where other programs have a ``-name`` and one has none: it changes nothing."""
     with_name = [r for r in rows if any(w.literal == "-name" for w in r)]
@@ -313,107 +278,3 @@ def _constant(token: str, role: Role | str) -> bool:
     if role == "glued":
         return not any(c.isalnum() for c in token)
     return True
-
-
-# ---------------------------------------------------------------- values that follow from others
-
-
-def _factor(raw: object, values: list[tuple[Value, ...]], places: list[Place]) -> Template:
-    """Replaces holes whose values are made of other holes' values and constants."""
-    made: dict[int, list[Part]] = {}
-    values, places = list(values), list(places)
-    for k in range(len(values)):
-        if (begun := _beginning(k, values)) is not None:
-            j, glue, rest = begun
-            if rest not in values:
-                values.append(rest)
-                places.append(places[k])
-            made[k] = [Hole(j), Lit(glue), Hole(values.index(rest))]
-    if (folder := _shared_folder([v for k, v in enumerate(values) if k not in made])) is not None:
-        places.append(places[next(k for k, v in enumerate(values) if str(v[0]).startswith(f"{folder[0]}/"))])
-        values.append(folder)
-    order = sorted(range(len(values)), key=lambda k: -sum(len(v) for v in values[k]))
-    for k in order:
-        if k in made or any(not isinstance(v, str) for v in values[k]):
-            continue
-        others = {j: v for j, v in enumerate(values) if j != k and j not in made and all(isinstance(x, str) for x in v)}
-        parts = composed(tuple(str(v) for v in values[k]), {j: tuple(str(x) for x in v) for j, v in others.items()})
-        if parts is not None:
-            made[k] = parts
-    kept = [k for k in range(len(values)) if k not in made]
-    number = {old: new for new, old in enumerate(kept)}
-    program = _replace(raw, made, number)
-    assert isinstance(program, tuple)
-    return Template(program, tuple(values[k] for k in kept), tuple(places[k] for k in kept))
-
-
-def _beginning(k: int, values: Sequence[tuple[Value, ...]]) -> tuple[int, str, tuple[str, ...]] | None:
-    """``KEY=VALUE`` where ``KEY`` is a value too: the other hole, what stands between, and the rest."""
-    whole = [v for v in values[k] if isinstance(v, str)]
-    for j, row in enumerate(values):
-        first = [v for v in row if isinstance(v, str)]
-        if j == k or len(whole) != len(row) or len(first) != len(row) or len(set(first)) < 2:
-            continue
-        if not all(f and w.startswith(f) for w, f in zip(whole, first, strict=True)):
-            continue
-        rests = [w[len(f) :] for w, f in zip(whole, first, strict=True)]
-        glue = re.match(r"\W+", rests[0])
-        if glue is None or not all(r.startswith(glue[0]) and r[len(glue[0]) :][:1].isalnum() for r in rests):
-            continue
-        tails = tuple(r[len(glue[0]) :] for r in rests)
-        if len(set(tails)) > 1:
-            return j, glue[0], tails
-    return None
-
-
-def _shared_folder(values: Sequence[tuple[Value, ...]]) -> tuple[str, ...] | None:
-    """A folder that several values lie in and that is no value itself, where it and the others say all of two of them."""
-    texts = [tuple(v for v in row if isinstance(v, str)) for row in values]
-    texts = [t for t, row in zip(texts, values, strict=True) if len(t) == len(row)]
-    for one, other in itertools.combinations(texts, 2):
-        both = [os.path.commonpath([a, b]) if a[:1] != "/" != b[:1] else "" for a, b in zip(one, other, strict=True)]
-        folder = tuple(both)
-        if not all(folder) or len(set(folder)) == 1 or folder in texts:
-            continue
-        known = dict(enumerate([folder, *texts]))
-        fewer = [t for k, t in known.items() if k and composed(t, {j: o for j, o in known.items() if o != t}) is not None]
-        if len(fewer) > 1:
-            return folder
-    return None
-
-
-def composed(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth: int = 0) -> list[Part] | None:
-    """``target`` as constants and other holes; None where it is not made of them."""
-    if len(set(target)) == 1:
-        return ([Lit(target[0])] if target[0] else []) if depth else None
-    for j in sorted(others, key=lambda j: -sum(map(len, others[j]))):
-        if depth and others[j] == target:
-            return [Hole(j)]
-        if not all(v and v in t for v, t in zip(others[j], target, strict=True)) or others[j] == target:
-            continue
-        cuts = [t.partition(v) for v, t in zip(others[j], target, strict=True)]
-        left = composed(tuple(c[0] for c in cuts), others, depth + 1)
-        right = composed(tuple(c[2] for c in cuts), others, depth + 1)
-        if left is not None and right is not None:
-            return [*left, Hole(j), *right]
-    return None
-
-
-def _replace(node: object, made: dict[int, list[Part]], number: dict[int, int]) -> object:
-    if isinstance(node, Word):
-        return Word(tuple(_tidy([p for part in node.parts for p in _parts(part, made, number)])))
-    if isinstance(node, tuple):
-        return tuple(_replace(x, made, number) for x in node)
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
-        fields = {f.name: _replace(getattr(node, f.name), made, number) for f in dataclasses.fields(node)}
-        return dataclasses.replace(node, **fields)
-    return node
-
-
-def _parts(part: Part, made: dict[int, list[Part]], number: dict[int, int]) -> list[Part]:
-    if isinstance(part, Hole) and part.index in made:
-        return [p for inner in made[part.index] for p in _parts(inner, made, number)]
-    if isinstance(part, Hole | Many):
-        return [type(part)(number[part.index])]
-    again = _replace(part, made, number)
-    return [again]  # type: ignore[list-item]  # _replace() keeps the type

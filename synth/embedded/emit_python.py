@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, escaped, quote
 from synth.embedded.compiler import acts_only, block, printed, sequence, statement
 from synth.embedded.filters import Data, as_bytes
@@ -17,6 +16,7 @@ from synth.embedded.kinds import sorted_in_place, temporaries
 from synth.embedded.names import UNFINISHED
 from synth.embedded.scope import Facts, Param, Scope
 from synth.embedded.streams import stream, substituted
+from synth.embedded.template import Program
 from synth.embedded.tree import Seq, ShellError, Simple
 
 _MODULES = (

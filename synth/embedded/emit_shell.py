@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from sandbox.interface import ROOT, Effect
-from synth.embedded.antiunify import Program
 from synth.embedded.code import Code, quote
 from synth.embedded.literals import encoded, is_known
 from synth.embedded.meanings import WORDS_ONLY, roles
 from synth.embedded.params import inner_name
 from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Param
+from synth.embedded.template import Program
 from synth.embedded.tree import (
     Command,
     For,

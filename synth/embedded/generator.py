@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 from sandbox.interface import ROOT, Effect, RunRequest, Session, ShellJob, Snapshot, effects
 from synth.embedded.align import clusters, lifted, same_form, template_of, transferred
-from synth.embedded.antiunify import Mismatch, Template, Value, composed
+from synth.embedded.antiunify import Mismatch
 from synth.embedded.code import Code, joined
 from synth.embedded.emit_python import compile_program, skill_source
 from synth.embedded.emit_shell import read_program, staged_program
+from synth.embedded.factoring import composed
 from synth.embedded.helpers import over_existing
 from synth.embedded.idle import Replays, without_idle
 from synth.embedded.naming import called, skill_name, summary_of
@@ -22,6 +23,7 @@ from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
 from synth.embedded.states.generate import state_candidates
 from synth.embedded.steps import Work, changes_something, why_no_work, work
+from synth.embedded.template import Template, Value
 from synth.embedded.tree import Hole, Lit, ShellError, Word
 from synth.embedded.trial import trial
 from synth.interface import Candidate, TracePattern

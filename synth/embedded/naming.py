@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from synth.embedded.antiunify import Value
 from synth.embedded.steps import Work
+from synth.embedded.template import Value
 from synth.tracing.redact import redact
 
 _STOP = frozenset(

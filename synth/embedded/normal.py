@@ -6,9 +6,9 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from synth.embedded.antiunify import Program
 from synth.embedded.kinds import with_cursor
 from synth.embedded.meanings import PREDICATE_ROLES, TABLE, Spec
+from synth.embedded.template import Program
 from synth.embedded.tree import CURSOR, Arith, For, Simple, Sub, Var, Verbatim, Word, literal_word
 
 

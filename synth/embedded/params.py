@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from synth.embedded.antiunify import Template, Value
 from synth.embedded.literals import is_known
 from synth.embedded.meanings import roles, xargs_command
 from synth.embedded.pythoncode import NAMES
 from synth.embedded.scope import Param
+from synth.embedded.template import Template, Value
 from synth.embedded.tree import (
     CURSOR,
     Feed,

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.embedded.align import lifted, same_form, tokens, transferred
-from synth.embedded.antiunify import Mismatch, Program, Template, unify
+from synth.embedded.antiunify import Mismatch, unify
 from synth.embedded.normal import normal
 from synth.embedded.params import make_params
 from synth.embedded.shell import parse
 from synth.embedded.steps import Work
+from synth.embedded.template import Program, Template
 from synth.embedded.tree import Hole, Lit, Many, Word
 from verifiers.interface import Evidence
 
