@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from synth.embedded.code import quote
-from synth.embedded.filters import option_codes, read, receiver
+from synth.embedded.filters import option_codes, read, receiver, run_filter
 from synth.embedded.meanings import TABLE, parse_args
 from synth.embedded.scope import Scope, content
-from synth.embedded.tree import Command, Seq, ShellError, Simple, Test, Word
+from synth.embedded.streams import stream
+from synth.embedded.tree import Command, Pipe, Seq, ShellError, Simple, Test, Word
 
 _FILE = {"-e": "exists()", "-f": "is_file()", "-d": "is_dir()", "-L": "is_symlink()", "-h": "is_symlink()"}
 
 
 def condition(scope: Scope, node: Command, negated: bool) -> str | None:
     """A condition that holds where the command succeeds (fails, if ``negated``); None for a command that does more."""
-    if isinstance(node, Seq):
-        return condition(scope, node.items[0], negated) if len(node.items) == 1 else None
     test: str | None = None
-    if isinstance(node, Test):
+    if isinstance(node, Seq) and set(node.joins) <= {"&&"}:
+        parts = [condition(scope, item, False) for item in node.items]
+        test = None if None in parts else " and ".join(filter(None, parts))
+    elif isinstance(node, Test):
         test = _test(scope, list(node.words))
     elif isinstance(node, Simple) and node.name == "test":
         test = _test(scope, list(node.words[1:]))
     elif isinstance(node, Simple) and node.name in ("grep", "egrep", "fgrep"):
         test = _grep(scope, node)
+    if test is None and isinstance(node, Simple | Pipe):
+        test = _status(scope, node)
     if test is None:
         return None
     return f"not ({test})" if negated and " " in test else f"not {test}" if negated else test
+
+
+def _status(scope: Scope, node: Simple | Pipe) -> str | None:
+    """The exit status of a filter that is run for nothing else."""
+    last = node.stages[-1] if isinstance(node, Pipe) else node
+    spec = TABLE.get(last.name) if isinstance(last, Simple) else None
+    if not isinstance(last, Simple) or spec is None or spec.kind != "filter":
+        return None
+    unseen = any(r.fd == 1 and r.target.literal == "/dev/null" for r in last.redirects)
+    if not unseen and not parse_args(spec, last.words[1:]).has("-q", "-s", "--quiet", "--silent", "--brief"):
+        return None
+    given = stream(scope, Pipe(node.stages[:-1])) if isinstance(node, Pipe) else None
+    return run_filter(scope, last.name, replace(spec, helper="_holds", no_match=0), last.words[1:], given).code
 
 
 def _test(scope: Scope, words: list[Word]) -> str:

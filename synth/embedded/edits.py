@@ -38,13 +38,13 @@ def in_place(scope: Scope, files: Sequence[Word], new: Callable[[str], str]) -> 
             with scope.code.block(f"for {var} in {operand.code}:"):
                 _edit(scope, var, new)
         else:
-            _edit(scope, scope.path(operand), new)
+            _edit(scope, scope.path(operand), new, operand)
 
 
-def _edit(scope: Scope, path: str, new: Callable[[str], str]) -> None:
+def _edit(scope: Scope, path: str, new: Callable[[str], str], word: Word | None = None) -> None:
     put = scope.code.helper("_put")
     if not scope.backup:
-        scope.count(f"{put}({path}, {new(f'{receiver(path)}.read_bytes()')})")
+        scope.give(path, new(f"{receiver(path)}.read_bytes()"), word)
         return
     # The copy keeps what was there before the first run: it is made once, and again only where there is something to change.
     old = scope.code.assign("old", f"{receiver(path)}.read_bytes()")

@@ -20,8 +20,8 @@ from synth.embedded.template import Program
 from synth.embedded.tree import Seq, ShellError, Simple
 
 _MODULES = (
-    "bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "json", "lzma", "os", "re", "shutil", "subprocess", "tarfile", "tempfile",
-    "zipfile",
+    "bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "json", "lzma", "os", "re", "shutil", "stat", "subprocess", "tarfile",
+    "tempfile", "zipfile",
 )  # fmt: skip
 _IMPORTS = {
     "Path": "from pathlib import Path",

@@ -15,7 +15,7 @@ from synth.embedded.literals import encoded, is_known
 from synth.embedded.meanings import WORDS_ONLY, roles
 from synth.embedded.params import inner_name
 from synth.embedded.pythoncode import arguments
-from synth.embedded.scope import Param
+from synth.embedded.scope import Param, texts
 from synth.embedded.template import Program
 from synth.embedded.tree import (
     Command,
@@ -61,13 +61,19 @@ def read_program(program: Program, params: Sequence[Param], needed: Sequence[str
 
 
 def staged_program(
-    program: Program, params: Sequence[Param], effects: Collection[Effect], needed: Sequence[str] = (), done: str = ""
+    program: Program,
+    params: Sequence[Param],
+    effects: Collection[Effect],
+    needed: Sequence[str] = (),
+    done: str = "",
+    once: bool = False,
 ) -> Code:
     """Commands that change the workspace, run on a copy, the differences put in place.
 
     Args:
         needed: parameters that name a path which every recording has, before and after.
-        done: a condition under which all was done already; ``""`` where the commands can be run again.
+        done: a condition under which all was done already; ``""`` where there is none.
+        once: lines that the commands put next to the very same ones are not put there again.
 
     Raises:
         ShellError: as ``read_program``.
@@ -89,16 +95,17 @@ def staged_program(
         code.line(f'{stage} = Path({scratch}) / "stage"')
         code.line(f'shutil.copytree(".", {stage}, symlinks=True, ignore=lambda _, names: filter(_unfinished, names))')
         code.line(f"_shell([{given}], {stage})")
-        _apply(code, kinds, stage, name)
+        _apply(code, kinds, stage, name, texts(params) if once else "")
     code.line('return {"ok": True, "changed": changed}')
     return code
 
 
-def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str) -> None:
+def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str, once: str) -> None:
     """Lines that make the workspace like the staged copy. What no recording does is refused before anything is put in place."""
     code.need("Path")
     code.helper("_below")
-    made = f"os.path.isdir({stage} / p) and not os.path.islink({stage} / p)"
+    code.helper("_is_folder")
+    made = f"_is_folder({stage} / p)"
     gone = f"not os.path.lexists({stage} / p) and not _unfinished(Path(p).name)"
     removed = [kind for change, kind in kinds if change == "removed"]
     if ("created", "dir") not in kinds:
@@ -109,7 +116,11 @@ def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str) -> No
         with code.block(f"for {name} in [p for p in _below({stage}) if {made}]:"):
             code.helper("_mkdir:like")
             code.line(f"changed += _mkdir(Path({name}), ({stage} / {name}).stat().st_mode & 0o7777)")
-    other = f"(os.path.islink({stage} / p) or not os.path.isdir({stage} / p)) and not _same({stage} / p, Path(p))"
+    other = f"not {made} and not _same({stage} / p, Path(p))"
+    if once:
+        code.helper("_stands")
+        there = "os.path.isfile(p) and " if ("created", "file") in kinds else ""
+        other += f" and not ({there}_stands(({stage} / p).read_bytes(), Path(p).read_bytes(), {once}))"
     if kinds - {("created", "dir"), ("removed", "dir"), ("removed", "file"), ("removed", "symlink"), ("mode", "dir")}:
         code.helper("_same")
         # New ones first: killed in between, the next run still finds what they were made from.
@@ -119,7 +130,7 @@ def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str) -> No
         with code.block(f"for {name} in [p for p in _below({stage}) if {made}]:"):
             code.line(f"changed += {code.helper('_chmod')}(Path({name}), ({stage} / {name}).stat().st_mode & 0o7777)")
     if {"file", "symlink"} & set(removed):
-        with code.block(f"for {name} in [p for p in _below(Path()) if {gone} and (os.path.islink(p) or not os.path.isdir(p))]:"):
+        with code.block(f"for {name} in [p for p in _below(Path()) if {gone} and not _is_folder(Path(p))]:"):
             code.line(f"Path({name}).unlink()")
             code.line("changed += 1")
     if "dir" in removed:

@@ -77,7 +77,7 @@ def _shared_folder(values: Sequence[tuple[Value, ...]]) -> tuple[str, ...] | Non
 
 
 def composed(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth: int = 0) -> list[Part] | None:
-    """``target`` as constants and other holes; None where it is not made of them."""
+    """``target`` as constants and other holes; None where it is not made of them, and at depth 0 where it is one of either."""
     if len(set(target)) == 1:
         return ([Lit(target[0])] if target[0] else []) if depth else None
     for j in sorted(others, key=lambda j: -sum(map(len, others[j]))):

@@ -258,16 +258,18 @@ def run_operands(scope: Scope, spec: Spec, argv: list[str], files: Sequence[Word
     if scope.cwd is not None and any("p.name" in w for w in words):
         accepted += f", folder={scope.text(scope.cwd)}"
         scope.code.helper("_run:in")
-    if len(inputs) == 2:
+    if len(inputs) == 2 and spec.helper == "_run":
         return f"{scope.code.helper('_run_with')}({full}, {inputs[0]}, {inputs[1]}{accepted})"
+    if len(inputs) == 2 or (accepted and spec.helper != "_run"):
+        raise ShellError("a condition about several inputs, or in another folder, is not understood")
     given_code = inputs[0] if inputs else (as_bytes(scope, given) if given is not None else "")
-    return f"{scope.code.helper('_run')}({full}{', ' + given_code if given_code else ''}{accepted})"
+    return f"{scope.code.helper(spec.helper)}({full}{', ' + given_code if given_code else ''}{accepted})"
 
 
 def run_code(scope: Scope, spec: Spec, argv: list[str], given: str) -> str:
     accepted = f", accepted={spec.no_match}" if spec.no_match else ""
     given_part = f", {given}" if given != 'b""' else ""
-    return f"{scope.code.helper('_run')}([{', '.join(argv)}]{given_part}{accepted})"
+    return f"{scope.code.helper(spec.helper)}([{', '.join(argv)}]{given_part}{accepted})"
 
 
 def option_codes(scope: Scope, parsed: Parsed) -> list[str]:

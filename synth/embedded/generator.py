@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from sandbox.interface import ROOT, Effect, RunRequest, Session, ShellJob, Snapshot, effects
 from synth.embedded.align import clusters, lifted, same_form, template_of, transferred
@@ -35,7 +36,7 @@ RETURNS_CHANGES = "``ok`` and the number of changes made (0 where all was done a
 RETURNS_ANSWER = "``output``: the answer as text."
 
 
-_FINAL = ("evidence-reproduces", "bindings", "controls-fail", "idempotent-replay")
+_FINAL = ("evidence-reproduces", "bindings", "controls-fail")
 """Checks whose refusal of one candidate holds for another form of the same commands."""
 
 
@@ -124,11 +125,12 @@ class EmbeddedGenerator:
         self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool, cost: int = 0
     ) -> Candidate | None:
         params = case.params
+        again = not writes or self._repeatable(case)
         try:
             if cost:
-                code = shell_code(case, writes, done_where(case) if writes and not self._repeatable(case) else "")
+                code = shell_code(case, writes, again)
             else:
-                code = compile_program(case.template.program, params, facts_of(case), writes)
+                code = compile_program(case.template.program, params, facts_of(case, again), writes)
         except ShellError as error:
             self._why.append(str(error))
             return None
@@ -200,12 +202,13 @@ def _is_folder(w: Work, value: str) -> bool:
     return entry is not None and entry.type == "dir"
 
 
-def shell_code(case: Case, writes: bool, done: str = "") -> Code:
-    """The fallback: the pipeline itself."""
+def shell_code(case: Case, writes: bool, again: bool) -> Code:
+    """The fallback: the pipeline itself, which can be run ``again`` or has to be kept from it."""
     if not writes:
         return read_program(case.template.program, case.params, needed_paths(case))
     changes = [x for w in case.works for x in changes_of(w)]
-    return staged_program(case.template.program, case.params, changes, needed_paths(case), done)
+    done = "" if again else done_where(case)
+    return staged_program(case.template.program, case.params, changes, needed_paths(case), done, once=not again and not done)
 
 
 def needed_paths(case: Case) -> list[str]:
@@ -241,14 +244,21 @@ def done_where(case: Case) -> str:
 
 
 def named_paths(case: Case, kind: str) -> list[str]:
-    """Paths that each recording removes or creates, as expressions of the parameters."""
-    rows = [[e.path for e in changes_of(w) if e.kind == kind] for w in case.works]
+    """Paths that each recording removes or creates, as expressions of the parameters: files, or else whole folders."""
+    changed = [{e.path: e for e in changes_of(w) if e.kind == kind} for w in case.works]
+    whole = [[p for p in row if str(PurePosixPath(p).parent) not in row] for row in changed]
+    single = [[p for p, e in row.items() if {x.type for x in (e.before, e.after) if x is not None} != {"dir"}] for row in changed]
+    return _in_terms(case, single) or _in_terms(case, whole)
+
+
+def _in_terms(case: Case, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Each recording's paths as expressions of the parameters; empty where one is none."""
     if len({len(r) for r in rows}) != 1:
         return []
-    names = [(p.name, [str(v) for v in p.values]) for p in case.params if p.kind != "list[str]"]
+    names = [(p.name, tuple(str(v) for v in p.values)) for p in case.params if p.kind != "list[str]"]
     out: list[str] = []
     for column in zip(*rows, strict=True):
-        parts = composed(tuple(column), dict(enumerate(tuple(v) for _, v in names)))
+        parts = composed(tuple(column), {k: values for k, (_, values) in enumerate(names)}, depth=1)
         if parts is None:
             return []
         pieces = [
@@ -280,8 +290,8 @@ def _occurs(value: str, w: Work) -> bool:
 # ---------------------------------------------------------------- facts about words
 
 
-def facts_of(case: Case) -> Facts:
-    """What the bases say about words of the template."""
+def facts_of(case: Case, again: bool) -> Facts:
+    """What the snapshots say about words of the template, whose commands can be run ``again`` or not."""
 
     def entries(word: Word, cwd: Word | None) -> list[tuple[Snapshot, str]]:
         return [(base, path) for base, path, _ in places(word, cwd)]
@@ -301,14 +311,27 @@ def facts_of(case: Case) -> Facts:
     def below(word: Word, cwd: Word | None, kind: str) -> bool:
         return any(e.type == kind for base, root in entries(word, cwd) for p, e in base.items() if p.startswith(root + "/"))
 
+    def grows(word: Word, cwd: Word | None) -> bool:
+        found = [(base.get(path), post.get(path)) for base, path, post in places(word, cwd)]
+        rows = [(a.content, b.content) for a, b in found if a is not None and b is not None and a.type == b.type == "file"]
+        return not again and len(rows) == len(case.works) and all(adds_lines(*row) for row in rows)
+
     return Facts(
         is_dir=lambda word, cwd: types(word, cwd) == {"dir"},
         exists=lambda word, cwd: bool(types(word, cwd)),
         vanishes=lambda word, cwd: any(p in base and p not in post for base, p, post in places(word, cwd)),
         has_links=lambda word, cwd: below(word, cwd, "symlink"),
         has_folders=lambda word, cwd: below(word, cwd, "dir"),
+        grows=grows,
         creates=creates_file(case.works),
     )
+
+
+def adds_lines(before: bytes, after: bytes) -> bool:
+    """Whether lines were added in one place, and nothing else was changed."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    start = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(old))
+    return len(new) > len(old) and new[:start] + new[start + len(new) - len(old) :] == old
 
 
 def resolve(template: Template, word: Word, k: int) -> str | None:

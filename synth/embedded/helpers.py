@@ -125,6 +125,16 @@ def _run(argv: list[str], data: bytes = b"", accepted: int = 0) -> bytes:
     return done.stdout
 '''
 
+_HOLDS = '''
+def _holds(argv: list[str], data: bytes = b"") -> bool:
+    """Say whether one program's exit status is 0 for this input, not 1; raise where it fails."""
+    done = subprocess.run(argv, input=data, capture_output=True, check=False)
+    said = done.stderr.decode(errors="replace").strip()
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"{argv[0]} failed: {said}")
+    return done.returncode == 0
+'''
+
 _RUN_IN = '''
 def _run(argv: list[str], data: bytes = b"", accepted: int = 0, folder: str = ".") -> bytes:
     """Return what one program prints for this input; raise where it fails."""
@@ -184,6 +194,20 @@ def _inserted(data: bytes, place: Callable[[int, str], bool], block: str, after:
     return out.encode(errors="surrogateescape")
 '''
 
+_STANDS = '''
+def _stands(new: bytes, old: bytes, values: list[str]) -> bool:
+    """Say whether all that new has more than old are lines next to the very same ones, with one of the values in them."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    start = next((k for k, line in enumerate(before) if after[k : k + 1] != [line]), len(before))
+    block = after[start : start + len(after) - len(before)]
+    said = b"".join(block)
+    return (
+        any(os.fsencode(value) in said for value in values if value)
+        and after[:start] + after[start + len(block) :] == before
+        and block in (before[start - len(block) : start], before[start : start + len(block)])
+    )
+'''
+
 _SHELL = '''
 def _shell(values: list[str]) -> bytes:
     """Return what the program prints, values handed over as positional parameters; raise where it fails."""
@@ -231,6 +255,7 @@ HELPERS: Mapping[str, Helper] = {
     "_walk:gone": Helper(paths.WALK_GONE, ("os", "Iterator", "Path")),
     "_glob": Helper(paths.GLOB, ("fnmatch", "Path")),
     "_run": Helper(_RUN, ("os", "subprocess")),
+    "_holds": Helper(_HOLDS, ("os", "subprocess")),
     "_run:in": Helper(_RUN_IN, ("os", "subprocess")),
     "_run_with": Helper(_RUN_WITH, ("os", "subprocess")),
     "_put": Helper(_PUT, _PUT_IMPORTS),
@@ -265,6 +290,8 @@ HELPERS: Mapping[str, Helper] = {
     "_vacant": Helper(_VACANT, ("os", "Path")),
     "_same": Helper(paths.SAME, ("io", "os", "tarfile", "Path")),
     "_give": Helper(paths.GIVE, ("hashlib", "os", "shutil", "Path")),
+    "_is_folder": Helper(paths.IS_FOLDER, ("stat", "Path")),
+    "_stands": Helper(_STANDS, ("os",)),
     "_move:new": Helper(paths.MOVE_NEW, ("os", "Path")),
     "_mkdir:plain": Helper(paths.MKDIR_PLAIN, ("Path",)),
     "_touch": Helper(paths.TOUCH, ("Path",)),

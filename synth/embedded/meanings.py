@@ -36,6 +36,8 @@ class Spec:
     """Options that take two words: a name, and a text as data (an option of its own, with the name ``""``)."""
     no_match: int = 0
     """Highest exit status that is not a failure (1: grep found nothing)."""
+    helper: str = "_run"
+    """What runs it in a skill: for what it prints, or for its exit status (``_holds``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,6 +214,12 @@ def _give(source: Path, path: Path) -> int:
     return 1
 '''
 
+IS_FOLDER = '''
+def _is_folder(path: Path) -> bool:
+    """Say whether a path is a directory itself, no link to one."""
+    return stat.S_ISDIR(path.lstat().st_mode)
+'''
+
 MKDIR_LIKE = '''
 def _mkdir(path: Path, mode: int) -> int:
     """Make a directory with this mode; return 1, or 0 where it is there already."""

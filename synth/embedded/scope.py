@@ -73,6 +73,8 @@ class Facts:
     vanishes: Callable[[Word, Word | None], bool]
     """Some trace removes it."""
     has_folders: Callable[[Word, Word | None], bool]
+    grows: Callable[[Word, Word | None], bool] = lambda word, cwd: False
+    """The commands cannot be run again, and every trace only adds lines to the file, in one place."""
     creates: bool = True
     """Some recording makes a file that was not there."""
 
@@ -250,12 +252,28 @@ class Scope:
             # A link replaced by what it points to.
             self.count(f"{self.code.helper('_set')}({path}, {content(pieces)}, {path}.stat().st_mode & 0o777)")
         else:
-            self.count(f"{self.code.helper('_put')}({path}, {content(pieces)})")
+            self.give(path, content(pieces), buffer.word)
+
+    def give(self, path: str, new: str, word: Word | None) -> None:
+        """Gives a file its new content, but where commands only add lines to it not once more what stands there already."""
+        put = self.code.helper("_put")
+        if word is None or not self.facts.grows(word, self.cwd):
+            self.count(f"{put}({path}, {new})")
+            return
+        fresh = new if new.isidentifier() else self.code.assign("new", new)
+        with self.code.block(f"if not {self.code.helper('_stands')}({fresh}, {path}.read_bytes(), {texts(self.params)}):"):
+            self.count(f"{put}({path}, {fresh})")
 
     def count(self, call: str) -> None:
         """A line that does something and adds the number of changes that it returns."""
         self.changes = True
         self.code.line(f"changed += {call}")
+
+
+def texts(params: Sequence[Param]) -> str:
+    """A list of the parameters' values as texts."""
+    shown = {"str": "{0}", "list[str]": "*{0}"}
+    return f"[{', '.join(shown.get(p.kind, 'str({0})').format(p.name) for p in params)}]"
 
 
 def content(pieces: Sequence[Content]) -> str:

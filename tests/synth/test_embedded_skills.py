@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox.interface import Entry, ReplayRecord, RunRequest, ShellJob, Snapshot
+from sandbox.interface import Entry, ExecResult, ReplayRecord, RunRequest, ShellJob, Snapshot
 from synth.detect import detect
 from synth.embedded import EmbeddedGenerator
 from synth.embedded.idle import without_idle
@@ -60,9 +61,31 @@ def record(root: Path, task: str, description: str, commands: Sequence[str], tre
     return Evidence(task, description, tuple(commands), outputs, None, codes, base, picture(root), True)
 
 
-def generated(evidence: Sequence[Evidence]) -> list[Candidate]:
+@dataclass
+class Replays:
+    """Runs commands with bash in a fresh folder; counts."""
+
+    folder: Path
+    runs: int = 0
+
+    def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
+        return [self.run(r) for r in requests]
+
+    def run(self, request: RunRequest) -> ReplayRecord:
+        assert isinstance(request.job, ShellJob)
+        self.runs += 1
+        root = materialised(self.folder / str(self.runs), request.base)
+        done = [subprocess.run(["bash", "-c", c], cwd=root, capture_output=True, check=False) for c in request.job.commands]
+        steps = tuple(ExecResult(d.returncode, None, d.stdout, d.stderr) for d in done)
+        return ReplayRecord(None, steps, picture(root), "exited")
+
+
+def generated(evidence: Sequence[Evidence], replays: Replays | None = None) -> list[Candidate]:
     pattern = TracePattern("repetitive", evidence[0].commands, len(evidence), 1.0, "some_task", "s", ())
-    return list(EmbeddedGenerator().generate(pattern, evidence))
+    generator = EmbeddedGenerator()
+    if replays is not None:
+        generator.replays = lambda: nullcontext(replays)
+    return list(generator.generate(pattern, evidence))
 
 
 def run(candidate: Candidate, root: Path, args: Mapping[str, object]) -> object:
@@ -99,7 +122,8 @@ def check(tmp: Path, commands: Sequence[str], cases: Sequence[tuple[Mapping[str,
         record(tmp / f"r{k}", f"t{k}", " ".join(v.values()), [c.format(**v) for c in commands], tree)
         for k, (v, tree) in enumerate(cases)
     ]
-    candidate = generated(evidence)[0]
+    (tmp / "replays").mkdir()
+    candidate = generated(evidence, Replays(tmp / "replays"))[0]
     for k, e in enumerate(evidence):
         assert e.base is not None
         root = materialised(tmp / f"s{k}", e.base)
@@ -177,8 +201,18 @@ WRITES = [
     ["touch {d}/l", "grep -qxF {w} {d}/l || echo {w} >> {d}/l"],
     ["cd {d} && find . -type f ! -name S -print0 | LC_ALL=C sort -z | xargs -0 -r md5sum > S"],
     ["mv -n {f} {f}.old", "grep -rlF --include='*.txt' -e {w} {d} | xargs -r -d '\n' sed -i 's/{w}/{e}/g'"],
+    ["cp {f} {d}/same", "cmp -s {f} {d}/same && touch {d}/equal"],
+    ['for p in {d}/*; do if [ -f "$p" ] && head -n 1 "$p" | grep -q {w}; then echo x >> "$p"; fi; done'],
+    ['for p in *.{e}; do if head -n 1 "$p" | grep -q {w}; then rm "$p"; fi; done'],
+    ["if sort -c {f} > /dev/null 2>&1; then touch {d}/sorted; else touch {d}/mixed; fi"],
     ["if [ -f {f} ]; then cp {f} keep; elif [ -d {d} ]; then touch other; else touch third; fi"],
 ]
+ONCE = [
+    ["awk '{{print}} NR == 1 {{print \"{w}: {e}\"}}' {f} > t && mv t {f}"],
+    ['awk \'{{print}} END {{print ""; print "{w}"}}\' {f} > t && mv t {f}', "echo {w} > {d}/new"],
+    ["mkdir -p {d}/in", "mv {f} {d}/in/{e}.x", "grep -rlF {w} . | xargs -r -d '\n' perl -pi -e 's{{\\Q{w}\\E}}{{{e}}}g'"],
+]
+"""Run again, these do more or fail."""
 READS = [
     ["wc -l {f}"],
     ["find {d} -name '*.{e}' | wc -l"],
@@ -196,7 +230,7 @@ READS = [
 ]
 
 
-@pytest.mark.parametrize("commands", WRITES + READS, ids=lambda c: " ; ".join(c)[:50])
+@pytest.mark.parametrize("commands", WRITES + ONCE + READS, ids=lambda c: " ; ".join(c)[:50])
 def test_the_skill_does_what_bash_does(commands: list[str], tmp_path: Path) -> None:
     """Effect, answer, second run."""
     check(tmp_path, commands, CASES)
@@ -278,25 +312,6 @@ def test_constants_of_a_python_program_become_arguments(tmp_path: Path) -> None:
     assert "sys.argv[1]" in candidate.source
     assert "foo" not in candidate.source
     assert "bar" not in candidate.source
-
-
-@dataclass
-class Replays:
-    """Runs commands with bash in a fresh folder; counts."""
-
-    folder: Path
-    runs: int = 0
-
-    def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
-        return [self.run(r) for r in requests]
-
-    def run(self, request: RunRequest) -> ReplayRecord:
-        assert isinstance(request.job, ShellJob)
-        self.runs += 1
-        root = materialised(self.folder / str(self.runs), request.base)
-        for command in request.job.commands:
-            subprocess.run(["bash", "-c", command], cwd=root, capture_output=True, check=False)
-        return ReplayRecord(None, (), picture(root), "exited")
 
 
 def test_unknown_steps_that_change_nothing_are_dropped(tmp_path: Path) -> None:
