@@ -20,6 +20,7 @@ from typing import TypeAlias
 from sandbox.interface import JsonValue
 from verifiers.interface import Parameter, Profile, SkillFileError, Subject
 from verifiers.source.docstring import Docstring, parse_docstring
+from verifiers.source.parsing import parsed
 
 HINTS = ("read_only", "destructive", "idempotent", "open_world")
 MAX_BYTES = 1 << 20
@@ -134,7 +135,7 @@ def parse_module(source: str) -> ast.Module | ParseProblem:
     """The syntax tree, or why there is none. Whatever the text, nothing is raised."""
     try:
         with quiet():
-            tree = ast.parse(source)
+            tree = parsed(source)
             compile(tree, "<skill>", "exec", dont_inherit=True)  # 'return' outside a function and the like
             return tree
     except SyntaxError as error:

@@ -18,6 +18,7 @@ from synth.crystallization.holdout import Split, case_key, distinct, enough_left
 from synth.crystallization.judge import Judge
 from synth.interface import Candidate, Generator, Template, TracePattern
 from verifiers.interface import Args, AssayError, Evidence, Inconclusive, Report, Verdict
+from verifiers.source.parsing import parsed
 
 MOST_REFITS = 2
 """Other skills that are tried where leaving a trace out does not lead to the same code."""
@@ -297,7 +298,7 @@ class _Refits:
 def code_of(source: str) -> str:
     """The code of a skill without what it says of itself: docstrings and descriptions name the traces that it was made from."""
     try:
-        tree = ast.parse(source)
+        tree = parsed(source)
     except (SyntaxError, ValueError):
         return source
     documented = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

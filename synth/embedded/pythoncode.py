@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from synth.embedded.tree import Simple, Word, literal_word
+from verifiers.source.parsing import expression, parsed
 
 NAMES = frozenset({"python", "python3"})
 
@@ -53,7 +54,7 @@ def _program(node: Simple) -> tuple[str] | None:
 def lift(codes: Sequence[str]) -> tuple[str, list[tuple[str, ...]]] | None:
     """One program for several, and each one's values; None where they differ in more than constants."""
     try:
-        trees = [ast.parse(code) for code in codes]
+        trees = [parsed(code) for code in codes]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     if any("argv" in code for code in codes):
@@ -78,7 +79,7 @@ class _Lifter:
     def argument(self, values: tuple[str, ...]) -> ast.expr:
         if values not in self.columns:
             self.columns.append(values)
-        return ast.parse(f"sys.argv[{self.columns.index(values) + 1}]", mode="eval").body
+        return expression(f"sys.argv[{self.columns.index(values) + 1}]")
 
     def node(self, xs: Sequence[ast.AST]) -> Any:
         first = xs[0]

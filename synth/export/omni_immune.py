@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import libcst as cst
 import libcst.matchers as m
 
+from verifiers.source.parsing import parsed
+
 _IMPORTS = frozenset({"os", "subprocess", "socket", "ctypes", "threading", "multiprocessing"})
 _CALLS = frozenset({"eval", "exec", "execfile", "compile", "open", "__import__"})
 _BARE_CALLS = frozenset({"globals", "locals"})
@@ -22,7 +24,7 @@ _NEW_FILE = "os.O_WRONLY | os.O_CREAT | os.O_EXCL"
 
 def refused(source: str) -> list[str]:
     """What Omni will refuse a text for, each once, in words."""
-    return list(dict.fromkeys(what for node in ast.walk(ast.parse(source)) for what in _refused(node)))
+    return list(dict.fromkeys(what for node in ast.walk(parsed(source)) for what in _refused(node)))
 
 
 def _refused(node: ast.AST) -> Iterator[str]:
@@ -39,7 +41,7 @@ def _refused(node: ast.AST) -> Iterator[str]:
 def with_pathlib(source: str) -> str:
     """The text with calls of ``os`` as calls of ``pathlib`` where both mean the same; without the import if none is left."""
     module = cst.parse_module(source).visit(_Pathlib())
-    left = [n for n in ast.walk(ast.parse(module.code)) if isinstance(n, ast.Name) and n.id == "os"]
+    left = [n for n in ast.walk(parsed(module.code)) if isinstance(n, ast.Name) and n.id == "os"]
     return module.code if left else module.visit(_WithoutOs()).code
 
 

@@ -20,6 +20,7 @@ from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import patterns
 from verifiers.worlds.past import Failing, Past
 from verifiers.worlds.plans import Plan, plans, systematic
+from verifiers.worlds.records import decoded, encoded
 from verifiers.worlds.template import templates
 from verifiers.worlds.variation import Example, Rule, Said, Stage, Step
 from verifiers.worlds.variations import rename
@@ -35,7 +36,7 @@ def entry(path: str, content: str) -> Entry:
         return Entry("dir", 0o755)
     if content.startswith("-> "):
         return Entry("symlink", 0o777, target=content[3:])
-    return Entry("file", 0o644, content.encode())
+    return Entry("file", 0o644, encoded(content))
 
 
 def of_example(e: Example) -> Grammar:
@@ -46,7 +47,7 @@ def of_example(e: Example) -> Grammar:
 def shown(base: Snapshot) -> list[tuple[str, str]]:
     """As examples show it."""
     found = {
-        p + "/" * (e.type == "dir"): f"-> {e.target}" if e.target else e.content.decode() for p, e in base.items() if p != ROOT
+        p + "/" * (e.type == "dir"): f"-> {e.target}" if e.target else decoded(e.content) for p, e in base.items() if p != ROOT
     }
     return sorted(found.items())
 

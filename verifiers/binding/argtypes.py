@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from sandbox.interface import JsonValue
+from verifiers.source.parsing import expression
 
 _SEQUENCES = frozenset({"list", "List", "Sequence", "tuple", "Tuple", "set", "frozenset", "Iterable"})
 
@@ -12,7 +13,7 @@ _SEQUENCES = frozenset({"list", "List", "Sequence", "tuple", "Tuple", "set", "fr
 def fits(annotation: str, value: JsonValue) -> bool:
     """Whether a JSON value is of a parameter's type (a boolean is not a number). Unknown annotations accept anything."""
     try:
-        node = ast.parse(annotation or "object", mode="eval").body
+        node = expression(annotation or "object")
     except SyntaxError:
         return True
     return _fits(node, value)

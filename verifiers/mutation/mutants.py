@@ -14,6 +14,7 @@ from verifiers.conventions.model import read
 from verifiers.interface import Subject
 from verifiers.mutation import calls, expressions, programs, suites
 from verifiers.mutation.site import Edit, Site
+from verifiers.source.parsing import parsed
 from verifiers.subject import parse_subject, quiet
 
 _OPERATORS = (
@@ -93,7 +94,7 @@ def _shape(source: str) -> str | None:
     """The syntax tree as text; None for what does not compile."""
     try:
         with quiet():
-            tree = ast.parse(source)
+            tree = parsed(source)
             compile(tree, "<mutant>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

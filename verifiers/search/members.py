@@ -42,6 +42,10 @@ def archives(start: Start) -> Iterator[Start]:
 def _beside(members: tuple[Member, ...], old: list[Member]) -> list[Member]:
     """What is there, then the members at the top and in its directories: a skill may take only some of them."""
     folders = list(dict.fromkeys(["", *(f"{m.name.rpartition('/')[0]}/" for m in old if "/" in m.name)]))[:MOST_FOLDERS]
+    risen = [
+        replace(m, name=f"{folder}{'../' * (folder.count('/') + n)}{ESCAPED}")
+        for folder in folders if folder for m in members if m.name.startswith("../") for n in (1, 2)
+    ]  # fmt: skip
     free = [m for m in members if not m.name.startswith(("../", "/"))]
     bound = [m for m in members if m not in free]
-    return [*old, *bound, *(replace(m, name=folder + m.name) for folder in folders for m in free)]
+    return [*old, *bound, *risen, *(replace(m, name=folder + m.name) for folder in folders for m in free)]

@@ -13,6 +13,7 @@ from typing import Any
 
 from verifiers.source.feeding import assigned, program, same_thing
 from verifiers.source.kinds import TELLING, Kind, Kinds, kinds
+from verifiers.source.parsing import expression, parsed
 from verifiers.source.places import Place, placed
 from verifiers.source.statements import Statement, spread
 
@@ -54,7 +55,7 @@ def watched(source: str) -> Watched:
     """The copy of a skill in which every statement and every hidden branch that may act shows as a line."""
     copy = spread(source)
     try:
-        tree = ast.parse(copy.source)
+        tree = parsed(copy.source)
     except SyntaxError:
         return Watched(copy.source, copy.statements)
     around = {s.first_line: s for s in copy.statements}
@@ -158,7 +159,7 @@ class _Marker(ast.NodeTransformer):
         if not self._matters or not self._depth or not isinstance(first, ast.Call):
             return inner
         self.found.append(shown)
-        seen = ast.parse(f"lambda held: held and [_seen_{len(self.found) - 1}(None), held][1]", mode="eval").body
+        seen = expression(f"lambda held: held and [_seen_{len(self.found) - 1}(None), held][1]")
         return ast.copy_location(ast.Call(seen, [inner], []), first)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -286,4 +287,4 @@ def _is_class(node: ast.expr) -> bool:
 
 def _plain(node: ast.expr) -> ast.expr:
     """A copy that later marks inside it leave as it is."""
-    return ast.copy_location(ast.parse(ast.unparse(node), mode="eval").body, node)
+    return ast.copy_location(expression(ast.unparse(node)), node)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 
+from verifiers.source.parsing import parsed
+
 _LOOKING = frozenset({
     "isinstance", "issubclass", "len", "all", "any", "callable", "set", "sorted", "list", "tuple", "dict", "type", "min", "max",
     "sum", "abs", "str", "int", "bool", "hasattr", "frozenset", "range", "zip", "enumerate",
@@ -21,7 +23,7 @@ def note(code: str, source: str, line: int) -> str:
     judge = _JUDGES.get(code)
     if judge is None:
         return ""
-    tree = ast.parse(source)
+    tree = parsed(source)
     places = [n for n in ast.walk(tree) if getattr(n, "lineno", 0) == line]
     return judge(tree, places)
 

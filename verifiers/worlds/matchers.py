@@ -10,7 +10,7 @@ from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences, durable_effects
-from verifiers.expectation.oracle import Expectation, shell_request
+from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.hostile import Hostile, patterns
@@ -49,11 +49,20 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
         plainly, oddly = (seen(g.base, r, path) for r in (our_plain, our_odd))
         if failure(our_plain.outcome) is None and alike(plainly, oddly, instead):
             continue
+        if not odd.code and _as_commands_do(context, g, their_odd, our_odd):
+            continue  # the plain word is none to it: a number, a date
         if odd.code and (oddly.effects or not oddly.answer.strip()):
             continue  # what a program makes of a text with quotes in it may look otherwise: an answer may not come of it
         message = f"takes the value of {odd.parameter} for more than text: {odd.payload!r} is no {plain.payload!r} to it"
         out.findings.append(hostile_finding(context, g, odd, message))
         return
+
+
+def _as_commands_do(context: Context, g: Grammar, theirs: ReplayRecord, ours: ReplayRecord) -> bool:
+    """Whether the skill does what the commands do, which take the value for text."""
+    evidence = next(c.evidence for c in context.cases if c.task_id == g.task_id)
+    x, why = expect(replace(evidence, base=g.base), [theirs]) if evidence is not None else (g.expectation, "no recording")
+    return not why and context.judge.wrong(ours, replace(x, answer_known=g.expectation.answer_known)) is None
 
 
 def _call(h: Hostile) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
 from sandbox.interface import ROOT, Entry, Snapshot
+from verifiers.worlds.databases import is_database, reworded
 
 TOKEN = re.compile(r"[^\W\d_]+|\d+")
 """A run of letters or a run of digits."""
@@ -67,9 +68,11 @@ def substitute(text: str, renames: Mapping[str, str], *, inside: frozenset[str] 
 
 
 def rename_entry(entry: Entry, renames: Mapping[str, str], inside: frozenset[str]) -> Entry:
-    """An entry with its link target and, where it is text, its content renamed."""
+    """An entry with its link target and, where it is text or a database of texts, its content renamed."""
     target = substitute(entry.target, renames, inside=inside) if entry.target else ""
-    content = entry.content
+    content = reworded(entry.content, lambda text: substitute(text, renames, inside=inside))
+    if is_database(content):
+        return Entry(entry.type, entry.mode, content, target, entry.links)
     with contextlib.suppress(UnicodeDecodeError):
         content = substitute(content.decode("utf-8"), renames, inside=inside).encode("utf-8")
     return Entry(entry.type, entry.mode, content, target, entry.links)

@@ -1,4 +1,4 @@
-"""Numbers in contents that are nought, or below it."""
+"""Numbers in contents that are nought, below it, or longer than the others."""
 
 from __future__ import annotations
 
@@ -11,15 +11,22 @@ from verifiers.worlds.records import decoded, encoded, takes_lines
 from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation
 
 FIGURE = re.compile(r"(?<![\w.:/-])\d+(?:\.\d+)?(?![\w.:/-])")
-NOUGHT, BELOW = "nought", "below nought"
+DIGIT = re.compile(r"(?<![\w./-])(?<!\d\d:)\d(?![\w./-]|:\d\d)")
+"""A number of one digit: no part of a time, a date or a version, but ``2:1``."""
+NOUGHT, BELOW, LONGER = "nought", "below nought", "longer"
 RECORDED = {NOUGHT: re.compile(rb"(?<![\w.])0+(?:\.0+)?(?![\w.])"), BELOW: re.compile(rb"(?<![\w-])-\d")}
 MOST_COLUMNS = 2
 
 
 def columns(g: Grammar) -> list[Choice]:
     """Which figure of a line from its end, and what it becomes."""
-    most = max((len(FIGURE.findall(line)) for p in g.contents for line in _lines(g.base[p].content)), default=0)
-    return [(k, way) for k in range(min(MOST_COLUMNS, most)) for way in RECORDED]
+    rows = [line for p in g.contents for line in _lines(g.base[p].content)]
+    most = {way: max((len(_form(way).findall(row)) for row in rows), default=0) for way in (*RECORDED, LONGER)}
+    return [(k, way) for k in range(MOST_COLUMNS) for way in most if k < most[way]]
+
+
+def _form(way: str) -> re.Pattern[str]:
+    return DIGIT if way == LONGER else FIGURE
 
 
 def _lines(content: bytes) -> list[str]:
@@ -29,10 +36,11 @@ def _lines(content: bytes) -> list[str]:
 def figured(content: bytes, k: int, way: str) -> bytes:
     """Text with another figure in every line that has one; nought not in the first of them."""
     lines = _lines(content)
-    having = [i for i, line in enumerate(lines) if len(FIGURE.findall(line)) > k][way == NOUGHT :]
+    having = [i for i, line in enumerate(lines) if len(_form(way).findall(line)) > k][way == NOUGHT :]
     for i in having:
-        found = [*FIGURE.finditer(lines[i])][-1 - k]
-        lines[i] = f"{lines[i][: found.start()]}{'0' if way == NOUGHT else f'-{found[0]}'}{lines[i][found.end() :]}"
+        found = [*_form(way).finditer(lines[i])][-1 - k]
+        figure = {NOUGHT: "0", BELOW: f"-{found[0]}", LONGER: "10"}[way]
+        lines[i] = f"{lines[i][: found.start()]}{figure}{lines[i][found.end() :]}"
     return encoded("\n".join(lines)) if having else content
 
 
@@ -46,17 +54,20 @@ def everywhere(draft: Draft, k: int, way: str) -> None:
 
 def known(choice: Choice, gs: Sequence[Grammar]) -> Said:
     """Numbers of a kind that no recording has are what nobody has spoken of."""
+    if choice[1] == LONGER:
+        return Said.ALL
     form = RECORDED[str(choice[1])]
     return Said.ALL if any(form.search(g.base[p].content) for g in gs for p in g.contents) else Said.HARM
 
 
 VARIATIONS = (
     Variation(
-        name="other-figures", why="Numbers in a file are nought, or below it.",
-        choices=columns, apply=everywhere, stage=Stage.EDIT, alone=4, refusable=True,
+        name="other-figures", why="Numbers in a file are nought, below it, or longer than the others.",
+        choices=columns, apply=everywhere, stage=Stage.EDIT, alone=6, refusable=True,
         recorded=known, never="the numbers in the files are greater than nought",
         examples=(
             Example((0, NOUGHT), {"a": "k 1 2.5\nl 3 4.5\n"}, {"a": "k 1 2.5\nl 3 0\n"}),
+            Example((1, LONGER), {"a": "k 2:1 1.5\nl 12:30 7\n"}, {"a": "k 10:1 1.5\nl 12:30 7\n"}),
             Example((1, BELOW), {"a": "k 1 2\nl 3 4\n"}, {"a": "k -1 2\nl -3 4\n"}),
         ),
     ),

@@ -14,8 +14,11 @@ from verifiers.worlds.variation import Example, Stage, Variation, contents, of_c
 _WORD = r"[A-Za-z]{2,}"
 
 
-def grown(content: bytes, rng: Random, numbers: Sequence[int] = (), *, named: bool = False, size: int = 1) -> bytes:
-    """Text with more records, and more bytes, than the numbers say: the given ones again, each with a word of its own."""
+def grown(
+    content: bytes, rng: Random, numbers: Sequence[int] = (), *, named: bool = False, size: int = 1, said: Sequence[str] = ()
+) -> bytes:
+    """Text with more records, and more bytes, than the numbers say: the given ones again, each with a word of its own. Every
+    second one keeps the words that arguments have ``said``: it is about the same thing still."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < 1 + named:
         return content
@@ -25,7 +28,8 @@ def grown(content: bytes, rng: Random, numbers: Sequence[int] = (), *, named: bo
     count = beyond(numbers, len(items) + 40, MAX_LINES)
     total = sum(map(len, items))
     while len(items) < count or total <= length:
-        items.append(_own(rng.choice(found.items), len(items), common))
+        kept = common | set(said) if len(items) % 2 else common
+        items.append(_own(rng.choice(found.items), len(items), kept))
         total += len(items[-1])
     return found.joined(items)
 
@@ -42,7 +46,7 @@ def _own(record: str, n: int, common: Collection[str] = ()) -> str:
 
 def _edited(content: bytes, draft: Draft, path: str) -> bytes:
     g = draft.g
-    return grown(content, draft.rng, g.constants.numbers, named=draft.named(path), size=g.record_lines(path))
+    return grown(content, draft.rng, g.constants.numbers, named=draft.named(path), size=g.record_lines(path), said=draft.said)
 
 
 VARIATIONS = (

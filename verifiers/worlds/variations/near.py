@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sandbox.interface import Entry
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.names import below
-from verifiers.worlds.records import MAX_LINES, records
+from verifiers.worlds.names import below, renamed_stem
+from verifiers.worlds.records import MAX_LINES, decoded, encoded, records, takes_lines
 from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.variation import Example, Rule, Stage, Step, Variation, of_content, pairs
 
 MOST_NEAR = 8
 QUOTED = re.compile(r"[\"'=]([^\"'\0\n$\\]{2,20})[\"']")
-LETTERS, CASE, BEHIND = "letters", "case", "behind"
+LETTERS, CASE, BEHIND, INDENTED = "letters", "case", "behind", "indented"
 
 
 def near(text: str, said: Sequence[str], *, cased: bool = False) -> list[str]:
@@ -48,6 +49,12 @@ def _like(letter: str) -> str:
     return "7" if letter.isdigit() else "x"
 
 
+def indented(text: str, said: Sequence[str]) -> list[str]:
+    """The text with blanks before each of its lines, if it says a word of the arguments: it belongs to what stands above it."""
+    spoken = any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) for word in said)
+    return ["".join(f"    {line}" for line in text.splitlines(keepends=True))] if spoken else []
+
+
 def near_lines(content: bytes, said: Sequence[str], *, named: bool, way: str = LETTERS, size: int = 1) -> bytes:
     """Text with more records, which say nearly what arguments say: each behind the one that it is like. Or, BEHIND all records,
     what lies between the first and the last of those once more for each way to be nearly like them. Of a file that an argument
@@ -55,7 +62,7 @@ def near_lines(content: bytes, said: Sequence[str], *, named: bool, way: str = L
     found = records(content, size, head=named)
     if found is None or len(found.items) + named < 2 or not found.whole:
         return content
-    like = [near(item, said, cased=way == CASE) for item in found.items]
+    like = [indented(item, said) if way == INDENTED else near(item, said, cased=way == CASE) for item in found.items]
     out = _behind(found.items, like) if way == BEHIND else [t for i, n in zip(found.items, like, strict=True) for t in (i, *n)]
     return found.joined(out) if len(out) <= MAX_LINES else content
 
@@ -80,9 +87,22 @@ def _edited(content: bytes, draft: Draft, path: str, way: str) -> bytes:
     return near_lines(content, [*draft.said, *draft.numbered], named=draft.named(path), way=way, size=draft.g.record_lines(path))
 
 
+def near_files(draft: Draft, path: str, way: str) -> None:
+    """Another file like one, in which the lines that say a word of the arguments say nearly that."""
+    source, said = draft.renamed(path), [*draft.said, *draft.numbered]
+    where, _, name = source.rpartition("/")
+    text = decoded(draft.content(path)) if takes_lines(draft.content(path)) else ""
+    like = {line: indented(line, said) if way == INDENTED else near(line, said) for line in text.splitlines(keepends=True)}
+    other = renamed_stem(name, draft.word(), draft.g)
+    if any(like.values()) and other:
+        content = encoded("".join((like[line] or [line])[0] for line in text.splitlines(keepends=True)))
+        draft.changes[below(where, other)] = Entry("file", draft.base[source].mode, content)
+
+
 def names_come_along(g: Grammar) -> list[tuple[Step, ...]]:
     both = [(Step("near-lines", (p, way)), Step("near-names", (p, way))) for p in g.contents for way in (LETTERS, CASE)]
-    return [*both[:4], *((Step("near-lines", (p, BEHIND)),) for p in g.contents[:2])]
+    alone = [(Step("near-lines", (p, way)),) for p in g.contents[:2] for way in (BEHIND, INDENTED)]
+    return [*both[:4], *alone]
 
 
 def literals(g: Grammar) -> list[str]:
@@ -107,12 +127,20 @@ VARIATIONS = (
     ),
     Variation(
         name="near-lines", why="A file has lines that are nearly what an argument says.",
-        choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND)), apply=of_content(_edited),
+        choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND, INDENTED)), apply=of_content(_edited),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, drawn=2, together=names_come_along, refusable=True,
         examples=(
             Example(("a", LETTERS), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nbobx,1\nxbob,1\nbbo,1\n"}, {"w": "bob"}, "ls bob"),
-            Example(("a", CASE), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nBOB,1\n"}, {"w": "bob"}, "ls bob"),
+            Example(("a", INDENTED), {"a": "bob\nk\n"}, {"a": "bob\n    bob\nk\n"}, {"w": "bob"}, "ls bob"),
             Example(("a", BEHIND), {"a": "bob\nk\n"}, {"a": "bob\nk\nbobx\nxbob\nbbo\n"}, {"w": "bob"}, "ls bob"),
+        ),
+    ),
+    Variation(
+        name="near-files", why="Another file says nearly what an argument says, where one like it says just that.",
+        choices=lambda g: pairs(g.files, (LETTERS, INDENTED)), apply=near_files, rule=Rule.BYSTANDER, alone=4, refusable=True,
+        examples=(
+            Example(("a.md", LETTERS), {"a.md": "k: up\n"}, {"a.md": "k: up\n", "….md": "k: upx\n"}, {"w": "up"}, "grep up *.md"),
+            Example(("a.md", INDENTED), {"a.md": "up\n"}, {"a.md": "up\n", "….md": "    up\n"}, {"w": "up"}, "grep up *.md"),
         ),
     ),
     Variation(

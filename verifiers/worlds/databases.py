@@ -1,0 +1,77 @@
+"""SQLite databases with other texts, or with more rows. Pure; what cannot be read stays as it is."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+
+Reword = Callable[[str], str]
+MAGIC = b"SQLite format 3\0"
+MAX_BYTES = 1 << 20
+"""Larger ones are left alone."""
+STEPS = 200
+"""Of 10,000 instructions: what a trigger of the user's may cost."""
+
+
+def is_database(data: bytes) -> bool:
+    return data.startswith(MAGIC)
+
+
+def texts(data: bytes) -> list[str]:
+    """Every text value, each once."""
+    found: list[str] = []
+
+    def note(text: str) -> str:
+        found.append(text)
+        return text
+
+    reworded(data, note)
+    return list(dict.fromkeys(found))
+
+
+def reworded(data: bytes, word: Reword) -> bytes:
+    """The database with another text in the place of each text value."""
+
+    def change(db: sqlite3.Connection, table: str, columns: list[tuple[str, bool]]) -> None:
+        for column, _ in columns:
+            db.execute(f"UPDATE OR IGNORE {table} SET {column} = word({column}) WHERE typeof({column}) = 'text'")
+
+    return _remade(data, word, change)
+
+
+def with_more_rows(data: bytes, word: Reword) -> bytes:
+    """The database with each row once more, in other words and under a number of its own."""
+
+    def change(db: sqlite3.Connection, table: str, columns: list[tuple[str, bool]]) -> None:
+        kept = [column for column, numbered in columns if not numbered]
+        new = ", ".join(f"CASE typeof({c}) WHEN 'text' THEN word({c}) ELSE {c} END" for c in kept)
+        db.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(kept)}) SELECT {new} FROM {table}")
+
+    return _remade(data, word, change)
+
+
+def _remade(data: bytes, word: Reword, change: Callable[[sqlite3.Connection, str, list[tuple[str, bool]]], None]) -> bytes:
+    """The database after a change of each of its tables: name, columns, and whether a column is the row's own number."""
+    if not is_database(data) or len(data) > MAX_BYTES:
+        return data
+    with closing(sqlite3.connect(":memory:")) as db:
+        try:
+            db.deserialize(data)
+            db.execute("PRAGMA trusted_schema=OFF")
+            steps = iter(range(STEPS))
+            db.set_progress_handler(lambda: 1 if next(steps, None) is None else 0, 10_000)
+            db.create_function("word", 1, word, deterministic=True)
+            named = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'").fetchall()
+            for (name,) in named:
+                rows = db.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
+                columns = [(_quoted(row[1]), row[5] == 1 and row[2].upper() == "INTEGER") for row in rows]
+                change(db, _quoted(name), columns)
+            db.commit()
+            return db.serialize()
+        except (sqlite3.Error, UnicodeError):
+            return data
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

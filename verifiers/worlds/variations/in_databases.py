@@ -1,0 +1,52 @@
+"""What databases hold: other texts, and more rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+
+from verifiers.worlds.databases import is_database, reworded, texts, with_more_rows
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.records import decoded
+from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
+
+TEXTS, ROWS = "texts", "rows"
+WAYS: dict[str, Callable[[bytes, Callable[[str], str]], bytes]] = {TEXTS: reworded, ROWS: with_more_rows}
+
+
+def databases(g: Grammar) -> list[Choice]:
+    return [(p, way) for p, e in g.base.items() if is_database(e.content) and free(g, e.content) for way in WAYS]
+
+
+def free(g: Grammar, data: bytes) -> list[str]:
+    """Texts that neither the commands nor the arguments say, and that are no dates, numbers or codes."""
+    said = "\n".join(g.template.fill(g.args))
+    return [t for t in texts(data) if t not in said and t[-1:].isalpha() and not any(c.isdigit() for c in t)]
+
+
+def _edited(content: bytes, draft: Draft, path: str, way: str) -> bytes:
+    ours = {draft.renamed(t) for t in free(draft.g, draft.g.base[path].content)}
+    return WAYS[way](content, lambda text: _again(text) if text in ours else text)
+
+
+def _again(text: str) -> str:
+    return f"{text} again"
+
+
+def example() -> Example:
+    """Of one row."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript("CREATE TABLE t(a); INSERT INTO t VALUES ('one two')")
+        before = db.serialize()
+    return Example(("a", ROWS), {"a": decoded(before)}, {"a": decoded(with_more_rows(before, _again))})
+
+
+VARIATIONS = (
+    Variation(
+        name="in-databases", why="A database holds other texts than the commands speak of, or each row once more.",
+        choices=databases, apply=of_content(_edited), stage=Stage.EDIT, alone=4, refusable=True,
+        examples=(example(),),
+    ),
+)  # fmt: skip
