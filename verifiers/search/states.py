@@ -10,6 +10,7 @@ from itertools import zip_longest
 from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
 from verifiers.context import Case
 from verifiers.interface import Args
+from verifiers.worlds.databases import without_rows
 
 OTHER = b"other content\nof two lines\n"
 MOST_PATHS = 24
@@ -106,6 +107,8 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
         yield {path: _with_other_mode(entry)}, "has another mode"
         for text, how in _other_forms(entry.content if entry.type == "file" else b""):
             yield {path: replace(entry, content=text)}, how
+        for table, emptied in without_rows(entry.content).items():
+            yield {path: replace(entry, content=emptied)}, f"has no rows in {table}"
     # What holds something comes long before what is empty: a branch that has run without harm is not looked at again.
     yield {path: Entry("file", content=OTHER)}, "holds something else"
     yield {path: Entry("dir", 0o755), f"{path}/kept.txt": Entry("file", content=OTHER)}, "is a directory with a file"

@@ -51,7 +51,18 @@ def with_more_rows(data: bytes, word: Reword) -> bytes:
     return _remade(data, word, change)
 
 
-def _remade(data: bytes, word: Reword, change: Callable[[sqlite3.Connection, str, list[tuple[str, bool]]], None]) -> bytes:
+def without_rows(data: bytes) -> dict[str, bytes]:
+    """The database with one of its tables empty, by the table's name."""
+    tables: list[str] = []
+    _remade(data, str, lambda db, table, columns: tables.append(table))
+
+    def emptied(wanted: str) -> bytes:
+        return _remade(data, str, lambda db, table, _: db.execute(f"DELETE FROM {table}") if table == wanted else None)
+
+    return {table.strip('"'): emptied(table) for table in tables}
+
+
+def _remade(data: bytes, word: Reword, change: Callable[[sqlite3.Connection, str, list[tuple[str, bool]]], object]) -> bytes:
     """The database after a change of each of its tables: name, columns, and whether a column is the row's own number."""
     if not is_database(data) or len(data) > MAX_BYTES:
         return data
