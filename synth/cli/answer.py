@@ -68,7 +68,10 @@ def command(skill: Path, n: int, who: str, case: str, saved: Path | None, **rest
     console.out(f"decided: {report.questions[number - 1].message}")
     console.out(f"what is right: {says}{f': {text}' if text else ''}")
     more = "".join(f" {option}" for option in again(judging, files))
-    console.say(f"written to {path}. Now run: assay verify {shlex.quote(str(skill))}{more}")
+    # A registered skill whose answer refuses it must not stay in use.
+    by_name = not skill.exists() and not any(path for name, path in files.items() if name != "registry")
+    verify = "registry verify" if by_name else "verify"
+    console.say(f"written to {path}. Now run: assay {verify} {shlex.quote(str(skill))}{more}")
     return PASS
 
 

@@ -17,7 +17,7 @@ from synth.cli.counting import Counted, count_outcomes, count_runs
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
 from synth.cli.next_steps import keep_draft, next_step
-from synth.cli.outcomes import exit_code, line, measured, plain, unused
+from synth.cli.outcomes import after_review, exit_code, line, measured, plain, unused
 from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.patterns import show_patterns
 from synth.cli.settings import BUDGETS, Judging, sandbox_options
@@ -230,24 +230,24 @@ def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[Patter
                 talk.note(line(outcome))
                 for text in unused(outcome):
                     talk.note(f"    {text}")
-                advice = next_step(outcome, keep_draft(outcome, request.config), request.judging.min_usable)
+                draft = keep_draft(outcome, request.config)
+                advice = next_step(outcome, draft, request.judging.min_usable, request.registry)
                 if advice:
                     talk.note(f"    next: {advice}")
                 found.append(outcome)
-        if request.review:
-            _review(crystallization, found)
-    return found
+        return _reviewed(crystallization, found) if request.review else found
 
 
-def _review(crystallization: Crystallization, outcomes: Sequence[PatternOutcome]) -> None:
-    """Asks about what was registered now and waits for that."""
+def _reviewed(crystallization: Crystallization, outcomes: Sequence[PatternOutcome]) -> list[PatternOutcome]:
+    """Asks about what was registered now and waits for that; the outcomes as they are then."""
     from synth.cli.review import Review, judged_by, prompt
 
     registry = crystallization.registry
     assert registry is not None  # this command always has one
     new = [(o.skill, o.version) for o in outcomes if o.skill and o.version and o.report is not None]
     waiting = [(name, version) for name, version in new if registry.show(name, version).status == "staged"]
-    Review(registry, judged_by(crystallization.judge, registry), prompt).run(waiting)
+    ends = Review(registry, judged_by(crystallization.judge, registry), prompt).run(waiting)
+    return [after_review(o, ends[o.version]) if o.version in ends else o for o in outcomes]
 
 
 def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePattern], talk: console.Talk) -> None:

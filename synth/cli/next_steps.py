@@ -13,23 +13,27 @@ if TYPE_CHECKING:
     from synth.crystallization.outcome import PatternOutcome
 
 
-def next_step(outcome: PatternOutcome, kept: Path | None, least: int) -> str:
-    """The next step; "" for what is registered.
+def next_step(outcome: PatternOutcome, kept: Path | None, least: int, registry: Path | None = None) -> str:
+    """The next step; "" for what is registered and leaves no question.
 
     Args:
         kept: The directory of its draft, where there is one.
         least: Usable recordings that a skill needs.
+        registry: The one that was named.
     """
     from verifiers.formats.text import plural
 
+    where = f" --registry {shlex.quote(str(registry))}" if registry is not None else ""
     if outcome.ending == "registered":
-        return ""
+        asked = len(outcome.report.questions) if outcome.report is not None else 0
+        left = f"it leaves {plural(asked, 'question')}: assay verify {outcome.skill}{where}"
+        return f"{left}, then assay answer {outcome.skill} 1{where}" if asked else ""
     if kept is not None:
         place = shlex.quote(str(kept))
         asked = len(outcome.report.questions) if outcome.report is not None else 0
         answer = f"; answer its {asked} questions: assay answer {place} N" if asked > 1 else ""
         answer = answer or (f"; answer its question: assay answer {place} 1" if asked else "")
-        return f"draft kept in {place}: mend it, then assay verify {place}{answer}"
+        return f"draft kept in {place}: mend it, then assay registry add {place}{where}{answer}"
     if outcome.ending == "no-candidate":
         return "record it in simpler commands, or let a model try: --generator anthropic"
     usable = len(outcome.task_ids) - len(outcome.unused)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from synth.cli import console
@@ -10,7 +11,7 @@ from synth.cli.exits import FAIL, INCONCLUSIVE, NOTHING, PASS
 
 if TYPE_CHECKING:
     from synth.crystallization.outcome import PatternOutcome
-    from synth.interface import TracePattern
+    from synth.interface import RegistryEntry, TracePattern
     from synth.usage import Usage
 
 
@@ -21,6 +22,13 @@ def line(outcome: PatternOutcome) -> str:
     why = f": {outcome.why}" if outcome.why else ""
     spent = f"; {outcome.usage}" if outcome.usage is not None else ""
     return f"  {outcome.task}: {outcome.ending}{name}{why} ({outcome.seconds:.1f} s{spent})"
+
+
+def after_review(outcome: PatternOutcome, entry: RegistryEntry) -> PatternOutcome:
+    """The outcome of a skill that somebody has renamed or accepted meanwhile."""
+    waits = f"it waits for approval: assay registry activate {entry.name} {entry.version[:12]} --approver WHO"
+    why = "" if entry.status == "active" else waits
+    return replace(outcome, skill=entry.name, version=entry.version, score=entry.score, why=why)
 
 
 def unused(outcome: PatternOutcome) -> list[str]:

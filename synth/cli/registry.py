@@ -252,6 +252,40 @@ def gc(registry: Path | None) -> int:
     return 0
 
 
+@command.command("add")
+@registry_option
+@click.argument("draft", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DRAFT_DIR")
+@judging_options
+@sandbox_options
+def add(registry: Path | None, draft: Path, **rest: Any) -> int:
+    """Verifies a draft, such as one that you mended, and registers it if it passes. A skill of its name gets a new version.
+
+    Exit code 0: registered. 1: it fails. 3: it is inconclusive.
+    """
+    from synth.cli.targets import target_of
+    from synth.cli.verifying import Verifier
+    from synth.draft import read_draft
+    from verifiers.formats import render
+    from verifiers.formats.text import bound
+    from verifiers.interface import Verdict
+
+    judging = Judging.of({**rest, "no_cache": True}, config())
+    taken, target = read_draft(draft), target_of(draft, static=False)
+    with console.talk(), Verifier(judging) as verifier, open_registry(registry) as opened:
+        report = verifier.report(target)
+        taken = dataclasses.replace(taken, name=report.name)
+        if report.verdict is not Verdict.PASS:
+            console.out(render([report], "plain", color=False))
+            return exit_code(report.verdict)
+        known = [e for e in opened.list(None) if e.name == taken.name and e.status in ("active", "staged")]
+        approve = config().registry.approve
+        entry = opened.register(
+            taken, report, supersedes=taken.name if known else None, require_approval=approve, actor=actor(),
+            metadata={"source": "hand"},
+        )  # fmt: skip
+    return _said(entry, f"score {bound(entry.score)}")
+
+
 @command.command("verify")
 @registry_option
 @click.argument("names", nargs=-1, metavar="[NAME]...")

@@ -38,22 +38,22 @@ class Review:
     verify: Callable[[Draft, RegistryEntry], Report]
     ask: Callable[[str], str]
 
-    def run(self, names: list[tuple[str, str]]) -> int:
-        """Goes through versions (name, version). Returns how many were accepted."""
-        accepted = 0
+    def run(self, names: list[tuple[str, str]]) -> dict[str, RegistryEntry]:
+        """Goes through versions (name, version). Returns what has become of each that was asked about, by its first version."""
+        ends: dict[str, RegistryEntry] = {}
         for number, (name, version) in enumerate(names, 1):
             entry = self.registry.show(name, version)
             console.out(f"\n[{number}/{len(names)}] {entry.name}")
             for line in shown(self.registry, entry):
                 console.out(line)
             answer, entry = self._answer(entry)
+            ends[version] = entry
             if answer == "q":
                 break
             if answer == "y":
-                self.registry.approve(entry.name, entry.version, approver=actor(), note="reviewed")
+                ends[version] = self.registry.approve(entry.name, entry.version, approver=actor(), note="reviewed")
                 console.out(f"{entry.name} is active")
-                accepted += 1
-        return accepted
+        return ends
 
     def _answer(self, entry: RegistryEntry) -> tuple[str, RegistryEntry]:
         """Until it is accepted or left: the answer, and the version that it is about by then."""

@@ -15,7 +15,7 @@ from synth.cli.files import json_object
 from synth.cli.home import config
 from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import Judging, sandbox_options
-from synth.cli.targets import target_of
+from synth.cli.targets import entry_of, target_of
 
 if TYPE_CHECKING:
     from sandbox.interface import Effect, ReplayRecord, SkillJob, Snapshot
@@ -64,6 +64,7 @@ def command(
     judging = Judging.of(rest, config(skill))
     began = time.monotonic()
     subject, function = _subject(skill, registry)
+    _tell_standing(skill, registry)
     _must_fit(subject, args)
     document, changes = run_skill(subject.source, function, args, workspace, judging, apply_=apply_, timeout_s=timeout_s)
     emit_document(outputs, document, _plain(document, changes, workspace, time.monotonic() - began, diff_))
@@ -113,6 +114,14 @@ def _subject(skill: Path, registry: Path | None) -> tuple[Subject, str]:
 
     target = target_of(skill, registry=registry, static=True)
     return load_subject(target.skill, function=target.function), target.function
+
+
+def _tell_standing(skill: Path, registry: Path | None) -> None:
+    """Says that a registered skill is not in use: nothing else will find it."""
+    entry = entry_of(skill.name, registry) if not skill.exists() else None
+    if entry is not None and entry.status != "active":
+        advice = f"assay registry activate {entry.name} {entry.version[:12]} --approver WHO"
+        console.say(f"{entry.name} is not in use, it is {entry.status}. To put it in use: {advice}")
 
 
 def _must_fit(subject: Subject, args: Mapping[str, Any]) -> None:

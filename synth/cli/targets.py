@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from synth.cli.home import registry_dir
 
 if TYPE_CHECKING:
+    from synth.interface import RegistryEntry
     from verifiers.gating.discover import Target
     from verifiers.interface import AssayError
 
@@ -114,7 +115,13 @@ def _unknown(name: str, registry: Path | None) -> AssayError:
 
 
 def registered(name: str, registry: Path | None) -> Path | None:
-    """The directory of a registered skill's active version; None where there is no registry or no such skill."""
+    """The directory of a registered skill; None where there is no registry or no such skill."""
+    entry = entry_of(name, registry)
+    return Path(entry.path) if entry is not None else None
+
+
+def entry_of(name: str, registry: Path | None) -> RegistryEntry | None:
+    """A registered skill's active version, or the newest one where none is; None where there is no registry or no such skill."""
     from synth.registry import Registry, UnknownSkill
 
     directory = registry_dir(registry)
@@ -122,6 +129,6 @@ def registered(name: str, registry: Path | None) -> Path | None:
         return None
     with Registry(directory) as opened:
         try:
-            return Path(opened.show(name).path)
+            return opened.show(name)
         except UnknownSkill:
             return None

@@ -251,7 +251,7 @@ _FORMAT = re.compile(r"%0?|\d+|[^\W\d]+|.", re.S)
 def _affixes(texts: list[str], role: Role | str) -> tuple[int, int]:
     """Lengths of the common head and tail that stay constants, in whole tokens, as the role allows."""
     numbered = role == "script" and all(_ADDRESS.fullmatch(t) for t in texts)
-    pattern = _FORMAT if role in ("format", "key") or numbered else _TOKEN
+    pattern = _FORMAT if role in ("format", "key", "number") or numbered else _TOKEN
     tokens = [pattern.findall(t) for t in texts]
     left = _common(tokens, role)
     right = _common([t[left:][::-1] for t in tokens], role)
@@ -274,7 +274,7 @@ def _constant(token: str, role: Role | str) -> bool:
     if role == "operand":
         return token in ("./", ".", "/")
     if role == "number":
-        return False
+        return token in ("+", "-")  # it says from which end, or more than, or less than
     if role == "glued":
         return not any(c.isalnum() for c in token)
     return True

@@ -32,7 +32,7 @@ def _put(path: Path, data: bytes, mode: int = 0o666) -> int:
         part.unlink(missing_ok=True)
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
             stream.write(data)
-        shutil.copymode(path if path.exists() else part, part)
+        shutil.copymode(next(filter(Path.exists, (path, part))), part)
         part.replace(path)
     return int(stale)
 '''

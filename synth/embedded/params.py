@@ -130,6 +130,10 @@ def _word(word: Word, at: Context) -> Iterator[tuple[int, Context]]:
         lead += part.text if isinstance(part, Lit) else "\0"
 
 
+_FROM_THE_END = {
+    ("head", "-"): ("kept", "How many of the last lines are left out"),
+    ("tail", "+"): ("first_line", "Number of the first line, from 1"),
+}
 _BY_OPTION = {
     ("cut", "-d"): ("delimiter", "Field delimiter"),
     ("cut", "-f"): ("fields", "Fields to keep, such as 1,3 or 2-4"),
@@ -231,6 +235,8 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return ("column", "Number of the column, from 1")
     if at.role == "format":
         return ("width", "Number of digits") if "%" in at.before else ("prefix", "Beginning of the names, with the directory")
+    if (at.command, at.before) in _FROM_THE_END:
+        return _FROM_THE_END[(at.command, at.before)]
     if (at.command, at.option) in _BY_OPTION:
         return _BY_OPTION[(at.command, at.option)]
     if at.command in ("mv", "rename") and at.cursor_after:

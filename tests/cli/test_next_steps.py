@@ -31,7 +31,7 @@ def test_each_ending_has_a_next_step(tmp_path: Path) -> None:
     unused = {"t0": "its commands need the network", "t1": "it depends on the date"}
     for given, kept, says in (
         (outcome("registered"), None, ""),
-        (outcome("refused", report=refused), tmp_path / "a b", f"assay verify '{tmp_path}/a b'"),
+        (outcome("refused", report=refused), tmp_path / "a b", f"assay registry add '{tmp_path}/a b'"),
         (outcome("no-candidate"), None, "--generator anthropic"),
         (outcome("inconclusive", unused=unused), None, "record it 2 more times"),
         (outcome("inconclusive", unused={"t0": "its commands need the network"}), None, "record it 1 more time,"),
