@@ -267,6 +267,17 @@ def _usable(name: str, otherwise: str) -> str:
     return name if name.isidentifier() and not means else otherwise
 
 
+_MARKS = frozenset({"begin", "start", "end"})
+"""They stand before a name, and are none for it."""
+
+
+def _label(at: Context) -> str:
+    """What a line of text calls the value in it: ``port`` of ``port: 80``; "" for nothing."""
+    found = re.search(r"(?:^|[\s\"'^/])([A-Za-z][A-Za-z_-]{1,15})[\"']?\s*[:= ]\s*[\"']?$", at.before)
+    label = found[1].lower().replace("-", "_") if found else ""
+    return "" if label in _MARKS else label
+
+
 _OWN = frozenset({"changed", "output", "answer", "shell"})
 _VAGUE = frozenset({"file", "value", "text", "pattern"})
 
@@ -288,7 +299,9 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
         if at.role in ("number", "key") or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
+    labels = {k: _label(first[k]) for k in (said or {}) if k in first}
     for k, word in (said or {}).items():
+        word = labels.get(k) or word
         if chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file"):
             chosen[k] = (_usable(word, "name"), f"The {word or 'name'}")
     chosen = _distinct([_FOLDER if k in folders and c[0] in ("file", "source", "path") else c for k, c in enumerate(chosen)])
