@@ -229,6 +229,10 @@ def _repeatable(node: Command) -> Command:
         return replace(node, words=(node.words[0], literal_word("-sfn"), *(w for w in node.words[1:] if w.literal != "-s")))
     if node.name == "cp" and "-r" in texts and len(node.words) == 4:
         return replace(node, words=(node.words[0], literal_word("-T"), *node.words[1:]))
+    from_file = any(r.op == "<" for r in node.redirects) or "-i" in texts
+    if node.name == "patch" and from_file and not {"-R", "--reverse"} & set(texts):
+        applied = replace(node, words=(*node.words, *map(literal_word, ["--reverse", "--silent", "--force", "--dry-run"])))
+        return Group(Seq((applied, node), ("||",)), False)
     return _repeatable_git(node) if node.name == "git" else _tolerant_grep(node)
 
 

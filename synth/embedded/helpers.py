@@ -200,12 +200,10 @@ def _stands(new: bytes, old: bytes, values: list[str]) -> bool:
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     start = next((k for k, line in enumerate(before) if after[k : k + 1] != [line]), len(before))
     block = after[start : start + len(after) - len(before)]
-    said = b"".join(block)
-    return (
-        any(os.fsencode(value) in said for value in values if value)
-        and after[:start] + after[start + len(block) :] == before
-        and block in (before[start - len(block) : start], before[start : start + len(block)])
-    )
+    told = any(os.fsencode(value) in b"".join(block) for value in values if value)
+    only = after[:start] + after[start + len(block) :] == before
+    beside = block in (before[start - len(block) : start], before[start : start + len(block)])
+    return all([told, only, beside])
 '''
 
 _SHELL = '''

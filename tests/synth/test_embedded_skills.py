@@ -328,6 +328,16 @@ def test_unknown_steps_that_change_nothing_are_dropped(tmp_path: Path) -> None:
     assert kept[0].dropped[-1] == "step 1 changes nothing: make -s -n txt"
 
 
+def test_a_patch_is_applied_once(tmp_path: Path) -> None:
+    """What is there already is told by taking it back, on trial."""
+    diff = "--- a/{f}\n+++ b/{f}\n@@ -1 +1,2 @@\n {old}\n+{new}\n"
+    cases: list[tuple[Mapping[str, str], Tree]] = [
+        ({"p": "one.diff"}, {"a": "1\n", "one.diff": diff.format(f="a", old="1", new="2")}),
+        ({"p": "d/two.diff"}, {"b": "x\n", "d/two.diff": diff.format(f="b", old="x", new="y")}),
+    ]
+    check(tmp_path, ["patch -s -p1 < {p}"], cases)
+
+
 def test_columns_of_sort_keys_and_attached_options_are_parameters(tmp_path: Path) -> None:
     """``-k2,2n`` and ``-k 1,1n`` are one command with another column, ``-f1`` and ``-f 2`` too."""
     cases: list[tuple[Mapping[str, str], Tree]] = [
