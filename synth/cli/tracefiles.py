@@ -24,7 +24,7 @@ def nothing_repeated(traces: Sequence[ExecutionTrace], evolution: Evolution) -> 
     from verifiers.formats.text import plural
 
     if not traces:
-        return "there is no trace"
+        return "there is no trace: name the files, or the directories that were recorded in"
     thresholds = f"{evolution.min_frequency} successful traces", f"{plural(evolution.min_complexity, 'command')} in one"
     needed = (" and " if evolution.trigger == "all" else " or ").join(thresholds)
     return f"no repeated task in {plural(len(traces), 'trace')}: a task counts from {needed}"

@@ -275,9 +275,10 @@ def effect(scope: Scope, node: Simple) -> None:
 def leave(scope: Scope, node: Simple, complaint: str) -> None:
     """A program that says no: the skill raises what it complained of."""
     status = (node.words[1].literal or "") if len(node.words) > 1 else ""
-    if status.isdecimal() and int(status):
-        scope.flush()
-        scope.code.line(f"raise RuntimeError({complaint or quote(f'exit status {status}')})")
+    if not status.isdecimal() or not int(status):
+        raise ShellError("an exit before the end is only run as it was written")
+    scope.flush()
+    scope.code.line(f"raise RuntimeError({complaint or quote(f'exit status {status}')})")
 
 
 def cd(scope: Scope, node: Simple) -> None:

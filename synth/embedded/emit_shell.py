@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sandbox.interface import ROOT, Effect
 from synth.embedded.code import Code, quote
+from synth.embedded.kinds import walk
 from synth.embedded.literals import encoded, is_known
 from synth.embedded.meanings import WORDS_ONLY, roles
 from synth.embedded.params import inner_name
@@ -53,7 +54,7 @@ def read_program(program: Program, params: Sequence[Param], needed: Sequence[str
     code.helper("_shell")
     _demand(code, needed)
     program, given = handed_over(code, program, params)
-    text = "set -o pipefail\n" + script(tuple(quiet(step) for step in program))
+    text = "set -o pipefail\n" + script(tuple(quiet(step) for step in apart(program)))
     code.constants.append(f"PROGRAM = {quote(text)}")
     code.line(f"answer = _shell([{given}])")
     code.line('return {"output": answer.decode(errors="replace")}')
@@ -83,7 +84,7 @@ def staged_program(
     code.need("tempfile", "shutil", "os")
     code.helper("_shell:in")
     program, given = handed_over(code, program, params)
-    text = "set -e -o pipefail\n" + script(tuple(settled(step) for step in program))
+    text = "set -e -o pipefail\n" + script(tuple(settled(step) for step in apart(program)))
     code.constants.append(f"PROGRAM = {quote(text)}")
     _demand(code, needed)
     code.line("changed = 0")
@@ -198,6 +199,13 @@ def _everywhere(node: object, change: Callable[[Simple], Simple]) -> object:
 
 
 # ---------------------------------------------------------------- rewrites at the shell's level
+
+
+def apart(program: Program) -> Program:
+    """Steps that may ``exit`` in a shell of their own, as they were recorded: the others go on."""
+    leaves = [any(isinstance(n, Simple) and n.name == "exit" for n in walk(step)) for step in program[:-1]]
+    own = [Seq((Group(step, True),), ()) if leave else step for step, leave in zip(program, leaves, strict=False)]
+    return (*own, *program[-1:])
 
 
 def quiet(node: Command) -> Command:

@@ -9,14 +9,20 @@ from collections.abc import Sequence
 from synth.embedded.kinds import with_cursor
 from synth.embedded.meanings import PREDICATE_ROLES, TABLE, Spec
 from synth.embedded.template import Program
-from synth.embedded.tree import CURSOR, Arith, For, Simple, Sub, Var, Verbatim, Word, literal_word
+from synth.embedded.tree import CURSOR, Arith, For, Seq, Simple, Sub, Var, Verbatim, Word, literal_word
 
 
 def normal(program: Program) -> Program:
-    """The program with loop variables numbered, quotes forgotten and ``find`` given its root."""
-    out = _normal(program, {})
+    """The program with loop variables numbered, quotes forgotten, ``find`` given its root and no ``exit 0`` at its end."""
+    out = _normal(tuple(map(_without_exit, program)), {})
     assert isinstance(out, tuple)
     return out
+
+
+def _without_exit(step: Seq) -> Seq:
+    last = step.items[-1] if len(step.items) > 1 and step.joins[-1] == ";" else None
+    ends = isinstance(last, Simple) and last.name == "exit" and [w.literal for w in last.words[1:]] in ([], ["0"])
+    return Seq(step.items[:-1], step.joins[:-1]) if ends else step
 
 
 def _normal(node: object, names: dict[str, str]) -> object:

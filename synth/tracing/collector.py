@@ -102,13 +102,20 @@ class TraceCollector:
         """
         data = (dump_trace(trace) + "\n").encode()
         try:
-            self.trace_dir.mkdir(parents=True, exist_ok=True)
+            self._make_room()
             path = self._write(trace, data)
             self._prune_if_due()
         except OSError as e:
             advice = "Check the directory's permissions and room"
             raise TraceStoreError(f"cannot store a trace: {e.strerror}", advice, self.trace_dir) from e
         return path
+
+    def _make_room(self) -> None:
+        """Makes the directory; git is told to leave a new data directory alone."""
+        data = next((p for p in self.trace_dir.parents if p.name == ".assay" and not p.exists()), None)
+        self.trace_dir.mkdir(parents=True, exist_ok=True)
+        if data is not None:
+            (data / ".gitignore").write_text("*\n", encoding="utf-8")
 
     def _write(self, trace: ExecutionTrace, data: bytes) -> Path:
         temporary = self.trace_dir / f".{os.getpid()}-{time.monotonic_ns()}-{next(self._numbers)}.tmp"

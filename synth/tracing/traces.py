@@ -17,8 +17,13 @@ _KNOWN = frozenset(f.name for f in fields(ExecutionTrace)) - {"extra"}
 _OPTIONAL = ("task_family", "exit_codes", "workspace", "post_workspace", "labels", "steps")
 
 
+STORE = Path("evolution", "traces")
+"""Where recordings are kept in a data directory, unless the configuration says otherwise."""
+
+
 def load_traces(path: Path | str, on_error: Callable[[EvidenceError], None] | None = None) -> list[ExecutionTrace]:
-    """Traces of a JSONL file, a JSON file or a directory of such files (the Omni layout), in file and line order.
+    """Traces of a JSONL file, a JSON file or a directory of such files (the Omni layout), in file and line order. Of a directory
+    that was recorded in, or of its ``.assay``, those of its store.
 
     Args:
         path: The file or directory.
@@ -51,6 +56,8 @@ def iter_traces(path: Path | str, on_error: Callable[[EvidenceError], None] | No
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
+    stores = (path / ".assay" / STORE, path / STORE)
+    path = next((store for store in stores if store.is_dir()), path)
     return sorted(p for p in path.iterdir() if p.suffix in (".json", ".jsonl") and not p.name.startswith("."))
 
 

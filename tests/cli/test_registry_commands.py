@@ -18,6 +18,7 @@ from synth.registry import Registry
 
 ROOT = Path(__file__).parents[2]
 BROKEN = ROOT / "fixtures" / "broken" / "append_line"
+SKILLS = ROOT / "fixtures" / "skills"
 
 
 @pytest.fixture
@@ -119,6 +120,24 @@ def test_drift_demotes_and_is_counted(
     assert list(versions(tmp_path / "registry")) == ["staged"]
     assert Metrics(Path(".assay/evolution/metrics.json")).values()["skills_demoted"] == 1
     assert run(["route", *where, "rename txt files to md"]) == 4
+
+
+@pytest.mark.engine
+def test_a_mended_draft_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is verified first: one that fails changes nothing, and says why."""
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "draft"
+    shutil.copytree(SKILLS / "rename_ext", place)
+    source = (place / "skill.py").read_text()
+    (place / "skill.py").write_text(source.replace("return {", 'Path("left").touch()\n    return {'))
+    command = ["registry", "add", str(place), "--registry", "skills", "--budget", "fast"]
+    assert run(command) == 1
+    assert "left" in capsys.readouterr().out
+    (place / "skill.py").write_text(source)
+    assert run(command) == 0
+    assert "is active (score 0." in capsys.readouterr().out
+    with Registry(tmp_path / "skills") as opened:
+        assert [(e.status, e.metadata["source"]) for e in opened.list(None)] == [("active", "hand")]
 
 
 def _extensions(trace: ExecutionTrace) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from synth.interface import ExecutionTrace
 from synth.tracing.collector import TraceCollector, TraceStoreError, file_part, new_task_id
+from synth.tracing.traces import load_traces
 from verifiers.interface import EvidenceError
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -161,3 +162,22 @@ def test_any_task_id_makes_a_file_name(task_id: str) -> None:
 def test_new_ids_differ() -> None:
     """Even within one tick of the clock."""
     assert len({new_task_id() for _ in range(200)}) == 200
+
+
+def test_git_leaves_a_new_data_directory_alone(tmp_path: Path) -> None:
+    """It ignores itself; one that was there already, and a store elsewhere, stay as they are."""
+    TraceCollector(tmp_path / "new" / ".assay" / "evolution" / "traces").store(trace(0))
+    assert (tmp_path / "new" / ".assay" / ".gitignore").read_text() == "*\n"
+    (tmp_path / "old" / ".assay").mkdir(parents=True)
+    TraceCollector(tmp_path / "old" / ".assay" / "evolution" / "traces").store(trace(0))
+    TraceCollector(tmp_path / "else" / "traces").store(trace(0))
+    assert not list(tmp_path.rglob("old/**/.gitignore")) + list(tmp_path.rglob("else/**/.gitignore"))
+
+
+def test_a_directory_that_was_recorded_in_is_its_store(tmp_path: Path) -> None:
+    """Named by itself or by its data directory; what else lies there is no trace."""
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    TraceCollector(tmp_path / ".assay" / "evolution" / "traces").store(trace(0))
+    assert (
+        [t.task_id for t in load_traces(tmp_path)] == [t.task_id for t in load_traces(tmp_path / ".assay")] == [trace(0).task_id]
+    )

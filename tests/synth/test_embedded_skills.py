@@ -204,6 +204,8 @@ WRITES = [
     ["cp {f} {d}/same", "cmp -s {f} {d}/same && touch {d}/equal"],
     ['for p in {d}/*; do if [ -f "$p" ] && head -n 1 "$p" | grep -q {w}; then echo x >> "$p"; fi; done'],
     ['for p in *.{e}; do if head -n 1 "$p" | grep -q {w}; then rm "$p"; fi; done'],
+    ["echo {w} > {d}/seen; exit 0"],
+    ["if grep -q {w} {f}; then exit 0; fi; echo {w} >> {f}", "echo {e} > {d}/seen"],
     ["if sort -c {f} > /dev/null 2>&1; then touch {d}/sorted; else touch {d}/mixed; fi"],
     ["if [ -f {f} ]; then cp {f} keep; elif [ -d {d} ]; then touch other; else touch third; fi"],
 ]
