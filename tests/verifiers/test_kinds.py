@@ -197,3 +197,35 @@ def test_an_error_may_act_when_it_is_made() -> None:
     body = "if name == 'x':\n    raise Odd"
     assert "raise Odd()" in telling(body + "()", FIELD)
     assert "raise Odd()" not in telling(body + "()", FIELD.replace("functools.partial(os.unlink, 'x')", "list"))
+
+
+CALLABLE = """
+from itertools import groupby
+from pathlib import Path
+
+
+class Names:
+    def __call__(self, name: str) -> str:
+        if not name:
+            raise ValueError(f"no name: {self!r}")
+        Path(name).unlink()
+        return name
+
+
+def skill(xs: list[str]) -> list[str]:
+    names = Names()
+    if len(xs) > 9:
+        return USE
+    return xs
+"""
+
+
+@pytest.mark.parametrize(
+    "use", ["sorted(xs, key=names)", "list(map(names, xs))", "names(xs)", "[k for k, _ in groupby(xs, names)]"]
+)
+def test_objects_that_can_be_called_act_where_they_may_be_called(use: str) -> None:
+    """And nowhere else: other statements beside them are what they are."""
+    found = {s.text.strip(): s.kind for s in watched(CALLABLE.replace("USE", use)).statements}
+    assert found[f"return {use}".replace("'", '"')] == "acts"
+    assert found["raise ValueError(f'no name: {self!r}')"] == "raises"
+    assert found["return xs"] == "computes"
