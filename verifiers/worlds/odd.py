@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -123,9 +124,18 @@ def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
 
 
 def _words(g: Grammar) -> list[str]:
+    """Words of the files that the task is about, or of all where none of these has a word."""
     free = set(g.free_words)
-    found = (w for e in _interesting(g) for w in tokens(_text(e)) if w in free)
-    return list(dict.fromkeys(found))
+    about = [e for p, e in g.base.items() if e in _interesting(g) and _is_about(g, p)]
+    found = ([w for e in some for w in tokens(_text(e)) if w in free] for some in (about, _interesting(g)))
+    return list(dict.fromkeys(next(filter(None, found), [])))
+
+
+def _is_about(g: Grammar, path: str) -> bool:
+    """Whether the task changes a file, or an argument or the commands name it or a folder above it."""
+    said = {word.strip("/") for command in g.template.fill(g.args) for word in re.split(r"[\s'\"=;|<>()]+", command)}
+    above = [path[:i] for i, c in enumerate(path) if c == "/"]
+    return g.expectation.tree.get(path) != g.base[path] or bool(said & {path, *above})
 
 
 def _told(g: Grammar, words: Sequence[str]) -> list[str]:
