@@ -40,7 +40,7 @@ class Generalises:
         "items or records, bystanders, near misses, words nearly alike, deep trees, archives with other members, words, texts "
         "and names of the skill's own, values of other characters that "
         "the commands take for text. What holds over all recorded starts is inferred (records, columns, unique keys, order, JSON "
-        "of one shape, plain names and values) and such cases keep it. "
+        "of one shape, plain names and values) and such cases keep it. Databases vary in their texts and rows. "
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
         "difference is an open question in the report, never a failure; `assay answer` decides it. "
         "Of a trace with edits or without steps, commands cannot say what is right: there values of the arguments are "
@@ -48,7 +48,7 @@ class Generalises:
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 10
+    version = 11
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 
