@@ -264,6 +264,7 @@ def add(registry: Path | None, draft: Path, **rest: Any) -> int:
     """
     from synth.cli.targets import target_of
     from synth.cli.verifying import Verifier
+    from synth.detect.match import evidence_keys
     from synth.draft import read_draft
     from verifiers.formats import render
     from verifiers.formats.text import bound
@@ -279,10 +280,14 @@ def add(registry: Path | None, draft: Path, **rest: Any) -> int:
             return exit_code(report.verdict)
         known = [e for e in opened.list(None) if e.name == taken.name and e.status in ("active", "staged")]
         approve = config().registry.approve
+        # Its task is known by its recordings from now on, as if it had come out of them by itself.
+        keys = evidence_keys([t for t in taken.evidence if t.task_id in taken.bindings or not taken.bindings])
         entry = opened.register(
             taken, report, supersedes=taken.name if known else None, require_approval=approve, actor=actor(),
-            metadata={"source": "hand"},
+            metadata={"source": "crystallized", "generator": "hand", "evidence": keys},
         )  # fmt: skip
+        if (sign := config().attest()) is not None:
+            sign(Path(entry.path), report)
     return _said(entry, f"score {bound(entry.score)}")
 
 

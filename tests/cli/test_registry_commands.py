@@ -137,7 +137,10 @@ def test_a_mended_draft_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert run(command) == 0
     assert "is active (score 0." in capsys.readouterr().out
     with Registry(tmp_path / "skills") as opened:
-        assert [(e.status, e.metadata["source"]) for e in opened.list(None)] == [("active", "hand")]
+        assert [(e.status, e.metadata["generator"]) for e in opened.list(None)] == [("active", "hand")]
+    assert run(["crystallize", str(place / "evidence.jsonl"), "--registry", "skills", "--format", "json"]) == 0
+    (outcome,) = json.loads(capsys.readouterr().out)["patterns"]
+    assert outcome["why"].startswith("it is registered for this task")
 
 
 def _extensions(trace: ExecutionTrace) -> tuple[str, str]:
