@@ -18,7 +18,7 @@ from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import glued, keeps_each, line_ends_lost, line_lost, lost, reached, untouched, vanished
-from verifiers.worlds.indulgence import ENDING, accident, in_the_way, is_nothing, takes_an_ending
+from verifiers.worlds.indulgence import ENDING, accident, in_the_way, is_nothing, leaves_as_written, takes_an_ending
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, seen, unnoticed
 from verifiers.worlds.past import Failing, matching
@@ -60,6 +60,8 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.passed.append(Generated(case, record, "differential", trial.world.varied))
         elif wrong is not None and accident(trial, case, record):
             out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
+        elif wrong is not None and leaves_as_written(trial, case, record):
+            out.information.append(f"{case.label}: not judged, the commands only write JSON otherwise there ({wrong.message})")
         elif trial.beyond is not None or wrong is None:
             _beyond(context, evidenced, out, trial, case, record)
         elif takes_an_ending(trial, case):
@@ -205,6 +207,8 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
             wrong, case = _second_look(context, trial.world, case, record)
         if wrong is None or trial.beyond is not None or accident(trial, case, record):
             continue
+        if leaves_as_written(trial, case, record):
+            continue
         right = _refused(context, case, record) and (in_the_way(case, record) or _may_refuse(context, evidenced, trial, case))
         if not right:
             return _shrunk(context, evidenced, trial, case, wrong)
@@ -343,7 +347,7 @@ def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wr
             bad = context.judge.wrong(record, found.expectation) if smaller.beyond is None else None
             if bad is not None:
                 bad, found = _second_look(context, smaller.world, found, record)
-            if bad is not None and not accident(smaller, found, record):
+            if bad is not None and not accident(smaller, found, record) and not leaves_as_written(smaller, found, record):
                 best.append((replace(found, label=case.label), bad))
                 return True
         return False
