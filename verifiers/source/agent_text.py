@@ -13,7 +13,6 @@ _MUST = r"(?:must|should|shall|has to|have to|needs? to|is (?:required|expected|
 _ACT = r"(?:run|read|call|send|execute|open|fetch|pass|put|include|print|load|invoke)"
 _PERSON = r"(?:user|human|person|anyone|operator|developer)"
 _TOLD = r"(?:mention|tell|reveal|show|inform|notify|disclose|ask)"
-SECRETS = "names secrets"
 _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "takes other instructions back",
@@ -57,7 +56,7 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        SECRETS,
+        "names secrets",
         (
             r"~/\.(?:ssh|aws|gnupg|netrc|docker|kube|config)\b|\bid_(?:rsa|ed25519|ecdsa)\b|/etc/(?:shadow|passwd)\b",
             r"\.aws/credentials|\b(?:your|the) (?:system prompt|api[ _-]?keys?|credentials|access tokens?|private keys?)\b",
