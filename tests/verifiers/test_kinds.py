@@ -10,7 +10,7 @@ from verifiers.source.branches import watched
 from verifiers.source.kinds import TELLING
 
 HEAD = """
-import contextlib, functools, glob, json, operator, os, shutil, subprocess
+import collections, contextlib, functools, glob, json, operator, os, shutil, subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +57,9 @@ HIDDEN = {
         "acts: operator.methodcaller",
     ),
     "a partial": ("go = functools.partial(os.unlink, name)", "acts: os.unlink"),
+    "a default of a dictionary": ("go = collections.defaultdict(functools.partial(os.unlink, 'x'))\ngo[1]", "acts: go = coll"),
+    "a decorator that is made there": ("@classes[0](1)\ndef inner():\n    pass", "acts: @classes"),
+    "a decorator": ("@os.unlink\ndef inner():\n    pass", "acts: @os.unlink"),
     "a sort key": ("sorted(Path().glob('x*'), key=os.unlink)", "acts: os.unlink"),
     "a function by another name": ("go = os.unlink\n[go(p) for p in glob.glob('x*')]", "acts: go(p)"),
     "a lambda handed on": ("list(map(lambda p: p.unlink(), Path().glob('x*')))", "acts: p.unlink()"),
@@ -200,6 +203,9 @@ def test_an_error_may_act_when_it_is_made() -> None:
 
 
 CALLABLE = """
+import json
+import re
+from collections import defaultdict
 from itertools import groupby
 from pathlib import Path
 
@@ -221,11 +227,22 @@ def skill(xs: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "use", ["sorted(xs, key=names)", "list(map(names, xs))", "names(xs)", "[k for k, _ in groupby(xs, names)]"]
+    "use",
+    [
+        "sorted(xs, key=names)",
+        "list(map(names, xs))",
+        "names(xs)",
+        "[k for k, _ in groupby(xs, names)]",
+        "re.sub(xs[0], names, xs[1])",
+        "json.dumps(xs, default=names)",
+        "defaultdict(names)[1]",
+        "next(iter(names, 1))",
+        "names.__call__(xs)",
+    ],
 )
 def test_objects_that_can_be_called_act_where_they_may_be_called(use: str) -> None:
     """And nowhere else: other statements beside them are what they are."""
     found = {s.text.strip(): s.kind for s in watched(CALLABLE.replace("USE", use)).statements}
-    assert found[f"return {use}".replace("'", '"')] == "acts"
+    assert found[f"return {use}"] == "acts"
     assert found["raise ValueError(f'no name: {self!r}')"] == "raises"
     assert found["return xs"] == "computes"

@@ -72,7 +72,7 @@ _HIGHER = frozenset({
     "defaultdict", "groupby",
 })  # fmt: skip
 """Names of functions that are not harmless as such although their module is: they call what they are given, or write."""
-_READS = frozenset({"csv.reader", "csv.DictReader", "json.load", "collections.defaultdict"})
+_READS = frozenset({"csv.reader", "csv.DictReader", "json.load"})
 _CALLBACKS = frozenset({"key", "default", "cls", "onerror", "onexc", "hook", "default_factory", "copy_function", "ignore"})
 
 
@@ -132,6 +132,8 @@ class Harmless:
         if isinstance(func, ast.Name) and func.id == "open" and "open" not in self.names.own:
             return not _reads(call, 1)
         dotted = self.names.dotted(func)
+        if dotted == "collections.defaultdict":  # its items call what it is given
+            return not all(map(self.harmless_function, call.args[:1]))
         if dotted:
             return not self._harmless_dotted(dotted)
         if isinstance(func, ast.Name) and func.id == "iter" and len(call.args) > 1:

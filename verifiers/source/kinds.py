@@ -20,6 +20,9 @@ TELLING: tuple[Kind, ...] = ("acts", "claims", "decides")
 
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 _SHOWING = frozenset({"len", "str", "repr", "int", "type"})
+_DECORATORS = frozenset(
+    {"functools.wraps", "functools.cache", "functools.lru_cache", "contextlib.contextmanager", "dataclasses.dataclass"}
+)
 _SUCCESS = ("ok", "success", "status", "changed")
 _PLAIN_BASES = frozenset(
     {"Exception", "ValueError", "RuntimeError", "OSError", "NamedTuple", "Enum", "StrEnum", "IntEnum", "Protocol"}
@@ -58,6 +61,10 @@ class Kinds:
         """Whether the statement itself, without its suites, may do more than read and compute."""
         if isinstance(node, ast.AsyncFor | ast.AsyncWith | ast.Import | ast.ImportFrom):
             return True
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            made_by = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+            if any(self.harmless.names.dotted(d) not in _DECORATORS for d in made_by):
+                return True
         if isinstance(node, ast.Expr) and self._logs(node.value):
             return False
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete):
