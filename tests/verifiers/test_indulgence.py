@@ -23,4 +23,5 @@ from verifiers.worlds.indulgence import rewritten
 def test_json_in_other_bytes(before: bytes, after: bytes, same: bool) -> None:
     """One value in one order, and other bytes; anything else is a change."""
     assert rewritten(Entry("file", content=before), Entry("file", content=after)) is same
+    assert not rewritten(Entry("file", content=before), Entry("file", 0o600, after))
     assert not rewritten(None, Entry("file", content=after))

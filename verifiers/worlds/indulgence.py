@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from sandbox.interface import ROOT, Entry, Raised, ReplayRecord
 from verifiers.context import Case
@@ -65,8 +66,8 @@ def leaves_as_written(trial: Trial, case: Case, record: ReplayRecord) -> bool:
 
 
 def rewritten(before: Entry | None, after: Entry | None) -> bool:
-    """Whether two files hold one JSON value, in one order, in other bytes."""
-    if before is None or after is None or before.content == after.content:
+    """Whether two files hold one JSON value, in one order, in other bytes, and are alike in all else."""
+    if before is None or after is None or before.content == after.content or replace(after, content=before.content) != before:
         return False
     try:
         values = [json.loads(e.content, object_pairs_hook=list) for e in (before, after)]
