@@ -46,6 +46,21 @@ def test_each_row_comes_once_more_under_its_own_number() -> None:
     assert rows(with_more_rows(data, lambda text: text), "person") == rows(data, "person")
 
 
+def test_what_no_two_rows_share_none_shares_then() -> None:
+    """A name that stays as it is comes once; numbers of their own move on; what rows share already they may share again."""
+    data = database("CREATE TABLE p(name TEXT, no INT, kind TEXT); INSERT INTO p VALUES ('tea', 1, 'x'), ('oil', 3, 'x')")
+    found = rows(with_more_rows(data, lambda text: text if text in ("tea", "x") else f"{text}!"), "p")
+    assert found == [("tea", 1, "x"), ("oil", 3, "x"), ("oil!", 6, "x")]
+
+
+def test_a_table_of_numbers_alone_stays() -> None:
+    """There is nothing to say in other words; the other tables get their rows."""
+    data = with_more_rows(
+        database("CREATE TABLE k(id INTEGER PRIMARY KEY); CREATE TABLE t(a); INSERT INTO t VALUES ('x')"), str.upper
+    )
+    assert (rows(data, "k"), rows(data, "t")) == ([], [("x",), ("X",)])
+
+
 def test_one_table_at_a_time_is_emptied() -> None:
     """By the names that people know them by."""
     found = without_rows(database("CREATE TABLE a(x); CREATE TABLE b(x); INSERT INTO a VALUES (1); INSERT INTO b VALUES (1);"))

@@ -41,12 +41,22 @@ def reworded(data: bytes, word: Reword) -> bytes:
 
 
 def with_more_rows(data: bytes, word: Reword) -> bytes:
-    """The database with each row once more, in other words and under a number of its own."""
+    """The database with each row once more, in other words and under a number of its own. What no two rows share, none shares
+    then: a row whose own text stays as it is does not come again."""
 
     def change(db: sqlite3.Connection, table: str, columns: list[tuple[str, bool]]) -> None:
         kept = [column for column, numbered in columns if not numbered]
-        new = ", ".join(f"CASE typeof({c}) WHEN 'text' THEN word({c}) ELSE {c} END" for c in kept)
-        db.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(kept)}) SELECT {new} FROM {table}")
+        own = [
+            c
+            for c in kept
+            if db.execute(f"SELECT count({c}) > 1 AND count({c}) = count(DISTINCT {c}) FROM {table}").fetchone()[0]
+        ]
+        other = {c: f"{c} + (SELECT max({c}) - min({c}) + 1 FROM {table})" if c in own else c for c in kept}
+        new = [f"CASE typeof({c}) WHEN 'text' THEN word({c}) WHEN 'integer' THEN {other[c]} ELSE {c} END" for c in kept]
+        differs = [f"(typeof({c}) <> 'text' OR word({c}) <> {c})" for c in own]
+        if kept:
+            where = " AND ".join(["1", *differs])
+            db.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(kept)}) SELECT {', '.join(new)} FROM {table} WHERE {where}")
 
     return _remade(data, word, change)
 
