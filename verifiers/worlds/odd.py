@@ -78,9 +78,9 @@ class Opaque:
 
 def with_bytes(g: Grammar) -> Iterator[Opaque]:
     """Each form behind a word of its own, as far as there are words: those of files that the task reads or changes first; and
-    behind one of those that come out."""
-    words = _words(g)
-    told = _told(g, words)
+    behind one of those that come out, or at least of the files that the task is about."""
+    words = _words(g, _interesting(g))
+    told = _told(g, words) or _words(g, [e for p, e in g.base.items() if e in _interesting(g) and _is_about(g, p)])
     forms = FORMS | {f"the skill's own text in {form.format('…')!r}": form for form in _own(g)}
     for n, (what, form) in enumerate(forms.items() if words else ()):
         chosen = dict.fromkeys([words[n % len(words)], *(told[n % len(told)] for _ in told[:1])])
@@ -123,12 +123,9 @@ def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
     return Opaque(g, f"{what} at {word!r}", expected, plain, unprintable=not odd.replace("\t", "").isprintable())
 
 
-def _words(g: Grammar) -> list[str]:
-    """Words of the files that the task is about, or of all where none of these has a word."""
+def _words(g: Grammar, entries: Sequence[Entry]) -> list[str]:
     free = set(g.free_words)
-    about = [e for p, e in g.base.items() if e in _interesting(g) and _is_about(g, p)]
-    found = ([w for e in some for w in tokens(_text(e)) if w in free] for some in (about, _interesting(g)))
-    return list(dict.fromkeys(next(filter(None, found), [])))
+    return list(dict.fromkeys(w for e in entries for w in tokens(_text(e)) if w in free))
 
 
 def _is_about(g: Grammar, path: str) -> bool:

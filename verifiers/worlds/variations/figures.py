@@ -14,14 +14,17 @@ FIGURE = re.compile(r"(?<![\w.:/-])\d+(?:\.\d+)?(?![\w.:/-])")
 DIGIT = re.compile(r"(?<![\w./-])(?<!\d\d:)\d(?![\w./-]|:\d\d)")
 """A number of one digit: no part of a time, a date or a version, but ``2:1``."""
 NOUGHT, BELOW, LONGER = "nought", "below nought", "longer"
-RECORDED = {NOUGHT: re.compile(rb"(?<![\w.])0+(?:\.0+)?(?![\w.])"), BELOW: re.compile(rb"(?<![\w-])-\d")}
+RECORDED = {
+    NOUGHT: re.compile(rb"(?<![\w.])0+(?:\.0+)?(?![\w.])"), BELOW: re.compile(rb"(?<![\w-])-\d"),
+    LONGER: re.compile(rb"(?<![\w./-])[1-9]\d+(?![\w./-])"),
+}  # fmt: skip
 MOST_COLUMNS = 2
 
 
 def columns(g: Grammar) -> list[Choice]:
     """Which figure of a line from its end, and what it becomes."""
     rows = [line for p in g.contents for line in _lines(g.base[p].content)]
-    most = {way: max((len(_form(way).findall(row)) for row in rows), default=0) for way in (*RECORDED, LONGER)}
+    most = {way: max((len(_form(way).findall(row)) for row in rows), default=0) for way in RECORDED}
     return [(k, way) for k in range(MOST_COLUMNS) for way in most if k < most[way]]
 
 
@@ -54,8 +57,6 @@ def everywhere(draft: Draft, k: int, way: str) -> None:
 
 def known(choice: Choice, gs: Sequence[Grammar]) -> Said:
     """Numbers of a kind that no recording has are what nobody has spoken of."""
-    if choice[1] == LONGER:
-        return Said.ALL
     form = RECORDED[str(choice[1])]
     return Said.ALL if any(form.search(g.base[p].content) for g in gs for p in g.contents) else Said.HARM
 
@@ -64,7 +65,7 @@ VARIATIONS = (
     Variation(
         name="other-figures", why="Numbers in a file are nought, below it, or longer than the others.",
         choices=columns, apply=everywhere, stage=Stage.EDIT, alone=6, refusable=True,
-        recorded=known, never="the numbers in the files are greater than nought",
+        recorded=known, never="the numbers in the files are greater than nought, or of one digit",
         examples=(
             Example((0, NOUGHT), {"a": "k 1 2.5\nl 3 4.5\n"}, {"a": "k 1 2.5\nl 3 0\n"}),
             Example((1, LONGER), {"a": "k 2:1 1.5\nl 12:30 7\n"}, {"a": "k 10:1 1.5\nl 12:30 7\n"}),
