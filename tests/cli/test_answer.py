@@ -9,11 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from factories import report as registered
 
 from sandbox.snapshot import Entry, Snapshot
 from synth import verification
 from synth.cli import answer as answer_command
 from synth.cli.program import run
+from synth.draft import read_draft
+from synth.registry import Registry
 from verifiers.decisions import add, load_decisions
 from verifiers.decisions import decided as shown
 from verifiers.formats import render
@@ -96,6 +99,17 @@ def test_an_answer_is_written_and_taken_up(draft: Path, judge: Asking, capsys: p
     out = capsys.readouterr().out
     assert "2 open questions, 1 decision" in out
     assert "QUESTION[1]: c d.txt" in out
+
+
+def test_a_registered_skill_is_verified_where_it_is_registered(
+    draft: Path, judge: Asking, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An answer may refuse a skill in use: the registry has to hear of it."""
+    made = replace(read_draft(draft), name="rename_ext")
+    with Registry("skills") as registry:
+        registry.register(made, registered(made))
+    assert run(["answer", made.name, "1", "--skill", "--registry", "skills"]) == 0
+    assert f"Now run: assay registry verify {made.name} --registry skills" in capsys.readouterr().err
 
 
 def test_a_cached_verdict_shows_the_same(draft: Path, judge: Asking, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,9 @@ from synth.config import Config
 from synth.crystallization.outcome import PatternOutcome
 from synth.metrics import Metrics
 from verifiers.catalog import DYNAMIC
-from verifiers.interface import Verdict
+from verifiers.interface import Behaviour, GeneratedCase, Question, Verdict
+
+QUESTIONS = (Question("unique-keys", "m", GeneratedCase("t0", Snapshot(), {}), Behaviour(Snapshot()), Behaviour(Snapshot())),)
 
 
 def outcome(ending: str, **more: object) -> PatternOutcome:
@@ -40,6 +42,15 @@ def test_each_ending_has_a_next_step(tmp_path: Path) -> None:
         step = next_step(given, kept, 3)
         assert says in step
         assert bool(step) is (given.ending != "registered")
+
+
+def test_a_registered_skill_with_questions_has_one_too(tmp_path: Path) -> None:
+    """They are to be read and answered, in the registry that was named."""
+    asks = replace(report(draft()), questions=QUESTIONS)
+    step = next_step(outcome("registered", skill="tidy", report=asks), None, 3, tmp_path)
+    assert (
+        step == f"it leaves 1 question: assay verify tidy --registry {tmp_path}, then assay answer tidy 1 --registry {tmp_path}"
+    )
 
 
 def test_the_draft_of_a_refusal_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from factories import draft, report
 
+from synth.attest import attestation_path, read_attestations
 from synth.cli.program import run
 from synth.interface import ExecutionTrace
+from synth.keys import keygen
 from synth.metrics import Metrics
 from synth.registry import Registry
 
@@ -123,6 +125,20 @@ def test_drift_demotes_and_is_counted(
 
 
 @pytest.mark.engine
+def test_running_a_skill_says_how_it_stands(registry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that waits is run, and said to wait; one in use, and a file, need no word."""
+    with Registry(registry) as opened:
+        opened.register(draft("other_rename"), report(draft("other_rename")), require_approval=True)
+    (tmp_path / "work").mkdir()
+    told = []
+    for skill in ("batch_rename", "other_rename", str(SKILLS / "rename_ext")):
+        args = ["--args", '{"old_ext": "txt", "new_ext": "md"}', "--workspace", str(tmp_path / "work")]
+        run(["run", skill, "--registry", str(registry), *args])
+        told.append("is not in use, it is staged" in capsys.readouterr().err)
+    assert told == [False, True, False]
+
+
+@pytest.mark.engine
 def test_a_mended_draft_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """It is verified first: one that fails changes nothing, and says why."""
     monkeypatch.chdir(tmp_path)
@@ -130,6 +146,9 @@ def test_a_mended_draft_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     shutil.copytree(SKILLS / "rename_ext", place)
     source = (place / "skill.py").read_text()
     (place / "skill.py").write_text(source.replace("return {", 'Path("left").touch()\n    return {'))
+    monkeypatch.setenv("CI", "")
+    keygen(tmp_path / "key", tmp_path / "key.pub")
+    Path("assay.yaml").write_text("registry:\n  signing_key: key\n")
     command = ["registry", "add", str(place), "--registry", "skills", "--budget", "fast"]
     assert run(command) == 1
     assert "left" in capsys.readouterr().out
@@ -137,7 +156,9 @@ def test_a_mended_draft_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert run(command) == 0
     assert "is active (score 0." in capsys.readouterr().out
     with Registry(tmp_path / "skills") as opened:
-        assert [(e.status, e.metadata["generator"]) for e in opened.list(None)] == [("active", "hand")]
+        (added,) = opened.list(None)
+    assert (added.status, added.metadata["generator"]) == ("active", "hand")
+    assert read_attestations(attestation_path(Path(added.path)))
     assert run(["crystallize", str(place / "evidence.jsonl"), "--registry", "skills", "--format", "json"]) == 0
     (outcome,) = json.loads(capsys.readouterr().out)["patterns"]
     assert outcome["why"].startswith("it is registered for this task")

@@ -9,8 +9,10 @@ import pytest
 from factories import draft, report
 
 from sandbox.interface import Entry, Snapshot, effects
+from synth.cli.outcomes import after_review
 from synth.cli.review import Review, shown
 from synth.cli.trees import diff_lines
+from synth.crystallization.outcome import PatternOutcome
 from synth.interface import Draft, RegistryEntry
 from synth.registry import Registry
 from verifiers.interface import Report, Verdict
@@ -50,6 +52,20 @@ def test_accepting_and_leaving(registry: Registry, capsys: pytest.CaptureFixture
     assert "[1/2] batch_rename" in told
     assert "[2/2] other_rename" in told
     assert "r NAME rename it" in told
+
+
+def test_a_run_says_what_became_of_its_skills(registry: Registry) -> None:
+    """Its outcome has the new name and no longer waits; what was left waits, under the command that accepts it."""
+    given = iter(("r change_suffix", "y", "n"))
+    ends = Review(registry, passing, lambda text: next(given)).run([(e.name, e.version) for e in registry.list("staged")])
+    told = [
+        after_review(PatternOutcome("tidy", ("t0",), "registered", "it waits", "old_name", version), entry)
+        for version, entry in ends.items()
+    ]
+    waiting = registry.list("staged")[0]
+    first = told[0]
+    assert (first.skill, first.version, first.why) == ("change_suffix", registry.show("change_suffix").version, "")
+    assert told[1].why == (f"it waits for approval: assay registry activate other_rename {waiting.version[:12]} --approver WHO")
 
 
 def test_the_rest_can_be_left(registry: Registry) -> None:

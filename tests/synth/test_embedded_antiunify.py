@@ -91,6 +91,14 @@ def test_numbers_are_numbers() -> None:
     got = values('mkdir $(seq -f "a/x%03g" 3)', 'mkdir $(seq -f "b/y%02g" 5)')
     assert got == {"prefix": ("a/x", "b/y"), "width": (3, 2), "count": (3, 5)}
     assert values("sed -i 3d f", "sed -i 12d f") == {"line_number": (3, 12)}
+    assert values("ls | head -n -3", "ls | head -n -2") == {"kept": (3, 2)}
+
+
+def test_a_value_is_called_what_its_line_calls_it() -> None:
+    """Where it names nothing that is there. Two words that are written as one are one name."""
+    for label, name in (("HostName ", "hostname"), ("max-age: ", "max_age"), ("BEGIN ", "text")):
+        template = unify(programs(*(f"echo '{label}{value}' >> f" for value in ("db1.org", "web.net"))))
+        assert [p.name for p in make_params(template, said={0: ""})] == [name]
 
 
 def test_another_number_of_operands_is_a_list() -> None:
