@@ -149,7 +149,9 @@ def _mode(text: object, at: str) -> int:
 
 
 def _content(raw: Mapping[str, object], at: str) -> bytes:
-    text = raw.get("content_b64", "")
+    text = raw.get("content_b64")
+    if text is None:
+        raise ValueError(f'{at}: a file needs content_b64, its bytes in base64 ("" for none)')
     if not isinstance(text, str):
         raise ValueError(f"{at}: content_b64 is not text")
     try:

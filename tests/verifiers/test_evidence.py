@@ -67,6 +67,7 @@ def test_unknown_keys_are_ignored() -> None:
         ({"exit_codes": [0, True]}, "'exit_codes[1]': expected an integer, got true or false"),
         ({"workspace": {"/etc": {"type": "dir"}}}, "workspace['/etc']"),
         ({"workspace": {"a": {"type": "file", "content_b64": "%%"}}}, "content_b64 is not base64"),
+        ({"workspace": {"a": {"type": "file", "content": "x"}}}, "a file needs content_b64"),
         ({"post_workspace": 4}, "post_workspace: expected an object"),
     ],
 )

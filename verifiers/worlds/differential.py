@@ -8,32 +8,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import ReplayRecord, Surroundings
+from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.answers import failure
-from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.interface import Finding
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.catalog import CATALOG
+from verifiers.worlds.commanded import instead, judgeable, moved_to, second_look, unmarked
+from verifiers.worlds.disputed import DISPUTED, disputed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import glued, keeps_each, line_ends_lost, line_lost, lost, reached, untouched, vanished
 from verifiers.worlds.indulgence import ENDING, accident, in_the_way, is_nothing, leaves_as_written, takes_an_ending
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
-from verifiers.worlds.noticed import alike, seen, unnoticed
+from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.plans import Plan, plans, systematic
 from verifiers.worlds.tokens import substitute
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
-from verifiers.worlds.variation import Rule, Step
-from verifiers.worlds.world import World, realise
+from verifiers.worlds.variation import Rule
+from verifiers.worlds.world import realise
 
 SYSTEMATIC = 3
 """Traces that get the plans which do not hang on the draw."""
-STRANGE = (Rule.BYSTANDER, Rule.ITEM)
-
-Judgeable = tuple[Trial, Case]
-"""A trial on which the commands run cleanly, and what they do there."""
 
 
 def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
@@ -52,7 +49,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
     for (trial, case), record in zip(cases, records, strict=True):
         wrong = context.judge.wrong(record, case.expectation)
         if wrong is not None:
-            wrong, case = _second_look(context, trial.world, case, record)
+            wrong, case = second_look(context, trial.world, case, record)
         if wrong is None and not _hurts(evidenced, trial, case, record):
             _ask_about_glue(context, evidenced, out, trial, case, record)
             out.judged += 1
@@ -69,6 +66,8 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         elif _refused(context, case, record) and (in_the_way(case, record) or _may_refuse(context, evidenced, trial, case)):
             why = "an unusual value is refused where the commands take it"
             out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
+        elif disputed(context, evidenced.gs, trial, record):
+            _beyond(context, evidenced, out, replace(trial, beyond=DISPUTED), case, record)
         else:
             out.judged += 1
             out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
@@ -140,19 +139,13 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
         return None
     g = trial.g
     # What is moved to a place is no result that may be made anew: what stands there is the user's too.
-    results = [p for p in g.made if p not in _moved_to(g)]
+    results = [p for p in g.made if p not in moved_to(g)]
     made, makes = ({substitute(p, trial.world.renames, inside=g.inside) for p in paths} for paths in (results, g.made))
     keeping = evidenced.keeps(case)
     if trial.plan.has(Rule.BARE) and not case.expectation.effects:
         keeping = dict.fromkeys(case.base, keeps_each) | keeping  # where nothing is to be changed, nobody takes a line away
     found = lost(case, record, made) or vanished(case, record, makes) or line_lost(case, record, keeping)
     return found or reached(case, record, trial.world.stays)
-
-
-def _moved_to(g: Grammar) -> frozenset[str]:
-    """Paths to which the trace moves a file."""
-    moved = {e.content for p, e in g.base.items() if e.type == "file" and p not in g.expectation.tree}
-    return frozenset(p for p in g.made if g.expectation.tree[p].content in moved)
 
 
 def _ask_about_glue(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord) -> None:
@@ -163,14 +156,14 @@ def _ask_about_glue(context: Context, evidenced: Evidenced, out: Judged, trial: 
 
 def _taken_for_text_by_the_skill(context: Context, trial: Trial, record: ReplayRecord) -> bool:
     """Whether the skill does with an odd value what it does with a plain one: then only the commands read a meaning into it."""
-    plain = realise(trial.g, _unmarked(trial.plan))
+    plain = realise(trial.g, unmarked(trial.plan))
     if plain is None:
         return False
     other = context.run("plain value", [context.request(plain.base, plain.args)])[0]
     if context.judge.refuses(other) != context.judge.refuses(record):
         return False
     path = context.judge.answer_path
-    return alike(seen(plain.base, other, path), seen(trial.world.base, record, path), _instead(trial))
+    return alike(seen(plain.base, other, path), seen(trial.world.base, record, path), instead(trial))
 
 
 def _smallest(
@@ -204,15 +197,20 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
         case = replace(case, label=f"past counterexample (trace {trial.g.task_id})")
         wrong = context.judge.wrong(record, case.expectation)
         if wrong is not None:
-            wrong, case = _second_look(context, trial.world, case, record)
-        if wrong is None or trial.beyond is not None or accident(trial, case, record):
-            continue
-        if leaves_as_written(trial, case, record):
+            wrong, case = second_look(context, trial.world, case, record)
+        if wrong is None or trial.beyond is not None or _excused(context, evidenced, trial, case, record):
             continue
         right = _refused(context, case, record) and (in_the_way(case, record) or _may_refuse(context, evidenced, trial, case))
         if not right:
             return _shrunk(context, evidenced, trial, case, wrong)
     return None
+
+
+def _excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
+    """Whether the commands say nothing there that a skill has to keep to."""
+    return (
+        accident(trial, case, record) or leaves_as_written(trial, case, record) or disputed(context, evidenced.gs, trial, record)
+    )
 
 
 def _refused(context: Context, case: Case, record: ReplayRecord) -> bool:
@@ -225,7 +223,7 @@ def _may_refuse(context: Context, evidenced: Evidenced, trial: Trial, case: Case
     g, plan = trial.g, trial.plan
     if is_nothing(case.expectation) and not is_nothing(g.expectation):
         return True  # the commands find nothing there and go on: to say so is better
-    relaxed = _unmarked(plan).relaxed()
+    relaxed = unmarked(plan).relaxed()
     if not relaxed.steps:
         return True  # that is the recorded start itself
     found = judgeable(context, evidenced.trials(g, relaxed)[:1]) if relaxed != plan else []
@@ -234,107 +232,6 @@ def _may_refuse(context: Context, evidenced: Evidenced, trial: Trial, case: Case
     case = found[0][1]
     record = context.run("relaxed case", [context.request(case.base, case.args)])[0]
     return context.judge.wrong(record, case.expectation) is None
-
-
-def judgeable(context: Context, trials: Sequence[Trial]) -> list[Judgeable]:
-    """The trials on which the commands themselves run cleanly, with what they do there; each in the zone that this shows."""
-    records = context.traces.map(shell_request(t.world.base, t.world.commands) for t in trials)
-    cases: list[Judgeable] = []
-    for i, (t, record) in enumerate(zip(trials, records, strict=True)):
-        label = f"generated case {i} (trace {t.g.task_id}, seed {context.seed})"
-        case = _case(context, t, [record], label)
-        if case is not None:
-            cases.append((t, case))
-    return _taken_for_text(context, _telling(context, cases))
-
-
-def _telling(context: Context, cases: Sequence[Judgeable]) -> list[Judgeable]:
-    """Those on which the commands take no notice of unusual bystanders and near misses, and take hidden items for items: else no
-    recording shows what is right."""
-    plain = _plainer(context, cases, {i: t.plan.without(*STRANGE) for i, (t, _) in enumerate(cases) if t.plan.has(*STRANGE)})
-    out = []
-    for i, (trial, case) in enumerate(cases):
-        other, item = plain.get(i), trial.plan.has(Rule.ITEM)
-        plainly = not trial.plan.has(*STRANGE) or (trial.beyond is not None and bool(trial.world.made))
-        if plainly or (other is not None and unnoticed(other, case.expectation, bool(trial.world.made)) is not item):
-            out.append((trial, case))
-    return out
-
-
-def _taken_for_text(context: Context, cases: Sequence[Judgeable]) -> list[Judgeable]:
-    """Arguments of other characters than the recorded ones are within the evidence where the commands do with them what they do
-    with plain ones: then they are text like any other."""
-    plain = _plainer(context, cases, {i: _unmarked(t.plan) for i, (t, _) in enumerate(cases) if t.odd_value})
-    out = []
-    for i, (trial, case) in enumerate(cases):
-        other = plain.get(i)
-        if trial.odd_value and other is not None and alike(other, case.expectation, _instead(trial)):
-            trial = replace(trial, beyond=None)
-        out.append((trial, case))
-    return out
-
-
-def _unmarked(plan: Plan) -> Plan:
-    """The plan with plain words in the place of odd ones."""
-    plain = [Step("rename", s.choice[:1]) if Plan((s,)).has(Rule.TEXT) else s for s in plan.steps]
-    return replace(plan, steps=tuple(dict.fromkeys(plain)))
-
-
-def _instead(trial: Trial) -> dict[str, str]:
-    """Each odd word of the arguments -> the plain one that stands there without its mark."""
-    plain = realise(trial.g, _unmarked(trial.plan))
-    renames = plain.renames if plain is not None else {}
-    return {odd: renames[t] for t, odd in trial.world.renames.items() if renames.get(t, odd) != odd}
-
-
-def _plainer(context: Context, cases: Sequence[Judgeable], plans: dict[int, Plan]) -> dict[int, Expectation]:
-    """What the commands do on the start of a plan that lacks what is odd about a case."""
-    worlds = {i: w for i, plan in plans.items() if (w := realise(cases[i][0].g, plan)) is not None}
-    records = context.traces.map(shell_request(w.base, w.commands) for w in worlds.values())
-    out = {}
-    for (i, world), record in zip(worlds.items(), records, strict=True):
-        trial, case = cases[i]
-        plain = _case(context, replace(trial, world=world, plan=plans[i]), [record], case.label)
-        if plain is not None:
-            out[i] = plain.expectation
-    return out
-
-
-def _case(context: Context, trial: Trial, records: Sequence[ReplayRecord], label: str) -> Case | None:
-    g, world, nothing_left = trial.g, trial.world, trial.plan.has(Rule.BARE)
-    evidence = next(c.evidence for c in context.cases if c.task_id == g.task_id)
-    if evidence is None:
-        return None
-    x, why = expect(replace(evidence, base=world.base), records)
-    # A program that complains of a file in the way of another one keeps both: whoever does not does harm.
-    occupied = {substitute(p, world.renames, inside=g.inside) for p in _moved_to(g)} & set(world.made)
-    quiet = x.quiet == g.expectation.quiet or (trial.beyond is not None and bool(occupied))
-    clean = not why and x.failed == g.expectation.failed and quiet
-    if not clean or (bool(x.effects) != bool(g.expectation.effects) and not nothing_left):
-        return None
-    if g.expectation.answer_known and g.expectation.answer.strip() and not x.answer.strip() and not nothing_left:
-        return None
-    if any(x.tree.get(p) != world.base.get(p) for p in world.stays):
-        return None
-    return Case(label, world.args, replace(x, answer_known=g.expectation.answer_known), g.task_id)
-
-
-def _second_look(context: Context, world: World, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
-    """Before a case is held against the skill, the commands run again under other directory orders: what they disagree about
-    is volatile."""
-    again = context.traces.map(
-        shell_request(world.base, world.commands, s)
-        for s in (Surroundings(), Surroundings(order="reversed"), Surroundings(order="shuffled:5"))
-    )
-    evidence = next(c.evidence for c in context.cases if c.task_id == case.task_id)
-    if evidence is None:
-        return None, case
-    x, why = expect(replace(evidence, base=world.base), again)
-    if why:
-        return None, case
-    x = replace(x, answer_known=x.answer_known and case.expectation.answer_known)
-    case = replace(case, expectation=x)
-    return context.judge.wrong(record, x), case
 
 
 def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wrong: Wrong) -> Finding:
@@ -346,8 +243,8 @@ def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wr
             record = context.run("shrinking", [context.request(found.base, found.args)])[0]
             bad = context.judge.wrong(record, found.expectation) if smaller.beyond is None else None
             if bad is not None:
-                bad, found = _second_look(context, smaller.world, found, record)
-            if bad is not None and not accident(smaller, found, record) and not leaves_as_written(smaller, found, record):
+                bad, found = second_look(context, smaller.world, found, record)
+            if bad is not None and not _excused(context, evidenced, smaller, found, record):
                 best.append((replace(found, label=case.label), bad))
                 return True
         return False
