@@ -94,6 +94,16 @@ def test_end_state_is_not_a_source() -> None:
     assert "left behind" in messages(subject(x="str"), trace, x="42nd")[0]
 
 
+def test_a_word_of_the_skills_statements_only_chooses() -> None:
+    """What the code holds, a binding cannot carry into it; a docstring is no code, and a script no word."""
+    parameters = (Parameter("side", "str", "", True),)
+    code = "def f(side):\n    'ours or both'\n    return 1 if side == 'theirs' else 'rm -f a.txt'\n"
+    skill = Subject("f", "s.py", code, parameters)
+    assert messages(skill, RENAME, side="theirs") == []
+    for value in ("ours", "both", "rm -f a.txt"):
+        assert "does not occur" in messages(skill, RENAME, side=value)[0]
+
+
 def test_default_values_need_no_source() -> None:
     """A default that the binding repeats says nothing about the trace."""
     skill = Subject("s", "s.py", "", (Parameter("mode", "str", "", False, "strict"),))

@@ -1,7 +1,8 @@
 """Bindings: reading them, and the rule of SEMANTICS §5 that every value comes from the trace, never from its result.
 
 A value occurs as a word or part of a word in that trace's commands, or in its description or base. Otherwise a binding
-could carry the answer, or a whole script, into a skill that does nothing by itself. Of a recording without commands what nothing
+could carry the answer, or a whole script, into a skill that does nothing by itself. A word that the skill's own statements hold
+(``"theirs"``, one of two sides) carries nothing into it: like a flag it only chooses. Of a recording without commands what nothing
 else tells (a digest, prose) may also be a part of what was written, at most half of each file.
 """
 
@@ -10,7 +11,9 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from sandbox.interface import JsonValue
@@ -18,6 +21,7 @@ from verifiers.binding.argtypes import fits
 from verifiers.binding.inference import Guess, infer_bindings
 from verifiers.binding.provenance import foreign, is_whole_command, occurs, short
 from verifiers.interface import Args, Binding, BindingError, Evidence, Finding, Parameter, Subject
+from verifiers.worlds.constants import texts
 
 __all__ = [
     "Guess", "bindings_from_json", "bindings_to_json", "foreign", "infer_bindings", "is_whole_command", "load_bindings", "occurs",
@@ -106,9 +110,15 @@ def validate_binding(subject: Subject, evidence: Evidence, binding: Binding) -> 
             message = f"argument {name} is {_kind(value)} ({short(value)}), the parameter wants {parameter.annotation}"
             found.append(_finding(subject, evidence.task_id, message, parameter))
         elif not (not parameter.required and value == parameter.default and isinstance(value, type(parameter.default))):
-            why = [w for leaf in _leaves(value) if (w := foreign(leaf, evidence))]
+            choices = _choices(subject.source)
+            why = [w for leaf in _leaves(value) if leaf not in choices and (w := foreign(leaf, evidence))]
             found.extend(_finding(subject, evidence.task_id, f"argument {name}: {w}", parameter) for w in why[:1])
     return found
+
+
+@lru_cache(maxsize=16)
+def _choices(source: str) -> frozenset[JsonValue]:
+    return frozenset(t for t in texts(source) if re.fullmatch(r"[^\W\d][\w-]*", t))
 
 
 def _name_findings(subject: Subject, task_id: str, args: Args) -> Iterator[Finding]:
