@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
-from sandbox.interface import Entry
-from verifiers.worlds.indulgence import rewritten
+from sandbox.interface import Entry, ReplayRecord, Returned, Snapshot
+from verifiers.context import Case, Judge
+from verifiers.expectation.oracle import Expectation
+from verifiers.worlds.grammar import grammar
+from verifiers.worlds.indulgence import indulged, requoted, rewritten
+from verifiers.worlds.plans import Plan
+from verifiers.worlds.template import templates
+from verifiers.worlds.trials import Trial
+from verifiers.worlds.world import World
 
 
 @pytest.mark.parametrize(
@@ -25,3 +35,45 @@ def test_json_in_other_bytes(before: bytes, after: bytes, same: bool) -> None:
     assert rewritten(Entry("file", content=before), Entry("file", content=after)) is same
     assert not rewritten(Entry("file", content=before), Entry("file", 0o600, after))
     assert not rewritten(None, Entry("file", content=after))
+
+
+TABLE = b"k,name\n1,ab\n2,cd\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "wanted", "made", "same"),
+    [
+        (TABLE, b'k,name\n1,a"b\n', b'k,name\n1,"a""b"\n', True),
+        (TABLE, b'k;name\n1;"a,b"\n', b"k;name\n1;a,b\n", True),
+        (TABLE, b'k,name\n1,a"b\n', b'k,name\r\n1,"a""b"\r\n', False),
+        (TABLE, b'k,name\n1,a"b\n', b'k,name\n1,"a""b"', False),
+        (TABLE, b'k,name\n1,a"b\n', b"k,name\n1,ab\n", False),
+        (TABLE, b'k,name\n\n1,a"b\n', b'k,name\n1,"a""b"\n', False),
+        (TABLE + b'3,"e"\n', b'k,name\n1,a"b\n', b'k,name\n1,"a""b"\n', False),
+        (TABLE, b'say "ab"\nno\n', b"say ab\nno\n", False),
+    ],
+)
+def test_a_table_with_other_cells_in_quotes(base: bytes, wanted: bytes, made: bytes, same: bool) -> None:
+    """The same rows and line ends, where no recorded cell is in quotes: neither has one that must be."""
+    start, x, post = (Snapshot({"t": Entry("file", content=c)}) for c in (base, wanted, made))
+    recorded = Expectation(start, start, frozenset(), "", True, (0,), (True,))
+    (template,) = templates([(("true",), {})])
+    g = grammar("t", {}, template, recorded)
+    assert requoted(g, replace(recorded, tree=x), post) is same
+    assert not requoted(g, replace(recorded, tree=x), x)
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "why"), [("-x", "./-x/a\n./-x/b", True), ("-x", "./-x/a\n./-x/c", False), ("x", "./-x/a\n./-x/b", False)]
+)
+def test_a_name_that_begins_with_a_dash(value: str, answer: str, why: bool) -> None:
+    """Programs are told that it is a name by what is put before it."""
+    tree = Snapshot({f"{value}/a": Entry("file")})
+    x = Expectation(tree, tree, frozenset(), "-x/a\n-x/b\n", True, (0,), (True,))
+    (template,) = templates([(("ls d",), {"d": "d"})])
+    g = grammar("t", {"d": "d"}, template, x)
+    world = World("t", tree, {"d": value}, ("ls",), frozenset())
+    record = ReplayRecord(Returned({"ok": True, "output": answer}), (), tree, "exited")
+    context = SimpleNamespace(judge=Judge(True, "output"))
+    said = indulged(context, Trial(g, Plan(), world), Case("c", {"d": value}, x, "t"), record)  # type: ignore[arg-type]  # a judge
+    assert bool(said) is why

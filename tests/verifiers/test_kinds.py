@@ -159,6 +159,25 @@ def test_a_branch_that_only_computes_or_skips_need_not_run(title: str) -> None:
     assert telling(HARMLESS[title]) == telling("pass")
 
 
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("files or []", False),
+        ("files or [[]]", False),
+        ("[p for p in files] if files else []", False),
+        ("files[0] if files else ''", False),
+        ("files or [path]", True),
+        ("data if name else b''", True),
+        ("[data for p in [1]] if name else []", True),
+        ("name and files and []", True),
+    ],
+)
+def test_nothing_in_the_place_of_nothing_need_not_run(made: str, told: bool) -> None:
+    """An emptied value has to."""
+    last = made.rsplit(" ", 1)[-1]
+    assert (f"{last} (a branch" in telling(f"data = {made}")) is told
+
+
 def test_an_own_function_that_only_computes_is_harmless() -> None:
     """Its call in a branch that nothing else hangs on need not run."""
     more = "def longest(items):\n    return max(items, key=len)\n"

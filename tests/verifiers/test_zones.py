@@ -19,7 +19,7 @@ from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.harm import harmless, keeps_each, keeps_lines, line_ends_lost, line_lost, lost, untouched
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.noticed import alike
-from verifiers.worlds.odd import FORMS, _image, with_bytes, with_modes
+from verifiers.worlds.odd import BOM, FORMS, _image, with_bytes, with_marks, with_modes
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
@@ -210,6 +210,16 @@ def test_no_word_is_free_no_bytes_are_tried() -> None:
 def test_modes_stay_with_the_files_that_are_edited() -> None:
     for t in with_modes(one_grammar()):
         assert t.expected.base["f0.csv"].mode == t.expected.tree["f0.csv"].mode != 0o644
+
+
+def test_a_byte_order_mark_stays_in_front() -> None:
+    """Of each file that the task is about, in what is there before and after; nothing else changes."""
+    g = one_grammar()
+    (t,) = [t for t in with_marks(g) if "f0.csv" in t.what]
+    before, after = t.expected.base["f0.csv"].content, t.expected.tree["f0.csv"].content
+    assert before.startswith(BOM)
+    assert (before[3:], after[3:]) == (g.base["f0.csv"].content, g.expectation.tree["f0.csv"].content)
+    assert t.plain == g.expectation
 
 
 def test_outcomes_are_alike_if_only_the_given_words_differ() -> None:

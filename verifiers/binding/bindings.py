@@ -2,8 +2,10 @@
 
 A value occurs as a word or part of a word in that trace's commands, or in its description or base. Otherwise a binding
 could carry the answer, or a whole script, into a skill that does nothing by itself. A word that the skill's own statements hold
-(``"theirs"``, one of two sides) carries nothing into it: like a flag it only chooses. Of a recording without commands what nothing
-else tells (a digest, prose) may also be a part of what was written, at most half of each file.
+(``"theirs"``, one of two sides) carries nothing into it: like a flag it only chooses.
+
+Of a recording without commands what nothing else tells (a digest, prose) may also be a part of what was written, at most half of
+each file.
 """
 
 from __future__ import annotations

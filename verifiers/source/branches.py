@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from verifiers.source.feeding import assigned, program, same_thing
+from verifiers.source.feeding import assigned, is_empty, program, same_thing, taken_apart
 from verifiers.source.kinds import TELLING, Kind, Kinds, kinds
 from verifiers.source.parsing import expression, parsed
 from verifiers.source.places import Place, placed
@@ -148,7 +148,9 @@ class _Marker(ast.NodeTransformer):
         first, *rest = node.values
         other = "" if isinstance(node.op, ast.And) else "not "
         same = same_thing(first, self._judge.harmless.names)
-        marked = [self._mark(v, f", if {other}`{ast.unparse(first)}`", same) for v in rest]
+        nothing = isinstance(node.op, ast.Or) and is_empty(rest[-1])  # in the place of what holds nothing
+        marked = [self._mark(v, f", if {other}`{ast.unparse(first)}`", same) for v in (rest[:-1] if nothing else rest)]
+        marked += rest[-1:] if nothing else []
         node.values = [self._taken(first) if isinstance(node.op, ast.Or) else self.visit(first), *marked]
         return node
 
@@ -171,10 +173,9 @@ class _Marker(ast.NodeTransformer):
         text = ast.unparse(node.test)
         one, other = (same_thing(v, self._judge.harmless.names) for v in (node.body, node.orelse))
         node.test = self._quietly(node.test)
-        node.body, node.orelse = (
-            self._mark(node.body, f", if `{text}`", other),
-            self._mark(node.orelse, f", if not `{text}`", one),
-        )
+        nothing = is_empty(node.orelse) and taken_apart(node.body, node.test)
+        node.body = self._mark(node.body, f", if `{text}`", other)
+        node.orelse = node.orelse if nothing else self._mark(node.orelse, f", if not `{text}`", one)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:

@@ -92,6 +92,22 @@ def same_thing(value: ast.expr, names: Names) -> str:
     return ""
 
 
+def is_empty(value: ast.expr) -> bool:
+    """Whether an expression is a constant that holds nothing: ``[]``, ``[[]]``, ``""``, ``None``."""
+    if isinstance(value, ast.List | ast.Tuple):
+        return all(map(is_empty, value.elts))
+    return (isinstance(value, ast.Dict) and not value.keys) or (isinstance(value, ast.Constant) and not value.value)
+
+
+def taken_apart(value: ast.expr, whole: ast.expr) -> bool:
+    """Whether an expression is made of the items of a variable: of none of them comes nothing."""
+    if not isinstance(whole, ast.Name):
+        return False
+    parts = [n.value for n in ast.walk(value) if isinstance(n, ast.Subscript)]
+    parts += [n.iter for n in ast.walk(value) if isinstance(n, ast.comprehension)]
+    return any(isinstance(p, ast.Name) and p.id == whole.id for p in parts)
+
+
 def program(value: ast.expr) -> str:
     """``program awk`` of ``"gawk"``: which of a program's names there is, is the machine's matter; "" for any other value."""
     name = str(value.value) if isinstance(value, ast.Constant) else ""

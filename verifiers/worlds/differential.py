@@ -19,7 +19,7 @@ from verifiers.worlds.disputed import DISPUTED, disputed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import glued, keeps_each, line_ends_lost, line_lost, lost, reached, untouched, vanished
-from verifiers.worlds.indulgence import ENDING, accident, in_the_way, is_nothing, leaves_as_written, takes_an_ending
+from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, takes_an_ending
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import Failing, matching
@@ -55,10 +55,8 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.judged += 1
             out.beyond += trial.beyond is not None
             out.passed.append(Generated(case, record, "differential", trial.world.varied))
-        elif wrong is not None and accident(trial, case, record):
-            out.information.append(f"{case.label}: not judged, the shell takes a pattern for a name there ({wrong.message})")
-        elif wrong is not None and leaves_as_written(trial, case, record):
-            out.information.append(f"{case.label}: not judged, the commands only write JSON otherwise there ({wrong.message})")
+        elif wrong is not None and (why := indulged(context, trial, case, record)):
+            out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
         elif trial.beyond is not None or wrong is None:
             _beyond(context, evidenced, out, trial, case, record)
         elif takes_an_ending(trial, case):
@@ -208,9 +206,7 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
 
 def _excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
     """Whether the commands say nothing there that a skill has to keep to."""
-    return (
-        accident(trial, case, record) or leaves_as_written(trial, case, record) or disputed(context, evidenced.gs, trial, record)
-    )
+    return bool(indulged(context, trial, case, record)) or disputed(context, evidenced.gs, trial, record)
 
 
 def _refused(context: Context, case: Case, record: ReplayRecord) -> bool:

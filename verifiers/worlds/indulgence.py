@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from dataclasses import replace
 
-from sandbox.interface import ROOT, Entry, Raised, ReplayRecord
-from verifiers.context import Case
+from sandbox.interface import ROOT, Entry, Raised, ReplayRecord, Returned, Snapshot
+from verifiers.context import Case, Context
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation
+from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import lost
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text
@@ -17,6 +20,25 @@ from verifiers.worlds.trials import Beyond, Trial
 from verifiers.worlds.variations.other_names import BEHIND
 
 ENDING = Beyond("recorded-endings", "the names have endings that some recording has")
+
+
+def indulged(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> str:
+    """Why a difference is not held against the skill; "" where it is."""
+    if accident(trial, case, record):
+        return "the shell takes a pattern for a name there"
+    if leaves_as_written(trial, case, record):
+        return "the commands only write JSON otherwise there"
+    if requoted(trial.g, case.expectation, record.post):
+        return "the table only has other cells in quotes there"
+    return "a name that begins with a dash only has ./ before it" if _dashed(context, trial, case, record) else ""
+
+
+def _dashed(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> bool:
+    """Whether the answer is right but for ``./`` before a value like ``-x``: so programs are told that it is a name."""
+    if not isinstance(record.outcome, Returned) or not any(as_text(v).startswith("-") for v in trial.world.args.values()):
+        return False
+    plain = json.loads(json.dumps(record.outcome.value).replace("./-", "-"))
+    return context.judge.wrong(replace(record, outcome=replace(record.outcome, value=plain)), case.expectation) is None
 
 
 def accident(trial: Trial, case: Case, record: ReplayRecord) -> bool:
@@ -67,13 +89,51 @@ def leaves_as_written(trial: Trial, case: Case, record: ReplayRecord) -> bool:
 
 def rewritten(before: Entry | None, after: Entry | None) -> bool:
     """Whether two files hold one JSON value, in one order, in other bytes, and are alike in all else."""
-    if before is None or after is None or before.content == after.content or replace(after, content=before.content) != before:
+    if before is None or after is None or not _in_other_bytes(before, after):
         return False
+    value = _json(before.content)
+    return value is not None and value == _json(after.content)
+
+
+def requoted(g: Grammar, x: Expectation, post: Snapshot) -> bool:
+    """Whether a run parts from the commands only in which cells of a table stand in quotes: where no recorded one has any, nobody
+    has said which must."""
+    found = {d.path for d in differences(x.tree, post, root=False)}
+    tables = [e.content for t in (g.base, g.expectation.tree) for e in t.values() if b'"' in e.content]
+    if not found or any(_table(content) for content in tables):
+        return False
+    pairs = [(x.tree[p], post[p]) for p in found if p in x.tree and p in post]
+    return len(pairs) == len(found) and all(_in_other_bytes(a, b) and _one_table(a.content, b.content) for a, b in pairs)
+
+
+def _in_other_bytes(one: Entry, other: Entry) -> bool:
+    return one != other and replace(one, content=other.content) == other
+
+
+def _one_table(one: bytes, other: bytes) -> bool:
+    rows = _table(one)
+    return rows is not None and rows == _table(other)
+
+
+def _json(content: bytes) -> str | None:
+    """The value of a JSON file, its keys in order; None where it is none."""
     try:
-        values = [json.loads(e.content, object_pairs_hook=list) for e in (before, after)]
+        return repr(json.loads(content, object_pairs_hook=list))
     except (ValueError, RecursionError):
-        return False
-    return repr(values[0]) == repr(values[1])
+        return None
+
+
+def _table(content: bytes) -> tuple[str, list[list[str]]] | None:
+    """The ends of the lines and the rows of a table with two columns or more; None where it is none."""
+    text = content.decode("utf-8", "surrogateescape")
+    for mark in ",;\t":
+        try:
+            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))
+        except csv.Error:
+            continue
+        if len({len(row) for row in rows if row}) == 1 and any(len(row) > 1 for row in rows):
+            return re.sub(r"[^\r\n]+", "", text[-2:]) + str(text.count("\r")), rows
+    return None
 
 
 def is_nothing(x: Expectation) -> bool:

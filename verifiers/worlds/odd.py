@@ -52,6 +52,7 @@ FORMS = {
 """What stands behind a word instead of nothing -> the word with it. The word itself stays in front: lines keep their order."""
 AT_THE_END = {"a blank behind": "{} ", "a tab behind": "{}\t"}
 AT_THE_START = {"a blank before": " {}", "a tab before": "\t{}"}
+BOM = "\ufeff".encode()
 MODES = {"nobody else may read": 0o600, "anybody may run": 0o755, "the group may write": 0o664}
 MOST_OWN = 8
 
@@ -70,6 +71,9 @@ class Opaque:
     plain_args: Args = field(default_factory=dict)
     unprintable: bool = False
     """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
+
+    surely: bool = False
+    """It is right to do this, whether the commands do or not."""
 
     @property
     def called(self) -> Args:
@@ -92,6 +96,15 @@ def with_bytes(g: Grammar) -> Iterator[Opaque]:
         yield from (_bytes(g, word, what, form) for what, form in AT_THE_END.items())
     for word in starts[:1]:
         yield from (_bytes(g, word, what, form) for what, form in AT_THE_START.items())
+
+
+def with_marks(g: Grammar) -> Iterator[Opaque]:
+    """A byte order mark in front of a file that the task is about: it stays there, and all else is as it was."""
+    x = g.expectation
+    for path, e in g.base.items():
+        if e in _interesting(g) and e.content and _is_about(g, path) and path in x.tree:
+            base, tree = (t.replace({path: replace(t[path], content=BOM + t[path].content)}) for t in (x.base, x.tree))
+            yield Opaque(g, f"a byte order mark before {path}", replace(x, base=base, tree=tree), x, surely=True)
 
 
 def with_names(g: Grammar) -> Iterator[Opaque]:

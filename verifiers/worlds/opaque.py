@@ -17,8 +17,9 @@ from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
+from verifiers.worlds.indulgence import requoted
 from verifiers.worlds.judged import CHECK_ID, Judged
-from verifiers.worlds.odd import Opaque, with_bytes, with_modes, with_names
+from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, with_names
 from verifiers.worlds.trials import Beyond
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
@@ -31,8 +32,9 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     out = Judged()
     able = [g for g in gs if not any(g.expectation.failed) and not g.expectation.volatile]
     trials = [t for n, g in enumerate(able[:TRACES]) for t in (*list(with_bytes(g))[n % TRACES :: TRACES], *with_modes(g))]
-    trials += [t for g in able[:1] for t in with_names(g)]
+    trials += [t for g in able[:1] for t in (*with_names(g), *with_marks(g))]
     cases = _supported(context, trials)
+    out.passed += _right_alone(context, [t for t in trials if t.surely and all(t is not other for other, _, _ in cases)])
     records = context.run("odd bytes", (context.request(c.base, c.args) for _, c, _ in cases))
     out.runs = len(trials) + len(records)
     for (trial, case, also), record in zip(cases, records, strict=True):
@@ -42,6 +44,8 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.judged += 1
         elif context.judge.refuses(record) and harmless(case, record):
             out.information.append(f"{case.label}: refused, and nothing was lost")
+        elif requoted(trial.g, case.expectation, record.post):
+            out.information.append(f"{case.label}: not judged, the table only has other cells in quotes there")
         elif trial.plain is not None and _wrong_when_plain(context, trial):
             out.information.append(f"{case.label}: not judged, a plain word makes a difference too")
         elif trial.unprintable and not _damages(case, record):
@@ -53,6 +57,14 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.findings.append(context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}"))
             break
     return out
+
+
+def _right_alone(context: Context, trials: Sequence[Opaque]) -> list[Generated]:
+    """Runs that are right although the commands are not: to part from these is not wrong."""
+    cases = [Case(f"{t.what} (trace {t.g.task_id})", t.called, t.expected, t.g.task_id) for t in trials]
+    records = context.run("odd bytes", (context.request(c.base, c.args) for c in cases))
+    pairs = zip(cases, records, strict=True)
+    return [Generated(c, r, "renaming") for c, r in pairs if context.judge.wrong(r, c.expectation) is None]
 
 
 def _supported(context: Context, trials: Sequence[Opaque]) -> list[tuple[Opaque, Case, tuple[Expectation, ...]]]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sandbox.interface import ROOT, Entry, Snapshot
+from verifiers.expectation.repositories import repository_roots
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import below, renamed_stem
+from verifiers.worlds.template import as_text
 from verifiers.worlds.variation import Choice, Example, Rule, Said, Step, Turns, Variation, files, pairs
 
 FILE = Entry("file", 0o640, b"a bystander\n")
 HIDDEN, LINK, EMPTY = "hidden file", "link", "empty directory"
 NAMESAKES = {"hidden namesake": HIDDEN, "link as namesake": LINK, "directory as namesake": EMPTY}
 """Called as a file beside them is, but for one word."""
+MOST_COPIED = 300
 
 
 def bystander(draft: Draft, directory: str) -> None:
@@ -43,6 +46,24 @@ def linked(draft: Draft, path: str) -> None:
         up = "../" * source.count("/")
         draft.changes[below(where, name)] = Entry("symlink", 0o777, target=f"{up}{target}")
         draft.stays.append(target)
+
+
+def linked_directory(draft: Draft, directory: str) -> None:
+    """What it leads to is nobody's to change: the commands pass the link over."""
+    top, elsewhere = draft.renamed(directory), draft.word()
+    start = below(top, "")
+    inside = {f"{elsewhere}/{p.removeprefix(start)}": e for p, e in draft.base.items() if p != ROOT and p.startswith(start)}
+    if elsewhere not in draft.base and len(inside) <= MOST_COPIED and not repository_roots(draft.base):
+        link = Entry("symlink", 0o777, target="../" * (top.count("/") + 1) + elsewhere)
+        draft.changes |= {elsewhere: Entry("dir", 0o755), below(top, draft.word()): link} | inside
+        draft.stays += [p for p, e in inside.items() if e.type == "file"]
+
+
+def peopled(g: Grammar) -> list[Choice]:
+    """Directories with something in them, those that an argument names first."""
+    values = {as_text(v).strip("/") for v in g.args.values()}
+    found = [d for d in g.directories if d and any(p.startswith(f"{d}/") for p in g.base)]
+    return [(d,) for d in sorted(found, key=lambda d: d not in values)]
 
 
 def said_of_links(choice: Choice, gs: Sequence[Grammar]) -> Said:
@@ -84,6 +105,12 @@ def has_namesake(base: Snapshot, linked: bool) -> bool:
 
 
 VARIATIONS = (
+    Variation(
+        name="linked-directory", why="A directory has a link to a copy of it elsewhere.",
+        choices=peopled, apply=linked_directory, rule=Rule.BYSTANDER, alone=2, recorded=said_of_links,
+        never="there are no links among the directories",
+        examples=(Example(("d",), {"d/a": "1"}, {"d/": "", "d/a": "1", "…/": "", "…/a": "1", "d/…": "-> ../…"}, {"d": "d"}),),
+    ),
     Variation(
         name="linked-item", why="One more file like another is a link to a file in another directory.",
         choices=files, apply=linked, rule=Rule.BYSTANDER, alone=2, recorded=said_of_links,
