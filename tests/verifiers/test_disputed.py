@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandbox import open_sandbox
 from sandbox.interface import Entry, Sandbox, Snapshot
@@ -14,6 +17,7 @@ from verifiers.evidence import load_evidence
 from verifiers.interface import Binding, Report, Verdict
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
+from verifiers.worlds.template import as_pattern
 
 LOGS = {
     "app.log": "10:00 INFO up\n10:01 WARN disk\n10:02 ERROR net\n10:03 WARN disk full\n",
@@ -47,23 +51,98 @@ def sandbox() -> Iterator[Sandbox]:
         yield box
 
 
+REPLACE = '''
+from skill_api import Query, skill_command
+
+
+@skill_command(autowire=True)
+def replace_host(
+    file: str = Query(..., description="The file"),
+    old: str = Query(..., description="The host"),
+    new: str = Query(..., description="The other host"),
+) -> dict:
+    """Replace a host by another one.
+
+    Args:
+        file: The file.
+        old: The host.
+        new: The other host.
+
+    Returns:
+        ok
+    """
+    with open(file, encoding="utf-8", errors="surrogateescape", newline="\\n") as stream:
+        text = stream.read()
+    with open(file, "w", encoding="utf-8", errors="surrogateescape", newline="\\n") as stream:
+        stream.write(text.replace(TAKEN, new))
+    return {"ok": True}
+'''
+
+
+def row(task: str, command: str, output: str, before: dict[str, str], after: dict[str, str]) -> dict[str, object]:
+    trees = [Snapshot({p: Entry("file", 0o644, t.encode()) for p, t in tree.items()}).to_json() for tree in (before, after)]
+    return {
+        "task_id": task, "task_description": f"{task}: how it was asked", "commands": [command], "outputs": [output],
+        "exit_codes": [0], "success": True, "duration_ms": 1, "timestamp": "2026-11-22T09:00:00+00:00", "metadata": {},
+        "workspace": trees[0], "post_workspace": trees[1],
+    }  # fmt: skip
+
+
+def judged_by(tmp_path: Path, sandbox: Sandbox, source: str, rows: dict[str, dict[str, str]], told: list[object]) -> Report:
+    (tmp_path / "evidence.jsonl").write_text("".join(json.dumps(r) + "\n" for r in told))
+    evidence = load_evidence(tmp_path / "evidence.jsonl")
+    bindings = {e.task_id: Binding(e.task_id, rows[e.task_id]) for e in evidence}
+    options = Options(budget="fast", checks=frozenset({"generalises"}))
+    return verify(parse_subject(source, Path("skill.py")), evidence, bindings, sandbox=sandbox, options=options)
+
+
 def judged(tmp_path: Path, sandbox: Sandbox, commands: list[str], word: str) -> Report:
     """The report on a skill that looks for a word, by recordings of these commands, a log each."""
-    rows = []
+    told: list[object] = []
     for command, (log, text) in zip(commands, LOGS.items(), strict=True):
-        start = Snapshot({log: Entry("file", 0o644, text.encode()), "notes.txt": Entry("file", 0o644, b"WARN\n")}).to_json()
+        tree = {log: text, "notes.txt": "WARN\n"}
         count = sum("WARN" in line for line in text.splitlines())
-        rows.append({
-            "task_id": log, "task_description": f"How many warnings has {log}?", "commands": [command.replace("LOG", log)],
-            "outputs": [f"{count}\n"], "exit_codes": [0], "success": True, "duration_ms": 1,
-            "timestamp": "2026-11-22T09:00:00+00:00", "metadata": {},
-            "workspace": start, "post_workspace": start,
-        })  # fmt: skip
-    (tmp_path / "evidence.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    evidence = load_evidence(tmp_path / "evidence.jsonl")
-    bindings = {e.task_id: Binding(e.task_id, {"log": e.task_id}) for e in evidence}
-    subject = parse_subject(SKILL.replace("WORD", repr(word)), Path("count_lines.py"))
-    return verify(subject, evidence, bindings, sandbox=sandbox, options=Options(budget="fast", checks=frozenset({"generalises"})))
+        told.append(row(log, command.replace("LOG", log), f"{count}\n", tree, tree))
+    return judged_by(tmp_path, sandbox, SKILL.replace("WORD", repr(word)), {log: {"log": log} for log in LOGS}, told)
+
+
+def replaced(tmp_path: Path, sandbox: Sandbox, taken: str) -> Report:
+    """The report on a skill that replaces a host, by recordings of sed."""
+    args = {
+        task: {"file": f"{task}.env", "old": old, "new": new}
+        for task, old, new in (
+            ("api", "db1.internal", "db2.internal"),
+            ("web", "10.0.0.5", "10.0.0.9"),
+            ("mail", "a.org", "b.org"),
+        )
+    }
+    told: list[object] = []
+    for task, a in args.items():
+        before = f"DEBUG=0\nHOST={a['old']}\nURL=http://{a['old']}/x\n"
+        command = f"sed -i 's/{a['old']}/{a['new']}/g' {a['file']}"
+        after = before.replace(a["old"], a["new"])
+        told.append(row(task, command, "", {a["file"]: before, "b": "x\n"}, {a["file"]: after, "b": "x\n"}))
+    return judged_by(tmp_path, sandbox, REPLACE.replace("TAKEN", taken), args, told)
+
+
+@given(st.text(alphabet=st.sampled_from("ab.*+?()[{}|$^\\\\-"), max_size=8))
+def test_a_text_as_a_pattern_matches_nothing_else(text: str) -> None:
+    """Read as Python's patterns are; signs that no bracket takes are left as they are."""
+    pattern = as_pattern(text)
+    assert (pattern == text) is not bool(set(text) & set(".*+?(){}|$["))
+    if not set(text) & set("^\\[]"):
+        assert re.fullmatch(pattern, text)
+        assert not re.fullmatch(pattern, f"{text}a")
+
+
+@pytest.mark.engine
+def test_a_value_that_stands_for_itself_is_asked_about(tmp_path: Path, sandbox: Sandbox) -> None:
+    """The commands take its dots for any sign; a skill that takes it as text may well be meant, one that takes half of it not."""
+    for taken, verdict in (("old", Verdict.PASS), ("old[:-1]", Verdict.FAIL)):
+        report = replaced(tmp_path, sandbox, taken)
+        (check,) = [c for c in report.checks if c.id == "generalises"]
+        assert check.verdict is verdict, check.findings
+        assert any(q.invariant == "commands-disagree" for q in report.questions) is (verdict is Verdict.PASS)
 
 
 @pytest.mark.engine

@@ -9,7 +9,7 @@ of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from verifiers.interface import Args
@@ -41,12 +41,16 @@ class Template:
     def parameters(self) -> frozenset[str]:
         return frozenset(h.parameter for h in self.holes)
 
-    def fill(self, args: Args) -> tuple[str, ...]:
-        """The commands with the holes filled from ``args``."""
-        out = []
-        for i, command in enumerate(self.commands):
-            out.append(splice(command, [(h.first, h.last, as_text(args[h.parameter])) for h in self.holes if h.command == i]))
-        return tuple(out)
+    def fill(self, args: Args, literal: Collection[Hole] = ()) -> tuple[str, ...]:
+        """The commands with the holes filled from ``args``.
+
+        Args:
+            literal: holes that are patterns: what is filled in stands for nothing but itself.
+        """
+        texts = {h: as_text(args[h.parameter]) for h in self.holes}
+        texts |= {h: as_pattern(texts[h]) for h in literal}
+        holes = [[(h.first, h.last, texts[h]) for h in self.holes if h.command == i] for i in range(len(self.commands))]
+        return tuple(splice(command, filled) for command, filled in zip(self.commands, holes, strict=True))
 
     def globbed(self, parameter: str) -> bool:
         """Whether the value is part of a word with wildcards: it is a pattern's already."""
@@ -75,6 +79,11 @@ def _beside(command: str, hole: Hole) -> set[str]:
 def as_text(value: object) -> str:
     """An argument as it stands in a command: numbers in decimal."""
     return value if isinstance(value, str) else str(value)
+
+
+def as_pattern(text: str) -> str:
+    """A pattern, basic or extended, that matches a text and no other."""
+    return re.sub(r"[.*+?(){}|$\[]", r"[\g<0>]", text)
 
 
 def templates(traces: Sequence[tuple[tuple[str, ...], Args]]) -> list[Template]:
