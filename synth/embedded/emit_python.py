@@ -83,12 +83,13 @@ def _substitution(scope: Scope, body: Seq) -> str:
 
 def skill_source(name: str, summary: str, params: Sequence[Param], code: Code, returns: str) -> str:
     """The whole file."""
-    helpers = closure(code.helpers)
     body = "\n".join(code.lines)
+    # A form that was tried and given up leaves its helpers behind.
+    helpers = closure({h for h in code.helpers if re.search(rf"\b{h.partition(':')[0]}\b", body)})
     if not {"_put", "_set", "_give"} & {h.partition(":")[0] for h in helpers}:
         body = body.replace(f" and {UNFINISHED}", "").replace(f" if {UNFINISHED}", "")
     if "_unfinished(" in body:
-        helpers = closure({*code.helpers, "_unfinished"})
+        helpers = closure({*helpers, "_unfinished"})
     text = "".join("\n\n" + HELPERS[h].text.strip() + "\n" for h in helpers)
     used = {m for m in _MODULES if re.search(rf"(?<![\w.\"]){m}\.\w", body + text)}
     plain = sorted(f"import {m}" for m in used)

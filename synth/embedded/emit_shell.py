@@ -51,10 +51,10 @@ def read_program(program: Program, params: Sequence[Param], needed: Sequence[str
         ShellError: a parameter would be read as code, or cannot be positional.
     """
     code = Code(taken={p.name for p in params})
-    code.helper("_shell")
     _demand(code, needed)
     program, given = handed_over(code, program, params)
     text = "set -o pipefail\n" + script(tuple(quiet(step) for step in apart(program)))
+    code.helper("_shell:said" if "<(" in text else "_shell")
     code.constants.append(f"PROGRAM = {quote(text)}")
     code.line(f"answer = _shell([{given}])")
     code.line('return {"output": answer.decode(errors="replace")}')

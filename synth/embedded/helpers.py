@@ -216,6 +216,9 @@ def _shell(values: list[str]) -> bytes:
     return done.stdout
 '''
 
+_SHELL_SAID = _SHELL.replace("raise where it fails", "raise where it complains").replace(" != 0:", " != 0 or said:")
+"""Where programs run whose exit status nobody asks for: ``<(…)``."""
+
 _SHELL_IN = '''
 def _shell(values: list[str], folder: Path) -> None:
     """Run the program in a folder, values handed over as positional parameters; raise where it fails."""
@@ -266,6 +269,7 @@ HELPERS: Mapping[str, Helper] = {
     "_quoted": Helper(_QUOTED),
     "_inserted": Helper(_INSERTED, ("Callable",)),
     "_shell": Helper(_SHELL, ("os", "subprocess")),
+    "_shell:said": Helper(_SHELL_SAID, ("os", "subprocess")),
     "_shell:in": Helper(_SHELL_IN, ("os", "subprocess", "Path")),
     "_below": Helper(paths.BELOW, ("os", "Path")),
     "_zipped": Helper(_ZIPPED, ("io", "zipfile", "Path")),

@@ -243,3 +243,23 @@ def test_a_value_that_names_nothing_is_called_as_requests_call_it(line: str, sai
     traces = [replace(evidence([line.format(v)], True, f"t{v}"), description=f"do it {said.format(v)}") for v in ("one", "two")]
     candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
     assert tuple(candidate.bindings["tone"]) == names
+
+
+def test_a_form_that_was_given_up_leaves_no_helper_behind() -> None:
+    """Nobody calls it: a check would ask for it to run."""
+    lines = [
+        f"sed -i -E 's|^(FROM {name}):[^ ]+|\\1:{tag}|' {file}" for name, tag, file in (("go", "1", "a"), ("node", "2", "b"))
+    ]
+    traces = [evidence([line], True, f"t{n}") for n, line in enumerate(lines)]
+    sources = [c.source for c in EmbeddedGenerator().generate(pattern(traces), traces)]
+    defined = [{n.name for n in ast.parse(s).body if isinstance(n, ast.FunctionDef)} for s in sources]
+    assert any("_quoted" in names for names in defined)
+    assert all(s.count(f"{name}(") > 1 for s, names in zip(sources, defined, strict=True) for name in names)
+
+
+def test_what_complains_where_nobody_asks_for_its_status_has_failed() -> None:
+    """In ``<(…)``; elsewhere the status tells."""
+    for line, asked in (("comm -13 <(tar -tf {} | sort) <(ls)", True), ("tar -tf {} | sort | awk '{{print $1}}'", False)):
+        traces = [evidence([line.format(name)], False, name) for name in ("a.tar", "b.tar")]
+        sources = [c.source for c in EmbeddedGenerator().generate(pattern(traces), traces)]
+        assert any("!= 0 or said" in s for s in sources) is asked
