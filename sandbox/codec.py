@@ -40,10 +40,16 @@ _EPOCH = "1600000000"
 
 
 def environment(where: Surroundings) -> dict[str, str]:
-    """The whole environment of a job: nothing of the container's or the client's own gets through."""
-    date = f"{_EPOCH} +0000"
-    identity = {"NAME": "agent", "EMAIL": "agent@sandbox"}
-    git = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in {**identity, "DATE": date}.items()}
+    """The whole environment of a job: nothing of the container's or the client's own gets through.
+
+    Raises:
+        SandboxError: nobody can be called what the surroundings call the author.
+    """
+    author = re.fullmatch(r"([^<>\0\n]+) <([^<>\0\n]*)> (\d+ [+-]\d{4})", where.author)
+    if author is None:
+        raise SandboxError(Cause.OPTION_IGNORED, f"the author cannot be {where.author!r}", "Write NAME <EMAIL> SECONDS ZONE")
+    identity = zip(("NAME", "EMAIL", "DATE"), author.groups(), strict=True)
+    git = {f"GIT_{who}_{what}": value for what, value in identity for who in ("AUTHOR", "COMMITTER")}
     return {
         "PATH": PATH,
         "HOME": home(where),

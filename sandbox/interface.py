@@ -65,6 +65,8 @@ class Surroundings:
     """Wall time to let pass before the run (another clock)."""
     cpus: int | None = None
     """Restrict to this many CPUs; None = all."""
+    author: str = "agent <agent@sandbox> 1600000000 +0000"
+    """Who makes commits, and when, as ``git var GIT_AUTHOR_IDENT`` says it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,20 +102,20 @@ def _of_revision(here: Path, revision: str) -> Config | None:
     """The nearest configuration at or above ``here`` as a git revision has it."""
     if revision.startswith("-"):
         raise ConfigError(f"{revision!r} is not a git revision", "Give a commit, branch or tag to --since.")
-    top = _git(here, "rev-parse", "--show-toplevel")
+    top = git_says(here, "rev-parse", "--show-toplevel")
     if top is None:
         return None
     root = Path(os.fsdecode(top).rstrip("\n"))
     for directory in (p for p in (here.resolve(), *here.resolve().parents) if p.is_relative_to(root)):
         for name in FILES:
-            listed = _git(directory, "ls-tree", revision, "--", name)
-            content = _git(directory, "show", f"{revision}:./{name}") if listed and listed.startswith(b"100") else None
+            listed = git_says(directory, "ls-tree", revision, "--", name)
+            content = git_says(directory, "show", f"{revision}:./{name}") if listed and listed.startswith(b"100") else None
             if content is not None and (name != FILES[-1] or b"tool.assay" in content):
                 return parse_config(content, directory / name)
     return None
 
 
-def _git(where: Path, *words: str) -> bytes | None:
+def git_says(where: Path, *words: str) -> bytes | None:
     """What git prints; None where it has nothing to say."""
     try:
         done = subprocess.run([*_GIT, *words], cwd=where, capture_output=True, check=False)

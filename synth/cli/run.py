@@ -18,7 +18,7 @@ from synth.cli.settings import Judging, sandbox_options
 from synth.cli.targets import entry_of, target_of
 
 if TYPE_CHECKING:
-    from sandbox.interface import Effect, ReplayRecord, SkillJob, Snapshot
+    from sandbox.interface import Effect, ReplayRecord, SkillJob, Snapshot, Surroundings
     from verifiers.interface import Subject
 
 SCHEMA = "assay-run/1"
@@ -100,7 +100,8 @@ def run_skill(
 
     base = snapshot_of(workspace)
     with judging.sandbox(workers=1) as box:
-        record = _run(box.session("run", workers=1), SkillJob(source, args, function=function or None), base, timeout_s)
+        job = SkillJob(source, args, function=function or None)
+        record = _run(box.session("run", workers=1), job, base, _author(workspace), timeout_s)
     changes = _without_root(effects(base, record.post))
     document = describe(record, changes)
     if apply_ and document["claims_success"]:
@@ -146,12 +147,27 @@ def _must_fit(subject: Subject, args: Mapping[str, Any]) -> None:
             raise ConfigError(f"{parameter.name} is missing", advice, "--args")
 
 
-def _run(session: Any, job: SkillJob, base: Snapshot, timeout_s: float) -> ReplayRecord:
+def _run(session: Any, job: SkillJob, base: Snapshot, author: Surroundings, timeout_s: float) -> ReplayRecord:
     from sandbox.interface import Limits, RunRequest
 
     with session:
-        record: ReplayRecord = session.run(RunRequest(job, base, observe=True, limits=Limits(wall_s=timeout_s)))
+        request = RunRequest(job, base, author, observe=True, limits=Limits(wall_s=timeout_s))
+        record: ReplayRecord = session.run(request)
     return record
+
+
+def _author(workspace: Path) -> Surroundings:
+    """In a repository whoever git says makes commits there, now: they may be put in place."""
+    from sandbox.interface import Surroundings
+    from synth.config_origin import git_says
+
+    if not (workspace / ".git").exists():
+        return Surroundings()
+    who = git_says(workspace, "var", "GIT_AUTHOR_IDENT")
+    if who is None:
+        console.say("git knows no author here: commits are made by agent <agent@sandbox>. To be named: git config user.name NAME")
+        return Surroundings()
+    return Surroundings(author=who.decode("utf-8", "replace").strip())
 
 
 def _without_root(changes: tuple[Effect, ...]) -> tuple[Effect, ...]:

@@ -67,6 +67,29 @@ def test_run_applies_when_asked(work: Path, capsys: pytest.CaptureFixture[str]) 
     assert "0 effects" in capsys.readouterr().out
 
 
+def test_commits_are_by_whoever_git_says(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a person's own repository, and now: a run's commit is put in place there."""
+    skill = tmp_path / "skill.py"
+    skill.write_text(
+        "import subprocess\nfrom skill_api import skill_command\n\n\n@skill_command(autowire=True)\n"
+        "async def commit() -> dict[str, object]:\n"
+        "    subprocess.run(['git', 'commit', '-q', '-a', '-m', 'x'], check=True)\n    return {'ok': True}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    git = ["git", "-C", str(work), "-c", "user.name=Ada", "-c", "user.email=a@b.org"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"], ["config", "user.name", "Ada L"]):
+        subprocess.run([*git, *words], check=True)
+    subprocess.run([*git, "config", "user.email", "ada@b.org"], check=True)
+    (work / "keep").write_text("three\n", encoding="utf-8")
+    before = int(time.time())
+    assert run(["run", str(skill), "--workspace", str(work), "--apply"]) == 0
+    log = [*git, "log", "-1", "--format=%an%n%ae%n%cn%n%at"]
+    *names, at = subprocess.run(log, check=True, capture_output=True, text=True).stdout.split("\n")[:4]
+    assert names == ["Ada L", "ada@b.org", "Ada L"]
+    assert before <= int(at) <= time.time()
+
+
 def test_run_reports_failure_and_applies_nothing(work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A skill that raises is exit 1, with type and line; half-done work is not copied back."""
     skill = tmp_path / "skill.py"

@@ -143,6 +143,20 @@ def test_the_environment_is_ours_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "SECRET" not in env
     assert (env["TZ"], env["LANG"], env["LC_ALL"], env["PYTHONHASHSEED"]) == ("Asia/Tokyo", "sv_SE.UTF-8", "sv_SE.UTF-8", "7")
     assert env["HOME"] == "/home/agent/alt"
+    assert env["GIT_COMMITTER_DATE"] == "1600000000 +0000"
+
+
+@pytest.mark.parametrize("author", ["Ada", "Ada <a@b>", "A <a@b> x +0000", "A\nB <a@b> 1 +0000", " <a@b> 1 +0000"])
+def test_an_author_is_named_as_git_names_one(author: str) -> None:
+    """For both parts of a commit; anything else is refused."""
+    env = codec.environment(Surroundings(author="Ada L <a@b.org> 1732412412 +0100"))
+    assert (env["GIT_AUTHOR_NAME"], env["GIT_COMMITTER_EMAIL"], env["GIT_AUTHOR_DATE"]) == (
+        "Ada L",
+        "a@b.org",
+        "1732412412 +0100",
+    )
+    with pytest.raises(SandboxError, match="author"):
+        codec.environment(Surroundings(author=author))
 
 
 @pytest.mark.parametrize("home", ["/etc", "../x", "/home/agent2"])
