@@ -10,7 +10,8 @@ from verifiers.worlds.records import decoded, encoded, takes_lines
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
 COMPARED = re.compile(r"(?:[<>=!]=?|-(?:gt|ge|lt|le|eq|ne))\s*(\d{1,9})(?![\w.])")
-NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+NUMBER = re.compile(r"(?<![\w.:/-])\d+(?![\w.:/-])")
+"""By itself: no part of a date, a time or a version."""
 MOST_COLUMNS = 4
 
 
@@ -46,8 +47,9 @@ def compared(content: bytes, draft: Draft, path: str, k: int, n: int) -> bytes:
 VARIATIONS = (
     Variation(
         name="compared", why="Numbers in a file are those with which the commands compare.",
-        choices=columns, apply=of_content(compared), stage=Stage.EDIT, alone=6,
+        choices=columns, apply=of_content(compared), stage=Stage.EDIT, alone=6, refusable=True,
         examples=(
+            Example(("a", 0, 0), {"a": "2026-09-30 2\n"}, {"a": "2026-09-30 0\n"}, commands="awk '$2 > 0' a"),
             Example(("a", 1, 0), {"a": "k 1 2\nl 3 4\n"}, {"a": "k 1 2\nl 3 0\n"}, commands="awk '$3 > 0' a"),
         ),
     ),
