@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -25,7 +26,7 @@ LOCK = ".ci/constraints.txt"
 FRAMEWORKS = {"agno": "3.1.10", "pydantic-ai-skills": "2.1.0", "strands-agents": "1.62.0"}
 """Those in which an export is tried."""
 
-EXTRAS = ("dask", "mcp", "release", "study", "telemetry", "test")
+EXTRAS = ("dask", "docs", "mcp", "release", "study", "telemetry", "test")
 
 
 def install(session: nox.Session, *what: str) -> None:
@@ -158,3 +159,16 @@ def readme(session: nox.Session) -> None:
     install(session, "-e", ".[test]")
     sandbox(session)
     session.run("python", "tests/readme_blocks.py", "--write")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Builds the documentation site below build/site. Fails on a dead link, a page outside the navigation, or a page that would
+    load something from elsewhere."""
+    install(session, *nox.project.load_toml("pyproject.toml")["project"]["optional-dependencies"]["docs"])
+    session.run("mkdocs", "build", "--strict", "-q", "-f", "docs/mkdocs.yml", env={"NO_MKDOCS_2_WARNING": "1"})
+    loads = re.compile(r"<(?:script|img|iframe)\b[^>]*\bsrc=.?(?:https?:)?//|<link\b[^>]*\bhref=.?(?:https?:)?//")
+    foreign = [str(page) for page in sorted(Path("build/site").rglob("*.html")) if loads.search(page.read_text(encoding="utf-8"))]
+    if foreign:
+        session.error(f"pages that load something from elsewhere: {', '.join(foreign)}")
+    session.log("build/site/index.html")

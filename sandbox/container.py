@@ -20,7 +20,7 @@ LABEL_INSTANCE = "assay.instance"
 """Of one connection, so that it can find what it made without being told."""
 
 MOUNTABLE = re.compile(r"/(home/[^,]+|work[^,]*|(repo|testbed|app|tmp)(/[^,]+)?)")
-"""Where a foreign trace's workspace may be mounted (SEMANTICS §2)."""
+"""Where a foreign trace's workspace may be mounted (docs/semantics.md, "Absolute paths")."""
 
 _SPARE_PROCESSES = 24
 """For the runner and its warm parents, on top of what a job may have."""

@@ -86,7 +86,7 @@ class Snapshot(Mapping[str, Entry]):
         return Snapshot(kept)
 
     def to_json(self) -> dict[str, dict[str, str]]:
-        """The trace format's ``workspace`` object (DESIGN §3). The root entry is left out."""
+        """The trace format's ``workspace`` object (docs/design.md, "The trace format"). The root entry is left out."""
         out: dict[str, dict[str, str]] = {}
         for path, e in self._entries.items():
             if path == ROOT:

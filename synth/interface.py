@@ -12,7 +12,8 @@ from verifiers.interface import Args, Decision, Evidence, Report
 
 @dataclass(frozen=True, slots=True)
 class ExecutionTrace:
-    """Raw ordered record of what an agent did. The first eight fields are the seed's; one JSON object a trace (DESIGN §3)."""
+    """Raw ordered record of what an agent did. The first eight fields are the seed's; one JSON object a trace
+    (docs/design.md, "The trace format")."""
 
     task_id: str
     task_description: str

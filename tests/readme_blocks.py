@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MANUAL = ROOT / "docs" / "checks.md"
 GUIDES = [*sorted((ROOT / "docs" / "integrations").glob("*.md")), ROOT / "docs" / "git.md"]
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 REGISTRY = "assay crystallize fixtures/demo/rename.jsonl --registry skills -q"
 BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```$")
 DURATION = re.compile(r"\d+(?:\.\d+)? m?s\b")
@@ -32,8 +33,9 @@ def commands(block: str) -> list[str]:
 
 
 def environment(scratch: Path) -> Mapping[str, str]:
-    """As a user's, with our program first on the path, no colours, and nothing kept outside the scratch directory."""
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY_", "GITHUB_"))}
+    """As a user's at a desk (not in CI, where less is believed), with our program first on the path, no colours, and nothing
+    kept outside the scratch directory."""
+    inherited = {k: v for k, v in os.environ.items() if k != "CI" and not k.startswith(("ASSAY_", "GITHUB_"))}
     return {
         **inherited,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -93,7 +95,7 @@ def main() -> int:
         MANUAL.write_text(manual(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         registry = registry_in(Path(folder))
-        pages = {README: None, **dict.fromkeys(GUIDES, registry)}
+        pages = {README: None, TUTORIAL: None, **dict.fromkeys(GUIDES, registry)}
         found = "\n".join(filter(None, (_page(page, known) for page, known in pages.items())))
     sys.stdout.write(found + "\n" if found else "README and guides are what the program prints\n")
     return 1 if found else 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from readme_blocks import BLOCK, GUIDES, ROOT, commands, difference, played, registry_in
+from readme_blocks import BLOCK, GUIDES, ROOT, TUTORIAL, commands, difference, played, registry_in
 
 NAMES = {"agentskills", "claude-code", "git", "github-actions", "gitlab", "mcp", "omni", "pre-commit", "wayland"}
 
@@ -23,6 +23,16 @@ def test_its_commands_print_what_it_shows(guide: Path, registry: Path) -> None:
     """Run anew in an empty home, durations apart."""
     text = guide.read_text(encoding="utf-8")
     assert difference(text, played(text, registry)) == ""
+
+
+@pytest.mark.engine
+def test_the_tutorial_prints_what_it_shows() -> None:
+    """From a history to a gate: in an empty home, with nothing that another page made."""
+    text = TUTORIAL.read_text(encoding="utf-8")
+    assert difference(text, played(text)) == ""
+    shown = [c for block in BLOCK.findall(text) for c in commands(block)]
+    for step in ("import", "record", "crystallize", "run", "answer", "gate"):
+        assert any(f"assay {step} " in c for c in shown), step
 
 
 def test_there_is_one_for_each() -> None:

@@ -1,4 +1,4 @@
-"""How much a verification tries: counts, never seconds (SEMANTICS §1)."""
+"""How much a verification tries: counts, never seconds (docs/semantics.md, "Results and merging")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a skill was seen to do to workspaces: the measured capabilities that the gate prints (SEMANTICS §8)."""
+"""What a skill was seen to do to workspaces: the measured capabilities that the gate prints
+(docs/semantics.md, "Capabilities")."""
 
 from __future__ import annotations
 

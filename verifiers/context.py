@@ -49,7 +49,8 @@ NO_TREE = Snapshot()
 """Stands for an end state that is not kept."""
 
 OUTSIDE_ARGUMENT = "outside argument"
-"""Purpose of runs whose argument leads out of the workspace: following it is a capability, no breach (SEMANTICS §6)."""
+"""Purpose of runs whose argument leads out of the workspace: following it is a capability, no breach
+(docs/semantics.md, "Zones")."""
 
 OVERTAKEN = "overtaken by a second run"
 """Purpose of runs that a second one gets in the way of: nobody promised that this goes well, so nothing of them is judged."""
@@ -96,7 +97,7 @@ class Judge:
     """Decides whether a run did the right thing. Pure."""
 
     read_only: bool
-    """The answer is required (SEMANTICS §4)."""
+    """The answer is required (docs/semantics.md, "The answer")."""
     answer_path: str | None
     """Where the skill's values hold their answer, over all its traces; None = it claims none."""
 

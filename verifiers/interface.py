@@ -93,7 +93,8 @@ class Evidence:
 
     @property
     def answer_step(self) -> int:
-        """Index of the command that answers: as ``metadata.answer_step`` says, else the last one (SEMANTICS §4)."""
+        """Index of the command that answers: as ``metadata.answer_step`` says, else the last one
+        (docs/semantics.md, "The answer")."""
         last, given = len(self.commands) - 1, self.metadata.get(ANSWER_STEP)
         return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= last else last
 
@@ -348,7 +349,7 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A case beyond the evidence on which the trace's commands and the skill part (SEMANTICS §6). Never a FAIL."""
+    """A case beyond the evidence on which the trace's commands and the skill part (docs/semantics.md, "Zones"). Never a FAIL."""
 
     invariant: str
     """Name of what the case breaks and all recorded starts keep: ``unique-keys``, ``no-blanks-in-names``; or why else it is
@@ -397,7 +398,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Formula and meaning: SEMANTICS §7, ``verifiers/score.py``."""
+    """Formula and meaning: docs/semantics.md, "Score", and ``verifiers/score.py``."""
 
     value: float
     estimate: float

@@ -1,4 +1,5 @@
-"""The score of SEMANTICS §7: how sure one can be that the skill does the right thing next time, from measured trials only.
+"""The score (docs/semantics.md, "Score"): how sure one can be that the skill does the right thing next time, from measured trials
+only.
 
 Pure and recomputable: ``score(inputs)`` writes everything that it used into ``Score.inputs``, and ``recompute`` gives the
 same score back from that. The derivation is in ``docs/score.md``.

@@ -50,7 +50,7 @@ from verifiers.source.static import run_static
 from verifiers.worlds.past import Past
 
 NOT_REQUIRED = frozenset({"mutants-killed"})
-"""May be missing without making the verdict INCONCLUSIVE (SEMANTICS §1)."""
+"""May be missing without making the verdict INCONCLUSIVE (docs/semantics.md, "Results and merging")."""
 
 TOOLS = ("skill-assay", "libcst", "ruff", "mypy", "hypothesis")
 
@@ -185,7 +185,8 @@ def _questions(run: _Run, subject: Subject, options: Options) -> tuple[Question,
 
 
 def derive_seed(subject: Subject, evidence: Sequence[Evidence], bindings: Mapping[str, Binding] | None, options: Options) -> int:
-    """A seed from the digest of everything judged, so that the same inputs give the same report (SEMANTICS §8)."""
+    """A seed from the digest of everything judged, so that the same inputs give the same report
+    (docs/semantics.md, "The same verdict again")."""
     bound = sorted((t, sorted(b.args.items())) for t, b in (bindings or {}).items())
     doc = [subject.sha256, sorted(e.digest for e in evidence), repr(bound), options.profile, options.budget, options.salt]
     if options.extra_imports:

@@ -1,4 +1,4 @@
-"""Exit codes (DESIGN §9), the API that scripts rely on."""
+"""Exit codes (docs/design.md, "Exit codes"), the API that scripts rely on."""
 
 from __future__ import annotations
 

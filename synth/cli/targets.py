@@ -1,4 +1,5 @@
-"""Where a skill, its evidence and its bindings are (SEMANTICS §10), from what the command line says."""
+"""Where a skill, its evidence and its bindings are, from what the command line says
+(docs/design.md, "Drafts and where files are found")."""
 
 from __future__ import annotations
 

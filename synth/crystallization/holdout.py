@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from verifiers.interface import Evidence
 
 LEAST_FOR_HOLD_OUT = 4
-"""Distinct cases below which leave-one-out replaces hold-out (SEMANTICS §6, arguments-matter)."""
+"""Distinct cases below which leave-one-out replaces hold-out (docs/semantics.md, "Hold-out")."""
 LEAST_SEEN = 3
 """Distinct cases that a generator keeps at least."""
 

@@ -48,7 +48,7 @@ class PatternOutcome:
     generator: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The object of one pattern, as DESIGN §9 gives it; a few keys more (``task``, ``tried``, ``notes``, …)."""
+        """The object of one pattern, as docs/design.md, "Other documents", lists it."""
         return {
             "task": self.task,
             "task_ids": list(self.task_ids),

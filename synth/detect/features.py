@@ -146,7 +146,7 @@ def singular(word: str) -> str:
 
 
 def effect_kinds(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Kinds of change between two raw snapshot objects (DESIGN §3); empty without both."""
+    """Kinds of change between two raw snapshot objects (docs/design.md, "The trace format"); empty without both."""
     if before is None or after is None:
         return ()
     kinds: set[str] = set()

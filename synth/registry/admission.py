@@ -20,7 +20,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
 ADVISORY = frozenset({"mutants-killed"})
-"""Checks that weigh the evidence and may be inconclusive in a report that passes (SEMANTICS §1)."""
+"""Checks that weigh the evidence and may be inconclusive in a report that passes (docs/semantics.md, "Results and merging")."""
 
 
 class Inconclusive(NotAccepted):

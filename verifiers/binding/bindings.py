@@ -1,4 +1,5 @@
-"""Bindings: reading them, and the rule of SEMANTICS §5 that every value comes from the trace, never from its result.
+"""Bindings: reading them, and the rule (docs/semantics.md, "Bindings") that every value comes from the trace, never from its
+result.
 
 A value occurs as a word or part of a word in that trace's commands, or in its description or base. Otherwise a binding
 could carry the answer, or a whole script, into a skill that does nothing by itself. A word that the skill's own statements hold

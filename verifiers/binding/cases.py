@@ -1,4 +1,4 @@
-"""From replayed evidence and bindings to cases: which trace is judged with which arguments (SEMANTICS §5)."""
+"""From replayed evidence and bindings to cases: which trace is judged with which arguments (docs/semantics.md, "Bindings")."""
 
 from __future__ import annotations
 

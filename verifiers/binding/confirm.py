@@ -1,5 +1,5 @@
 """Inferred bindings, confirmed by behaviour: names, types and descriptions propose, a run on the evidence may only confirm
-(SEMANTICS §5)."""
+(docs/semantics.md, "Bindings")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Guessing bindings from the evidence: by name, type and description. Behaviour may only confirm (SEMANTICS §5)."""
+"""Guessing bindings from the evidence: by name, type and description. Behaviour may only confirm
+(docs/semantics.md, "Bindings")."""
 
 from __future__ import annotations
 

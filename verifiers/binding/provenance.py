@@ -1,4 +1,5 @@
-"""Where a value comes from: the commands, the description or the base of a trace, and nothing else (SEMANTICS §5)."""
+"""Where a value comes from: the commands, the description or the base of a trace, and nothing else
+(docs/semantics.md, "Bindings")."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CLASSES: tuple[tuple[Calls, tuple[str, ...]], ...] = (
     ("chmod", ("EACCES",)),
     ("read", ("EACCES", "EIO")),
 )
-"""Which calls may fail with what (SEMANTICS §6)."""
+"""Which calls may fail with what (docs/semantics.md, "Crashes and faults")."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""What a returned value claims: an answer (SEMANTICS §4) and success or failure (DESIGN §4)."""
+"""What a returned value claims: an answer (docs/semantics.md, "The answer"), and success or failure
+(docs/semantics.md, "Success and failure")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Same effect: two snapshots compared per path and attribute, archives and repositories by what they hold (SEMANTICS §3).
+"""Same effect: two snapshots compared per path and attribute, archives and repositories by what they hold
+(docs/semantics.md, "Same effect").
 
 What an archive or a repository may hold besides is compared as it is: nothing hides in what has a normal form.
 """
@@ -34,7 +35,7 @@ def differences(
     expected: Mapping[str, Entry], observed: Mapping[str, Entry], *, volatile: Collection[Attribute] = (), root: bool = True,
     links: bool = True,
 ) -> tuple[Difference, ...]:  # fmt: skip
-    """Where ``observed`` differs from ``expected`` under SEMANTICS §3.
+    """Where ``observed`` differs from ``expected`` by the rules (docs/semantics.md, "Same effect").
 
     Args:
         volatile: attributes that are not compared; a volatile ``created`` of a path leaves the whole path out.

@@ -1,5 +1,5 @@
-"""What was right: the traces' own commands, replayed. Says which evidence is usable and what of it is volatile (SEMANTICS §2,
-§3)."""
+"""What was right: the traces' own commands, replayed. Says which evidence is usable and what of it is volatile
+(docs/semantics.md, "Usable evidence", and docs/semantics.md, "Same effect")."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from verifiers.expectation.steps import commands_of, trace_request
 from verifiers.interface import Evidence
 
 ELAPSED_S = 1.1
-"""Between two replays whose time stamps must not look equal (SEMANTICS §3)."""
+"""Between two replays whose time stamps must not look equal (docs/semantics.md, "Usable evidence")."""
 
 REPETITIONS = (Surroundings(), Surroundings(order="reversed"), Surroundings(order="shuffled:7"))
 """The trace's own repetitions: again, other directory orders, and (the last one) more than a second later."""

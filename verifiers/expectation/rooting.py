@@ -1,4 +1,4 @@
-"""Absolute paths of a recording: mounted where they were, or rewritten as whole words (SEMANTICS §2)."""
+"""Absolute paths of a recording: mounted where they were, or rewritten as whole words (docs/semantics.md, "Absolute paths")."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class ReportFormatError(AssayError, ValueError):
 
 
 def report_to_json(report: Report) -> dict[str, JsonValue]:
-    """Returns the report's JSON form (DESIGN §9, SEMANTICS §10). Only ``seconds`` depends on when it was made."""
+    """Returns the report's JSON form (docs/design.md, "The report"). Only ``seconds`` depends on when it was made."""
     done = [c for c in report.checks if c.verdict is not None]
     return {
         "schema": SCHEMA,

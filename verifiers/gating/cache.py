@@ -26,7 +26,7 @@ _FALSE = frozenset({"", "0", "false", "no", "off"})
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Everything that a verdict depends on (SEMANTICS §8)."""
+    """Everything that a verdict depends on (docs/semantics.md, "The same verdict again")."""
 
     path: str
     """As the report shows it."""

@@ -1,4 +1,4 @@
-"""Finding skills, and the evidence and bindings that belong to them (SEMANTICS §10)."""
+"""Finding skills, and the evidence and bindings that belong to them (docs/design.md, "Drafts and where files are found")."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from verifiers.interface import AssayError, CheckResult, NotChecked, NothingToVe
 
 SCHEMA = "assay-gate/1"
 NOT_REQUIRED = frozenset({"mutants-killed"})
-"""May be missing without closing the gate (SEMANTICS §1)."""
+"""May be missing without closing the gate (docs/semantics.md, "Results and merging")."""
 TORN_WRITE = "torn-write"
 """``Finding.rule`` of a write that does not survive a kill in its middle."""
 
@@ -93,7 +93,7 @@ class GateResult:
 
 
 def exit_code(verdict: Verdict) -> int:
-    """The process exit code of a verdict (DESIGN §9)."""
+    """The process exit code of a verdict (docs/design.md, "Exit codes")."""
     return {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INCONCLUSIVE: 3}[verdict]
 
 

@@ -55,7 +55,7 @@ class Policy:
     """What the gate asks for. The defaults are the strictest that need no set-up."""
 
     required: tuple[str, ...] = ()
-    """Checks that must have run, beyond those required by default (SEMANTICS §1)."""
+    """Checks that must have run, beyond those required by default (docs/semantics.md, "Results and merging")."""
     minimum_score: float = 0.0
     min_usable: int = 3
     waivers: tuple[Waiver, ...] = ()

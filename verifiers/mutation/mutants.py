@@ -1,4 +1,4 @@
-"""Mutants of a skill: small changes, each of which a good body of evidence should notice (SEMANTICS §6, ``mutants-killed``)."""
+"""Mutants of a skill: small changes, each of which a good body of evidence should notice (docs/semantics.md, "Score")."""
 
 from __future__ import annotations
 

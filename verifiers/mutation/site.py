@@ -15,7 +15,7 @@ from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
 from verifiers.conventions.model import SkillModule, literal_text
 
 ANSWER_KEYS = frozenset({"output", "answer", "value", "result", "stdout"})
-"""Where an answer stands in the returned value (SEMANTICS §4)."""
+"""Where an answer stands in the returned value (docs/semantics.md, "The answer")."""
 _HARMLESS = frozenset({"len", "str", "int", "sum", "sorted", "list", "bool", "max", "min"})
 
 

@@ -1,4 +1,4 @@
-"""Bases for traces that were recorded without one (SEMANTICS §2, "Reconstructed").
+"""Bases for traces that were recorded without one (docs/semantics.md, "Reconstructed starts").
 
 What a trace's commands printed tells what was there. That reading is only a guess, so it is *accepted only if* replaying the
 commands on the guessed base gives back the recorded outputs, and if taking away any path of it breaks that match: a reconstructed
@@ -110,7 +110,8 @@ def rebuild_all(evidence: Sequence[Evidence], session: Session, budget: int = BU
 
 
 def alternative_bases(evidence: Evidence) -> tuple[Snapshot, ...]:
-    """Further bases of reconstructed evidence, on which the skill must agree with the trace's commands too (SEMANTICS §2).
+    """Further bases of reconstructed evidence, on which the skill must agree with the trace's commands too
+    (docs/semantics.md, "Reconstructed starts").
 
     One may hold paths beyond what the outputs bear out (a file in a directory that is copied); in each of the others a file that
     the commands write already has content that no output shows. The recorded outputs agree on all of them.

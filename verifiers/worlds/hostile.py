@@ -1,5 +1,5 @@
-"""Hostile values for one argument: none may run as code, hang, or be taken for done when it names nothing (SEMANTICS §6,
-generalises 3)."""
+"""Hostile values for one argument: none may run as code, hang, or be taken for done when it names nothing
+(docs/semantics.md, "Zones")."""
 
 from __future__ import annotations
 

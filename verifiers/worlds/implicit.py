@@ -1,4 +1,4 @@
-"""The implicit oracle of ``generalises``: what no argument may ever do, whatever the task (SEMANTICS §6, 3)."""
+"""The implicit oracle of ``generalises``: what no argument may ever do, whatever the task (docs/semantics.md, "Zones")."""
 
 from __future__ import annotations
 

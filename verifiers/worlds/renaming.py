@@ -1,4 +1,4 @@
-"""Equivariance: renaming what nothing mentions must rename the result and change nothing else (SEMANTICS §6, generalises 2).
+"""Equivariance: renaming what nothing mentions must rename the result and change nothing else (docs/semantics.md, "Zones").
 
 Names get hostile characters; arguments that are paths of the base are renamed along. No oracle but the skill's own run on the
 recorded base is needed, so this also judges where the trace's naive commands would break.

@@ -2,7 +2,7 @@
 
 An edit holds the whole of a file, and a commit has no steps at all: neither says what is right on another start. But where a
 value of the arguments stands in the start or the end, another one may stand there throughout, and the skill must reach that end
-(SEMANTICS §6, *Traces without commands*). All other starts are beyond the evidence.
+(docs/semantics.md, "Recordings without commands"). All other starts are beyond the evidence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands of a trace as a template over the arguments of its binding (SEMANTICS §6, generalises 1).
+"""The commands of a trace as a template over the arguments of its binding (docs/semantics.md, "Zones").
 
 A hole is a place whose text is the value of one parameter. Holes are found by reading several traces of the same shape side
 by side:
