@@ -28,6 +28,8 @@ from verifiers.worlds.variations.deep import DEPTH
 from verifiers.worlds.variations.grown import grown
 from verifiers.worlds.variations.near import CASE, LETTERS
 from verifiers.worlds.variations.other_names import DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE
+from verifiers.worlds.variations.spelling import CASES as CASES_OF_WORDS
+from verifiers.worlds.variations.value_larger import dated
 from verifiers.worlds.world import realise
 
 TABLE = b"id,state\nk1,new\nk2,old\nk3,new\n"
@@ -74,6 +76,26 @@ def test_the_lines_of_a_named_file_vary_and_its_first_stays() -> None:
     contents = tables - {b"a bystander\n"}
     assert len(contents) > 4
     assert len({c.split(b"\n")[0].count(b",") for c in contents}) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "token", "part"),
+    [("2026-10", "10", True), ("10:30", "10", True), ("10/2026", "10", True), ("v10", "10", False), ("1.10", "10", False),
+     ("a-10", "10", False), ("2026-104", "10", False)],
+)  # fmt: skip
+def test_a_part_of_a_date_grows_no_larger(value: str, token: str, part: bool) -> None:
+    """There is no fortieth month; a version may well have a fortieth release."""
+    x = Expectation(tree(), tree(), frozenset(), "", True, (0,), (True,))
+    g = grammar("t", {"day": value}, templates([((f"echo {value}",), {"day": value})])[0], x)
+    assert dated(token, g) is part
+
+
+def test_words_of_the_format_keep_their_case() -> None:
+    """Words that are not free: those that every recording has, here all but one."""
+    g = replace(table_grammar(), free_words=("new",))
+    for turn in range(2):
+        world = realise(g, of("spelling", ("a.csv", CASES_OF_WORDS, turn)))
+        assert world is None or world.base["a.csv"].content.replace(b"NEW", b"new").replace(b"New", b"new") == TABLE
 
 
 def test_a_file_grows_beyond_the_skills_numbers() -> None:

@@ -13,8 +13,8 @@ from verifiers.interface import CheckResult, Counterexample, Finding, Subject, V
 
 LOOKED_AT = 3
 """Recorded cases on which it is seen which programs a shell looks for."""
-
-
+OF_THE_LIBRARY = frozenset({"_strptime"})
+"""What functions of the standard library that are written in C import for themselves: ``datetime.strptime`` does."""
 MOST = 20
 """Findings that one report shows."""
 
@@ -37,8 +37,16 @@ class Contained:
         "leaves this open. The sandbox's own path in a value is noted: it says where the skill ran, not what it did."
     )
     stage = "dynamic"
-    version = 5
-    good = (rename("touches its workspace only"),)
+    version = 6
+    good = (
+        rename("touches its workspace only"),
+        rename(
+            "reads a date",
+            RENAME_BODY.replace(
+                "    return {", '    from datetime import datetime\n    datetime.strptime("1", "%d")\n    return {'
+            ),
+        ),
+    )
     bad = (
         rename(
             "leaves a note in HOME",
@@ -122,6 +130,7 @@ def unseen(record: ReplayRecord, subject: Subject) -> list[str]:
     """What ran that nobody could read, a sentence each, as the interpreter told it."""
     imported = [text.partition(" ")[2] for text in record.audit if text.startswith("import ")]
     hidden = [n for n in imported if refusal(n, subject.profile) and n.rpartition(".")[2] not in subject.source]
+    hidden = [n for n in hidden if n not in OF_THE_LIBRARY]
     out = [f"ran what stands in no text of the skill: {text}" for text in record.audit if not text.startswith("import ")]
     return out + [f"imported {name}, which its text does not name" for name in hidden]
 

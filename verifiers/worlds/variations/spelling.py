@@ -42,7 +42,10 @@ def turns(g: Grammar) -> list[Choice]:
 
 
 def _edited(content: bytes, draft: Draft, path: str, way: str, _: int) -> bytes:
-    return respelled(content, way, draft.rng, meant(draft.g), named=draft.named(path))
+    free = frozenset(draft.g.free_words)
+    # What stands in every recording is the format's: its case may mean something.
+    formats = frozenset(_WORD.findall(content.decode("utf-8", "replace"))) - free if way == CASES else frozenset()
+    return respelled(content, way, draft.rng, meant(draft.g) | formats, named=draft.named(path))
 
 
 VARIATIONS = (

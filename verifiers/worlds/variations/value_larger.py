@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.template import as_text
 from verifiers.worlds.variation import Example, Stage, Turns, Variation
 from verifiers.worlds.variations.rename import numbers
 
@@ -12,10 +16,16 @@ def enlarge(draft: Draft, token: str) -> None:
     draft.renames[token] = str(3 * int(token) + 10)
 
 
+def dated(token: str, g: Grammar) -> bool:
+    """Whether the number is a part of a date or a time in some argument: there is no fortieth month."""
+    part = re.compile(rf"\d[-:/]{token}(?!\w)|(?<!\w){token}[-:/]\d")
+    return any(part.search(as_text(v)) for v in g.args.values())
+
+
 VARIATIONS = (
     Variation(
         name="value-larger", why="A number of an argument is larger than recorded.",
-        choices=lambda g: [(t,) for t in numbers(g) if len(t) < 3 and t[0] != "0"],
+        choices=lambda g: [(t,) for t in numbers(g) if len(t) < 3 and t[0] != "0" and not dated(t, g)],
         apply=enlarge, stage=Stage.RENAME, turns=Turns.FIRST, alone=3,
         examples=(Example(("4",), {"a": "4 lines\n"}, {"a": "22 lines\n"}, {"n": "v4"}, "ls v4"),),
     ),
