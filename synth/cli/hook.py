@@ -68,7 +68,9 @@ def status_command(project: Path | None, store: Path | None) -> int:
 
     kept = Store(_store(store))
     for agent in AGENTS.values():
-        console.out(f"{agent.name}: {'records' if is_installed(agent, _place(project)) else 'no hooks'}")
+        here = project is None and is_installed(agent, Path.cwd())
+        everywhere = is_installed(agent, _place(project))
+        console.out(f"{agent.name}: {'records' if everywhere else 'records in this directory' if here else 'no hooks'}")
     console.out(f"{plural(len(kept.tasks()), 'task')} recorded, {len(kept.open_tasks())} open, in {kept.root}")
     errors = kept.errors()
     if errors:

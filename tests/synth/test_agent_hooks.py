@@ -491,3 +491,21 @@ def test_from_install_to_export(project: Path, tmp_path: Path, capsys: pytest.Ca
     assert s.store.objects.size_bytes() == 0
     assert run(["hook", "uninstall", "--agent", "claude-code", "--project", str(project), *kept]) == 0
     assert not (project / ".claude").exists()
+
+
+def test_status_tells_of_hooks_of_this_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without being asked about it; elsewhere there are none."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "project").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    store = ["--store", str(tmp_path / "store")]
+    assert run(["hook", "install", "--agent", "claude-code", "--project", str(tmp_path / "project"), *store]) == 0
+    told = []
+    for where in ("project", "elsewhere"):
+        monkeypatch.chdir(tmp_path / where)
+        capsys.readouterr()
+        assert run(["hook", "status", *store]) == 0
+        told.append(capsys.readouterr().out.splitlines()[0])
+    assert told == ["claude-code: records in this directory", "claude-code: no hooks"]

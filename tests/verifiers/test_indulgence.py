@@ -55,12 +55,13 @@ TABLE = b"k,name\n1,ab\n2,cd\n"
 )
 def test_a_table_with_other_cells_in_quotes(base: bytes, wanted: bytes, made: bytes, same: bool) -> None:
     """The same rows and line ends, where no recorded cell is in quotes: neither has one that must be."""
-    start, x, post = (Snapshot({"t": Entry("file", content=c)}) for c in (base, wanted, made))
-    recorded = Expectation(start, start, frozenset(), "", True, (0,), (True,))
-    (template,) = templates([(("true",), {})])
-    g = grammar("t", {}, template, recorded)
-    assert requoted(g, replace(recorded, tree=x), post) is same
-    assert not requoted(g, replace(recorded, tree=x), x)
+    for name, counts in (("t.csv", same), ("t.txt", False)):
+        start, x, post = (Snapshot({name: Entry("file", content=c)}) for c in (base, wanted, made))
+        recorded = Expectation(start, start, frozenset(), "", True, (0,), (True,))
+        (template,) = templates([(("true",), {})])
+        g = grammar("t", {}, template, recorded)
+        assert requoted(g, replace(recorded, tree=x), post) is counts
+        assert not requoted(g, replace(recorded, tree=x), x)
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,16 @@ def asked(says_more: bytes = b"skill\n") -> Question:
     return question(c, ran({"a": says_more}, {"ok": True, "output": "7"}), Beyond("unique-keys", "a has no line twice"), "output")
 
 
+def test_a_question_on_which_both_sides_agree_asks_whether_it_is_wanted() -> None:
+    """There are no two sides to choose from."""
+    made = question(case({"a": b"1"}, {"a": b"2"}), ran({"a": b"2"}), Beyond("x", "it is so"), None)
+    assert made.message.startswith(
+        "In every recording it is so; here that is not so. The recorded commands and the skill alike: "
+    )
+    assert made.message.endswith("Is that wanted?")
+    assert "Which is right?" in asked().message
+
+
 def test_a_question_tells_both_sides_in_words() -> None:
     q = asked()
     assert q.invariant == "unique-keys"

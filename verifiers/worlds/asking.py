@@ -25,10 +25,10 @@ def question(case: Case, record: ReplayRecord, beyond: Beyond, answer_path: str 
     wanted = Snapshot({p: e for p, e in x.tree.items() if p != ROOT})
     printed = x.answer if answer_path is not None else None
     commands = Behaviour(wanted, printed, "", _told(case.base, wanted, printed, ""))
-    message = (
-        f"In every recording {beyond.sentence}; here that is not so. "
-        f"The recorded commands: {_short(commands)}. The skill: {_short(skill)}. Which is right?"
-    )
+    parted = f"The recorded commands: {_short(commands)}. The skill: {_short(skill)}. Which is right?"
+    alike = (commands.tree, commands.answer, commands.failure) == (skill.tree, skill.answer, skill.failure)
+    told = f"The recorded commands and the skill alike: {_short(skill)}. Is that wanted?" if alike else parted
+    message = f"In every recording {beyond.sentence}; here that is not so. {told}"
     changed = len(durable_effects(wanted, tree))
     return Question(beyond.name, message, GeneratedCase(case.task_id, case.base, case.args), commands, skill, changed)
 

@@ -96,11 +96,11 @@ def rewritten(before: Entry | None, after: Entry | None) -> bool:
 
 
 def requoted(g: Grammar, x: Expectation, post: Snapshot) -> bool:
-    """Whether a run parts from the commands only in which cells of a table stand in quotes: where no recorded one has any, nobody
-    has said which must."""
+    """Whether a run parts from the commands only in which cells stand in quotes of a table that is CSV by its name, where quotes
+    are no part of what a cell says: if no recorded one has any, nobody has said which must."""
     found = {d.path for d in differences(x.tree, post, root=False)}
     tables = [e.content for t in (g.base, g.expectation.tree) for e in t.values() if b'"' in e.content]
-    if not found or any(_table(content) for content in tables):
+    if not found or not all(p.lower().endswith((".csv", ".tsv")) for p in found) or any(map(_table, tables)):
         return False
     pairs = [(x.tree[p], post[p]) for p in found if p in x.tree and p in post]
     return len(pairs) == len(found) and all(_in_other_bytes(a, b) and _one_table(a.content, b.content) for a, b in pairs)
