@@ -26,7 +26,7 @@ from verifiers.budgets import COUNTS, Counts
 from verifiers.conventions.allow_list import PROGRAMS
 from verifiers.conventions.programs import named, started
 from verifiers.expectation.answers import answer_at, answer_path, failure, refuses, same_answer
-from verifiers.expectation.equivalence import Difference, differences
+from verifiers.expectation.equivalence import Difference, differences, parted
 from verifiers.expectation.oracle import Expectation, Replayed
 from verifiers.expectation.unseen import UNKNOWN, unlogged
 from verifiers.interface import Args, Budget, Counterexample, Decision, Evidence, Finding, Subject
@@ -139,7 +139,8 @@ class Judge:
             return Wrong("answer", f"no answer at {self.answer_path}", repr(x.answer.strip()), "no answer")
         if any(same_answer(e.answer, text, ordered=e.answer_ordered) for e in (x, *also)):
             return None
-        return Wrong("answer", f"the answer at {self.answer_path} differs", repr(x.answer.strip()), repr(text.strip()))
+        wanted, given = map(repr, parted(x.answer.strip(), text.strip()))
+        return Wrong("answer", f"the answer at {self.answer_path} differs", wanted, given)
 
     def _tree_wrong(self, post: Snapshot, x: Expectation, also: Sequence[Expectation]) -> tuple[Difference, ...]:
         found = differences(x.tree, post, volatile=x.volatile)

@@ -143,9 +143,11 @@ def activate(registry: Path | None, name: str, version: str | None, approver: st
     Without VERSION: the one that waits, else the newest archived one. With --approver VERSION must be said: an approval is of
     bytes, not of a name.
     """
-    if approver is not None and version is None:
-        raise click.UsageError("--approver needs VERSION: an approval is of bytes, not of a name")
     with open_registry(registry, must_exist=True) as opened:
+        if approver is not None and version is None:
+            waiting = [e.version[:12] for e in opened.versions_of(name) if e.status == "staged"]
+            which = f" (waiting: {', '.join(waiting)})" if waiting else ""
+            raise click.UsageError(f"--approver needs VERSION: an approval is of bytes, not of a name{which}")
         if approver is not None and version is not None:
             return _said(opened.approve(name, version, approver=approver, note=note), f"approved by {approver}")
         versions = opened.versions_of(name)

@@ -43,19 +43,33 @@ def called(works: Sequence[Work], values: Sequence[Value]) -> str:
     return word if times > 1 and 2 * times >= len(works) else ""
 
 
+def _common(text: str, texts: Sequence[str]) -> str:
+    """The text without the words that each other one of its form has otherwise: a value that no parameter holds is not the
+    task's. A verb comes again, or stands first."""
+    own = text.split()
+    alike = [words for t in texts if len(words := t.split()) == len(own)]
+    varies = [
+        k > 0 and len({*column}) == len(alike) > 2 and "<" not in own[k] for k, column in enumerate(zip(*alike, strict=True))
+    ]
+    few = alike and 3 * sum(varies) <= len(own)  # else they only happen to be as long
+    return " ".join("…" if other else word for word, other in zip(own, varies, strict=True)) if few else text
+
+
 def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]]) -> str:
     """The description in which most values are found, with the parameters' names in their place.
 
     Args:
         cases: per trace its description and its values by parameter name.
     """
-    best, found = "Repeat a recorded task", -1
+    best, found, texts = "Repeat a recorded task", -1, list[str]()
     for description, values in cases:
         text, n = " ".join(redact(description).split()), 0
         for name, value in sorted(values.items(), key=lambda item: -len(item[1])):
             if value:
                 text, hits = re.subn(rf"(?<!\w){re.escape(value)}(?!\w)", f"<{name}>", text)
                 n += hits > 0
+        texts.append(text)
         if text and (n > found or (n == found and len(text) < len(best))):
             best, found = text, n
+    best = _common(best, texts)
     return best if len(best) <= 100 else best[:100].rsplit(" ", 1)[0]

@@ -46,6 +46,8 @@ def test_approval_rollback_and_diff(registry: Path, capsys: pytest.CaptureFixtur
     where = ["--registry", str(registry)]
     staged, first = versions(registry)["staged"], versions(registry)["active"]
     assert run(["registry", "promote", *where, "batch_rename", staged]) == 3
+    assert run(["registry", "activate", *where, "batch_rename", "--approver", "Ada"]) == 2
+    assert f"not of a name (waiting: {staged[:12]})" in capsys.readouterr().err
     assert run(["registry", "approve", *where, "batch_rename", staged, "--approver", "Ada"]) == 0
     assert versions(registry) == {"active": staged, "archived": first}
     capsys.readouterr()

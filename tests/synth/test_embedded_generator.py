@@ -150,6 +150,18 @@ def test_summaries_name_the_parameters() -> None:
     assert summary_of([("", {})]) == "Repeat a recorded task"
 
 
+def test_summaries_name_no_value_of_one_recording() -> None:
+    """Where no parameter holds it; requests in other words say nothing of each other."""
+    told = [
+        (f"{verb} the version of {name} to {v}", {"version": v})
+        for verb, name, v in (("Set", "auth", "2.0"), ("Put", "billing", "1.4"), ("Bump", "search", "3.1"))
+    ]
+    assert summary_of(told) == "Set the version of … to <version>"
+    assert summary_of([*told, ("please raise mail, thanks", {})]) == "Set the version of … to <version>"
+    assert summary_of(told[:2]) == "Set the version of auth to <version>"
+    assert summary_of([("Count words here", {}), ("How many lines", {}), ("Tell the length", {})]) == "How many lines"
+
+
 def test_secrets_stay_out_of_summaries() -> None:
     """A key in a description is masked."""
     key = "AKIAIOSFODNN7EXAMPLE"

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Entry, Snapshot
-from verifiers.expectation.equivalence import content_digest, differences, durable_effects
+from verifiers.expectation.equivalence import BEFORE, content_digest, differences, durable_effects, parted
 
 
 def file(content: bytes, mode: int = 0o644) -> Entry:
@@ -168,3 +168,23 @@ def test_repacking_is_no_effect() -> None:
     a, b = Snapshot({"a.tar": file(tar_bytes(["x"], 1))}), Snapshot({"a.tar": file(tar_bytes(["x"], 2))})
     assert durable_effects(a, b) == ()
     assert [e.kind for e in durable_effects(a, Snapshot())] == ["removed"]
+
+
+def test_what_is_shown_of_two_long_contents_is_where_they_part() -> None:
+    """Not the beginning that both have; short ones are shown whole."""
+    same = "line of text\n" * 40
+    (d,) = differences(Snapshot({"a": file(f"{same}one".encode())}), Snapshot({"a": file(f"{same}two".encode())}))
+    for word, told in (("one", d.expected), ("two", d.observed)):
+        assert told == f"523 bytes {'…' + (same + word)[-BEFORE - 3 :]!r}"
+    (d,) = differences(Snapshot({"a": file(b"x one")}), Snapshot({"a": file(b"x two")}))
+    assert d.expected == "5 bytes 'x one'"
+
+
+@given(st.text(max_size=200), st.text(max_size=20), st.text(max_size=20))
+def test_texts_part_somewhere(shared: str, one: str, other: str) -> None:
+    """Equal ones are shown whole; of others nothing is left out from where they part on."""
+    shown = parted(shared + one, shared + other)
+    assert (shown[0] == shown[1]) is (one == other)
+    for whole, text in zip((shared + one, shared + other), shown, strict=True):
+        assert whole.endswith(text.removeprefix("…"))
+        assert text == whole or len(text) < len(whole)

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from sandbox.interface import ROOT, Effect, EffectKind, Entry, Snapshot
 from verifiers.expectation.archives import canonical
 from verifiers.expectation.repositories import in_summary, repository_roots, repository_summary
 
+LONG, BEFORE = 60, 24
+"""Of a common beginning: how much is shown whole, and how much of a longer one."""
+LOOKED_AT = 1 << 16
+"""Bytes in which two contents are searched for where they part."""
 Attribute = tuple[str, EffectKind]
 
 
@@ -49,8 +53,25 @@ def differences(
             continue
         if any((path, kind) in volatile for kind in ("created", "removed")):
             continue
-        out.extend(d for d in _compare(path, a.get(path), b.get(path)) if (path, d.kind) not in volatile)
+        found = [d for d in _compare(path, a.get(path), b.get(path)) if (path, d.kind) not in volatile]
+        out.extend(_shown_where(d, expected.get(path), observed.get(path)) for d in found)
     return tuple(out)
+
+
+def _shown_where(d: Difference, a: Entry | None, b: Entry | None) -> Difference:
+    """The difference of two contents, with what they say where they part."""
+    if d.kind != "content" or a is None or b is None or not a.content or not b.content:
+        return d
+    texts = parted(*(e.content[:LOOKED_AT].decode("utf-8", "replace") for e in (a, b)))
+    wanted, found = (f"{len(e.content)} bytes {_clip(t)}" for e, t in zip((a, b), texts, strict=True))
+    return replace(d, expected=wanted, observed=found)
+
+
+def parted(one: str, other: str) -> tuple[str, str]:
+    """Two texts for people, without the most of a long beginning that both have."""
+    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    start = shared - BEFORE if shared > LONG and one != other else 0
+    return ("…" + one[start:], "…" + other[start:]) if start else (one, other)
 
 
 def durable_effects(before: Snapshot, after: Snapshot, volatile: Collection[Attribute] = ()) -> tuple[Effect, ...]:
