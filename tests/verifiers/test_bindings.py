@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,8 @@ def test_a_word_of_the_skills_statements_only_chooses() -> None:
     assert messages(skill, RENAME, side="theirs") == []
     for value in ("ours", "both", "rm -f a.txt"):
         assert "does not occur" in messages(skill, RENAME, side=value)[0]
+    printed = replace(RENAME, outputs=("it was theirs\n",))
+    assert "only in what the trace printed" in messages(skill, printed, side="theirs")[0]
 
 
 def test_default_values_need_no_source() -> None:

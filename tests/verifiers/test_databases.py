@@ -48,9 +48,11 @@ def test_each_row_comes_once_more_under_its_own_number() -> None:
 
 def test_what_no_two_rows_share_none_shares_then() -> None:
     """A name that stays as it is comes once; numbers of their own move on; what rows share already they may share again."""
-    data = database("CREATE TABLE p(name TEXT, no INT, kind TEXT); INSERT INTO p VALUES ('tea', 1, 'x'), ('oil', 3, 'x')")
+    data = database(
+        "CREATE TABLE p(name TEXT, no INT, kind TEXT, at REAL); INSERT INTO p VALUES ('tea', 1, 'x', 1.5), ('oil', 3, 'x', 2)"
+    )
     found = rows(with_more_rows(data, lambda text: text if text in ("tea", "x") else f"{text}!"), "p")
-    assert found == [("tea", 1, "x"), ("oil", 3, "x"), ("oil!", 6, "x")]
+    assert found == [("tea", 1, "x", 1.5), ("oil", 3, "x", 2.0), ("oil!", 6, "x", 3.5)]
 
 
 def test_a_table_of_numbers_alone_stays() -> None:

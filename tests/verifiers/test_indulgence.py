@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sandbox.interface import Entry, ReplayRecord, Returned, Snapshot
+from sandbox.interface import Entry, Raised, ReplayRecord, Returned, Snapshot
 from verifiers.context import Case, Judge
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.grammar import grammar
@@ -47,6 +47,7 @@ TABLE = b"k,name\n1,ab\n2,cd\n"
         (TABLE, b'k;name\n1;"a,b"\n', b"k;name\n1;a,b\n", True),
         (TABLE, b'k,name\n1,a"b\n', b'k,name\r\n1,"a""b"\r\n', False),
         (TABLE, b'k,name\n1,a"b\n', b'k,name\n1,"a""b"', False),
+        (TABLE, b'k,v\r\ny,"1"\nz,2\n', b"k,v\ny,1\r\nz,2\n", False),
         (TABLE, b'k,name\n1,a"b\n', b"k,name\n1,ab\n", False),
         (TABLE, b'k,name\n\n1,a"b\n', b'k,name\n1,"a""b"\n', False),
         (TABLE + b'3,"e"\n', b'k,name\n1,a"b\n', b'k,name\n1,"a""b"\n', False),
@@ -78,3 +79,19 @@ def test_a_name_that_begins_with_a_dash(value: str, answer: str, why: bool) -> N
     context = SimpleNamespace(judge=Judge(True, "output"))
     said = indulged(context, Trial(g, Plan(), world), Case("c", {"d": value}, x, "t"), record)  # type: ignore[arg-type]  # a judge
     assert bool(said) is why
+
+
+def test_what_a_run_says_is_judged_where_its_files_are_excused() -> None:
+    """A wrong answer or a failure beside other quotes is not let off."""
+    start = Snapshot({"t.csv": Entry("file", content=TABLE)})
+    (template,) = templates([(("true",), {})])
+    x = Expectation(
+        start, Snapshot({"t.csv": Entry("file", content=b'k,name\n1,a"b\n')}), frozenset(), "7\n", True, (0,), (True,)
+    )
+    g = grammar("t", {}, template, replace(x, tree=start))
+    post = Snapshot({"t.csv": Entry("file", content=b'k,name\n1,"a""b"\n')})
+    trial, case = Trial(g, Plan(), World("t", start, {}, (), frozenset())), Case("c", {}, x, "t")
+    context = SimpleNamespace(judge=Judge(False, "output"))
+    ends = (Returned({"ok": True, "output": "7"}), Returned({"ok": True, "output": "0"}), Raised("ValueError", "no"))
+    said = [indulged(context, trial, case, ReplayRecord(end, (), post, "exited")) for end in ends]  # type: ignore[arg-type]  # a judge
+    assert [bool(why) for why in said] == [True, False, False]

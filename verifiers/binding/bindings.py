@@ -3,7 +3,7 @@ result.
 
 A value occurs as a word or part of a word in that trace's commands, or in its description or base. Otherwise a binding
 could carry the answer, or a whole script, into a skill that does nothing by itself. A word that the skill's own statements hold
-(``"theirs"``, one of two sides) carries nothing into it: like a flag it only chooses.
+(``"theirs"``, one of two sides) only chooses, as a flag does, unless it stands in what the trace printed or left behind.
 
 Of a recording without commands what nothing else tells (a digest, prose) may also be a part of what was written, at most half of
 each file.
@@ -22,7 +22,7 @@ from pathlib import Path
 from sandbox.interface import JsonValue
 from verifiers.binding.argtypes import fits
 from verifiers.binding.inference import Guess, infer_bindings
-from verifiers.binding.provenance import foreign, is_whole_command, occurs, short
+from verifiers.binding.provenance import foreign, is_whole_command, occurs, short, told_later
 from verifiers.interface import Args, Binding, BindingError, Evidence, Finding, Parameter, Subject
 from verifiers.worlds.constants import texts
 
@@ -113,10 +113,14 @@ def validate_binding(subject: Subject, evidence: Evidence, binding: Binding) -> 
             message = f"argument {name} is {_kind(value)} ({short(value)}), the parameter wants {parameter.annotation}"
             found.append(_finding(subject, evidence.task_id, message, parameter))
         elif not (not parameter.required and value == parameter.default and isinstance(value, type(parameter.default))):
-            choices = _choices(subject.source)
-            why = [w for leaf in _leaves(value) if leaf not in choices and (w := foreign(leaf, evidence))]
+            why = [w for leaf in _leaves(value) if not _chooses(leaf, subject, evidence) and (w := foreign(leaf, evidence))]
             found.extend(_finding(subject, evidence.task_id, f"argument {name}: {w}", parameter) for w in why[:1])
     return found
+
+
+def _chooses(value: JsonValue, subject: Subject, evidence: Evidence) -> bool:
+    """Whether a value is a word of the skill's own statements, and no part of what the trace made."""
+    return value in _choices(subject.source) and not told_later(str(value), evidence)
 
 
 @lru_cache(maxsize=16)

@@ -32,10 +32,14 @@ def foreign(value: JsonValue, evidence: Evidence) -> str:
         return f"{short(value)} is a whole command of the trace, not a value"
     if occurs(value, evidence) or (not evidence.by_commands and _part_of_writing(text, evidence)):
         return ""
-    later = [*evidence.outputs, *(_texts(evidence.post) if evidence.post is not None else ())]
-    if any(text in t for t in later):
+    if told_later(text, evidence):
         return f"{short(value)} occurs only in what the trace printed or left behind, not in its commands, description or base"
     return f"{short(value)} does not occur in the trace's commands, description or base"
+
+
+def told_later(text: str, evidence: Evidence) -> bool:
+    """Whether a text stands in what the trace printed or left behind."""
+    return any(text in t for t in (*evidence.outputs, *(_texts(evidence.post) if evidence.post is not None else ())))
 
 
 def occurs(value: JsonValue, evidence: Evidence) -> bool:

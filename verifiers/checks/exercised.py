@@ -17,6 +17,7 @@ from verifiers.source.branches import Watched, watched
 from verifiers.source.kinds import TELLING
 from verifiers.source.statements import Statement, code_lines
 from verifiers.worlds.differential import let_off
+from verifiers.worlds.opaque import let_off_marks
 
 FIRST_GENERATED = 24
 MAX_DISTURBED = 48
@@ -99,7 +100,7 @@ class Exercised:
         yield self._made_good(context, [d for d in distinct if d[1].fault is not None][:MAX_DISTURBED]), False
         for at in range(FIRST_GENERATED, len(generated), FIRST_GENERATED):
             yield generated[at : at + FIRST_GENERATED], True
-        yield [(context.request(g.case.base, g.case.args), g.record) for g in let_off(context)], True
+        yield [(context.request(g.case.base, g.case.args), g.record) for g in (*let_off(context), *let_off_marks(context))], True
 
     def _made_good(self, context: Context, failed: Sequence[tuple[Case, RunRequest, ReplayRecord]]) -> list[Trial]:
         """Runs that reported an error, of which another run makes exactly what a clean run does: they left no harm behind."""

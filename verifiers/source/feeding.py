@@ -93,10 +93,11 @@ def same_thing(value: ast.expr, names: Names) -> str:
 
 
 def is_empty(value: ast.expr) -> bool:
-    """Whether an expression is a constant that holds nothing: ``[]``, ``[[]]``, ``""``, ``None``."""
+    """Whether an expression is a constant that holds nothing: ``[]``, ``[[]]``, ``{}``, ``None``. Not ``""``: behind a folder
+    that is the folder itself."""
     if isinstance(value, ast.List | ast.Tuple):
         return all(map(is_empty, value.elts))
-    return (isinstance(value, ast.Dict) and not value.keys) or (isinstance(value, ast.Constant) and not value.value)
+    return (isinstance(value, ast.Dict) and not value.keys) or (isinstance(value, ast.Constant) and value.value is None)
 
 
 def taken_apart(value: ast.expr, whole: ast.expr) -> bool:

@@ -52,7 +52,10 @@ def with_more_rows(data: bytes, word: Reword) -> bytes:
             if db.execute(f"SELECT count({c}) > 1 AND count({c}) = count(DISTINCT {c}) FROM {table}").fetchone()[0]
         ]
         other = {c: f"{c} + (SELECT max({c}) - min({c}) + 1 FROM {table})" if c in own else c for c in kept}
-        new = [f"CASE typeof({c}) WHEN 'text' THEN word({c}) WHEN 'integer' THEN {other[c]} ELSE {c} END" for c in kept]
+        new = [
+            f"CASE typeof({c}) WHEN 'text' THEN word({c}) WHEN 'integer' THEN {other[c]} WHEN 'real' THEN {other[c]} ELSE {c} END"
+            for c in kept
+        ]
         differs = [f"(typeof({c}) <> 'text' OR word({c}) <> {c})" for c in own]
         if kept:
             where = " AND ".join(["1", *differs])

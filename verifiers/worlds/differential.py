@@ -15,7 +15,7 @@ from verifiers.interface import Finding
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.commanded import instead, judgeable, moved_to, second_look, unmarked
-from verifiers.worlds.disputed import DISPUTED, disputed
+from verifiers.worlds.disputed import disputed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import glued, keeps_each, line_ends_lost, line_lost, lost, reached, untouched, vanished
@@ -64,8 +64,8 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         elif _refused(context, case, record) and (in_the_way(case, record) or _may_refuse(context, evidenced, trial, case)):
             why = "an unusual value is refused where the commands take it"
             out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
-        elif disputed(context, evidenced.gs, trial, record):
-            _beyond(context, evidenced, out, replace(trial, beyond=DISPUTED), case, record)
+        elif (form := disputed(context, evidenced.gs, trial, record)) is not None:
+            _beyond(context, evidenced, out, replace(trial, beyond=form), case, record)
         else:
             out.judged += 1
             out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
@@ -116,10 +116,14 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
         out.information.append(f"{case.label}: refused, and nothing was changed ({beyond.name})")
     elif trial.odd_value and _taken_for_text_by_the_skill(context, trial, record):
         out.information.append(f"{case.label}: the skill takes for text what means something to the commands ({beyond.name})")
-    elif any(not CATALOG[s.variation].asks for s in trial.plan.steps) and not line_ends_lost(case, record):
+    elif not beyond.always and _unasked_of(trial) and not line_ends_lost(case, record):
         out.information.append(f"{case.label}: another outcome than the commands', and nothing was lost ({beyond.name})")
     elif _unasked(context, out, beyond):
         _ask(context, out, beyond, *_smallest(context, evidenced, trial, case, record))
+
+
+def _unasked_of(trial: Trial) -> bool:
+    return any(not CATALOG[s.variation].asks for s in trial.plan.steps)
 
 
 def _ask(context: Context, out: Judged, beyond: Beyond, case: Case, record: ReplayRecord) -> None:
@@ -206,7 +210,7 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
 
 def _excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
     """Whether the commands say nothing there that a skill has to keep to."""
-    return bool(indulged(context, trial, case, record)) or disputed(context, evidenced.gs, trial, record)
+    return bool(indulged(context, trial, case, record)) or disputed(context, evidenced.gs, trial, record) is not None
 
 
 def _refused(context: Context, case: Case, record: ReplayRecord) -> bool:

@@ -15,40 +15,54 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.shelltext import meaning
 from verifiers.worlds.template import Hole, as_pattern, as_text
+from verifiers.worlds.tokens import all_text
 from verifiers.worlds.trials import Beyond, Trial
 from verifiers.worlds.world import World
 
-DISPUTED = Beyond("commands-disagree", "the commands do the same in whatever form they are written")
+SENTENCE = "the commands do the same in whatever form they are written"
 
 
-def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, record: ReplayRecord) -> bool:
-    """Whether the commands in another form do here what a run of the skill did: those of another recording, or its own with
-    values that stand for themselves in patterns. They speak for a recording only if they do on its start what its commands do."""
+def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, record: ReplayRecord) -> Beyond | None:
+    """What speaks for a run of the skill: the commands in another form do here what it did. That of another recording, or its own
+    with values that stand for themselves in patterns. A form speaks only if it does on every recorded start what was recorded."""
     g, world = trial.g, trial.world
-    for other, literal in _forms(context, gs, g):
+    for other, literal in _forms(gs, g):
         commands = other.template.fill(world.args, literal)
         here = _stated(context, other, replace(trial, world=replace(world, commands=commands)))
-        if here is not None and context.judge.wrong(record, here.expectation) is None:
-            return True
-    return False
+        if here is None or not all(_holds(context, k, other, literal) for k in gs if _takes(other, k)):
+            continue
+        if context.judge.wrong(record, replace(here.expectation, answer_known=g.expectation.answer_known)) is None:
+            what = ",".join(sorted({h.parameter for h in literal})) or other.task_id
+            return Beyond(f"commands-disagree:{what}", SENTENCE, always=True)
+    return None
 
 
-def _forms(context: Context, gs: Sequence[Grammar], g: Grammar) -> Iterator[tuple[Grammar, tuple[Hole, ...]]]:
-    """Forms that do on the recorded start what the commands do."""
-    special = [h for h in g.template.holes if as_pattern(text := as_text(g.args[h.parameter])) != text]
-    patterns = tuple(h for h in special if _holds(context, g, g, (h,)))
-    if patterns and _holds(context, g, g, patterns):
-        yield g, patterns
-    yield from ((other, ()) for other in gs if _are_others(g, other) and _holds(context, g, other, ()))
+def _forms(gs: Sequence[Grammar], g: Grammar) -> Iterator[tuple[Grammar, tuple[Hole, ...]]]:
+    """Other forms of the commands: first with one value as text, then with all, then those of the other recordings."""
+    there = all_text(g.base)
+    texts = {h: as_text(g.args[h.parameter]) for h in g.template.holes}
+    special = tuple(h for h, text in texts.items() if as_pattern(text) != text and text in there)
+    yield from ((g, (h,)) for h in special)
+    if len(special) > 1:
+        yield g, special
+    yield from ((other, ()) for other in gs if _are_others(g, other))
+
+
+def _takes(other: Grammar, g: Grammar) -> bool:
+    return other.template.parameters <= frozenset(g.args)
 
 
 def _are_others(g: Grammar, other: Grammar) -> bool:
     """Whether these are other commands, that take all that varies in the first."""
-    takes = g.template.parameters <= other.template.parameters <= frozenset(g.args)
-    return takes and [meaning(c) for c in other.template.fill(g.args)] != [meaning(c) for c in g.template.commands]
+    return (
+        g.template.parameters <= other.template.parameters
+        and _takes(other, g)
+        and [meaning(c) for c in other.template.fill(g.args)] != [meaning(c) for c in g.template.commands]
+    )
 
 
 def _holds(context: Context, g: Grammar, other: Grammar, literal: tuple[Hole, ...]) -> bool:
+    """Whether a form does on a recorded start what was recorded."""
     own = World(g.task_id, g.base, g.args, other.template.fill(g.args, literal), frozenset())
     case = _stated(context, other, Trial(g, Plan(), own))
     if case is None:

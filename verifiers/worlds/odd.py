@@ -72,9 +72,6 @@ class Opaque:
     unprintable: bool = False
     """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
 
-    surely: bool = False
-    """It is right to do this, whether the commands do or not."""
-
     @property
     def called(self) -> Args:
         return {**self.g.args, **self.args}
@@ -104,7 +101,7 @@ def with_marks(g: Grammar) -> Iterator[Opaque]:
     for path, e in g.base.items():
         if e in _interesting(g) and e.content and _is_about(g, path) and path in x.tree:
             base, tree = (t.replace({path: replace(t[path], content=BOM + t[path].content)}) for t in (x.base, x.tree))
-            yield Opaque(g, f"a byte order mark before {path}", replace(x, base=base, tree=tree), x, surely=True)
+            yield Opaque(g, f"a byte order mark before {path}", replace(x, base=base, tree=tree), x)
 
 
 def with_names(g: Grammar) -> Iterator[Opaque]:

@@ -17,8 +17,8 @@ from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
-from verifiers.worlds.indulgence import requoted
-from verifiers.worlds.judged import CHECK_ID, Judged
+from verifiers.worlds.indulgence import requoted, right_but_for_files
+from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, with_names
 from verifiers.worlds.trials import Beyond
 
@@ -34,7 +34,6 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     trials = [t for n, g in enumerate(able[:TRACES]) for t in (*list(with_bytes(g))[n % TRACES :: TRACES], *with_modes(g))]
     trials += [t for g in able[:1] for t in (*with_names(g), *with_marks(g))]
     cases = _supported(context, trials)
-    out.passed += _right_alone(context, [t for t in trials if t.surely and all(t is not other for other, _, _ in cases)])
     records = context.run("odd bytes", (context.request(c.base, c.args) for _, c, _ in cases))
     out.runs = len(trials) + len(records)
     for (trial, case, also), record in zip(cases, records, strict=True):
@@ -44,7 +43,7 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.judged += 1
         elif context.judge.refuses(record) and harmless(case, record):
             out.information.append(f"{case.label}: refused, and nothing was lost")
-        elif requoted(trial.g, case.expectation, record.post):
+        elif right_but_for_files(context, case, record) and requoted(trial.g, case.expectation, record.post):
             out.information.append(f"{case.label}: not judged, the table only has other cells in quotes there")
         elif trial.plain is not None and _wrong_when_plain(context, trial):
             out.information.append(f"{case.label}: not judged, a plain word makes a difference too")
@@ -59,10 +58,11 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     return out
 
 
-def _right_alone(context: Context, trials: Sequence[Opaque]) -> list[Generated]:
-    """Runs that are right although the commands are not: to part from these is not wrong."""
+def let_off_marks(context: Context) -> list[Generated]:
+    """Runs that keep a mark which the commands do not keep: to part from these is not wrong. They are no trials."""
+    trials = [t for g in grammars(context)[:1] for t in with_marks(g)]
     cases = [Case(f"{t.what} (trace {t.g.task_id})", t.called, t.expected, t.g.task_id) for t in trials]
-    records = context.run("odd bytes", (context.request(c.base, c.args) for c in cases))
+    records = context.run("start that is let off", (context.request(c.base, c.args) for c in cases))
     pairs = zip(cases, records, strict=True)
     return [Generated(c, r, "renaming") for c, r in pairs if context.judge.wrong(r, c.expectation) is None]
 

@@ -25,6 +25,10 @@ def snapshot_tokens(tree: Snapshot) -> set[str]:
     return {t for path, e in tree.items() if path != ROOT for t in (*tokens(path), *tokens(e.target))}
 
 
+DATE = re.compile(r"(?<!\d)(?:\d{4}[-/.]\d\d?(?:[-/.]\d\d?)?|\d\d?[-/.]\d\d?[-/.]\d{4}|\d\d?:\d\d(?::\d\d)?)(?!\d)")
+"""A date with its year, or a time."""
+
+
 def all_text(tree: Snapshot) -> str:
     """Paths, targets and contents of a tree as one text, to look for words in."""
     parts = [p for path, e in tree.items() for p in (path, e.target, e.content.decode("utf-8", "replace"))]

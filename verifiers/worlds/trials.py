@@ -30,6 +30,8 @@ class Beyond:
     name: str
     sentence: str
     """What holds in every recording."""
+    always: bool = False
+    """Whether it is asked about whatever the variation is worth."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ import re
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
+from verifiers.worlds.tokens import DATE
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
 COMPARED = re.compile(r"(?:[<>=!]=?|-(?:gt|ge|lt|le|eq|ne))\s*(\d{1,9})(?![\w.])")
-NUMBER = re.compile(r"(?<![\w.:/-])\d+(?![\w.:/-])")
-"""By itself: no part of a date, a time or a version."""
+NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 MOST_COLUMNS = 4
 
 
@@ -29,7 +29,13 @@ def columns(g: Grammar) -> list[Choice]:
 def _most(g: Grammar, path: str) -> int:
     content = g.base[path].content
     lines = decoded(content).split("\n") if takes_lines(content) else []
-    return min(MOST_COLUMNS, max((len(NUMBER.findall(line)) for line in lines), default=0))
+    return min(MOST_COLUMNS, max((len(numbers(line)) for line in lines), default=0))
+
+
+def numbers(line: str) -> list[re.Match[str]]:
+    """Those of a line that are no part of a date or a time."""
+    dates = [m.span() for m in DATE.finditer(line)]
+    return [m for m in NUMBER.finditer(line) if not any(first <= m.start() < last for first, last in dates)]
 
 
 def compared(content: bytes, draft: Draft, path: str, k: int, n: int) -> bytes:
@@ -38,7 +44,7 @@ def compared(content: bytes, draft: Draft, path: str, k: int, n: int) -> bytes:
         return content
     lines = decoded(content).split("\n")
     for i in range(len(lines) - 1 - content.endswith(b"\n"), -1, -2):
-        found = [*NUMBER.finditer(lines[i])]
+        found = numbers(lines[i])
         if len(found) > k:
             lines[i] = f"{lines[i][: found[k].start()]}{n}{lines[i][found[k].end() :]}"
     return encoded("\n".join(lines))

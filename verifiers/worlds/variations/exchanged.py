@@ -1,9 +1,10 @@
-"""Two files of one kind with each other's contents: what a file holds is not told by its name."""
+"""Two files of one ending with each other's contents: what a file holds is not told by its name."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import islice
+from pathlib import PurePosixPath
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
@@ -21,19 +22,19 @@ def exchange(draft: Draft, one: str, other: str) -> None:
 
 
 def alike(g: Grammar) -> list[Choice]:
-    """Files with one ending and other contents."""
-    found = ((a, b) for a, b in combinations(g.files, 2) if _ending(a) == _ending(b) and g.base[a].content != g.base[b].content)
+    """Files with one ending and other contents, one of each content."""
+    first: dict[tuple[str, bytes], str] = {}
+    for path in g.files:
+        ending = PurePosixPath(path).suffix
+        if ending:
+            first.setdefault((ending, g.base[path].content), path)
+    found = ((a, b) for (end, _), a in first.items() for (other, _), b in first.items() if end == other and a < b)
     return list(islice(found, MOST_PAIRS))
-
-
-def _ending(path: str) -> str:
-    name = path.rpartition("/")[2]
-    return name[name.rfind(".") :] if "." in name else ""
 
 
 VARIATIONS = (
     Variation(
-        name="exchanged", why="Two files of one kind have each other's contents.",
+        name="exchanged", why="Two files of one ending have each other's contents.",
         choices=alike, apply=exchange, drawn=1, alone=2,
         examples=(Example(("a.txt", "b.txt"), {"a.txt": "1", "b.txt": "2"}, {"a.txt": "2", "b.txt": "1"}),),
     ),

@@ -7,6 +7,7 @@ import re
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
+from verifiers.worlds.tokens import DATE
 from verifiers.worlds.variation import Example, Stage, Turns, Variation
 from verifiers.worlds.variations.rename import numbers
 
@@ -18,8 +19,8 @@ def enlarge(draft: Draft, token: str) -> None:
 
 def dated(token: str, g: Grammar) -> bool:
     """Whether the number is a part of a date or a time in some argument: there is no fortieth month."""
-    part = re.compile(rf"\d[-:/]{token}(?!\w)|(?<!\w){token}[-:/]\d")
-    return any(part.search(as_text(v)) for v in g.args.values())
+    dates = [m.group() for v in g.args.values() for m in DATE.finditer(as_text(v))]
+    return any(token in re.split(r"\D", date) for date in dates)
 
 
 VARIATIONS = (
