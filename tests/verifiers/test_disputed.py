@@ -150,7 +150,6 @@ def test_a_value_that_stands_for_itself_is_asked_about(tmp_path: Path, sandbox: 
     ("odd", "word", "verdict", "asks"),
     [
         ("grep -c ' WARN ' LOG", "WARN", Verdict.PASS, True),
-        ("grep -c ' WARN ' LOG", " WARN ", Verdict.PASS, True),
         ("cat LOG | grep -c WARN", "WARN", Verdict.PASS, False),
         ("cat LOG | grep -c WARN", " WARN ", Verdict.FAIL, False),
         ("grep -c ' WARN ' LOG", ":", Verdict.FAIL, False),
