@@ -32,7 +32,7 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     out = Judged()
     able = [g for g in gs if not any(g.expectation.failed) and not g.expectation.volatile]
     trials = [t for n, g in enumerate(able[:TRACES]) for t in (*list(with_bytes(g))[n % TRACES :: TRACES], *with_modes(g))]
-    trials += [t for g in able[:1] for t in (*with_names(g), *with_marks(g))]
+    trials += [t for g in able[:1] for t in with_names(g)]
     cases = _supported(context, trials)
     records = context.run("odd bytes", (context.request(c.base, c.args) for _, c, _ in cases))
     out.runs = len(trials) + len(records)
