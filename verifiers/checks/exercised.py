@@ -11,7 +11,8 @@ from verifiers.checks.arguments_matter import differs
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences
-from verifiers.interface import CheckResult, Counterexample, Finding, Verdict
+from verifiers.interface import CheckResult, Counterexample, Finding, Severity, Verdict
+from verifiers.search.forced import shown_by_force
 from verifiers.search.search import Found, Harmful, missing, search, traced, try_archives, went_through
 from verifiers.source.branches import Watched, watched
 from verifiers.source.kinds import TELLING
@@ -79,14 +80,18 @@ class Exercised:
 
     def _result(self, context: Context, copy: Watched, wanted: list[Statement], found: Found, runs: int) -> CheckResult:
         missed = missing(wanted, found.lines)
+        forced = shown_by_force(context, copy, missed) if not found.harmful else frozenset()
+        missed = [s for s in missed if s not in forced]
         measured: dict[str, JsonValue] = {"branches": len(wanted), "missed": len(missed), "searched": found.runs}
-        notes = [_unseen(context, s, found) for s in missing(copy.statements, found.lines) if s.kind in ("skips", "computes")]
+        measured["forced"] = len(forced)
+        told = [s for s in missing(copy.statements, found.lines) if s.kind in ("skips", "computes") or s in forced]
+        notes = [_unseen(context, s, found, "info") for s in told]
         if found.harmful:
             findings = (_harmful(context, found.harmful[0]), *notes)
             return CheckResult(self.id, Verdict.FAIL, findings, runs=runs, measured=measured)
         if not missed:
             return CheckResult(self.id, Verdict.PASS, tuple(notes), runs=runs, measured=measured)
-        findings = (*(_unseen(context, s, found) for s in missed), *notes)
+        findings = (*(_unseen(context, s, found, "error") for s in missed), *notes)
         why = f"{len(missed)} of {len(wanted)} branches never ran (lines {', '.join(str(s.line) for s in missed[:8])})"
         return CheckResult(self.id, Verdict.INCONCLUSIVE, findings, why, runs, measured=measured)
 
@@ -122,13 +127,12 @@ class Exercised:
         return [*first, *zip(again, context.run("second run", again), strict=True)]
 
 
-def _unseen(context: Context, statement: Statement, found: Found) -> Finding:
+def _unseen(context: Context, statement: Statement, found: Found, severity: Severity) -> Finding:
     """A statement that no run reached, with the conditions that would have to hold."""
     open_ones = [c.text for c in statement.conditions if not any(n in found.lines for n in range(c.first_line, c.last_line + 1))]
     needs = f", which needs `{'` and `'.join(open_ones)}`" if open_ones else ""
-    telling = statement.kind in TELLING
     message = f"no judged run reached: {statement.text.splitlines()[0].strip()[:100]}{needs[:300]}"
-    return Finding(message, context.subject.path, statement.line, severity="error" if telling else "info")
+    return Finding(message, context.subject.path, statement.line, severity=severity)
 
 
 def _harmful(context: Context, harmful: Harmful) -> Finding:

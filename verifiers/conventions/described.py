@@ -38,10 +38,10 @@ class Described(Rule):
     title = "Is every parameter described?"
     why = (
         "Whoever calls the skill, model or person, sees names, types and descriptions, nothing else. In the `seed` "
-        'profile the description stands in `Query(..., description="…")`, as one plain string. A description that stands '
-        "only in the docstring is moved there by the fix; none can be invented. In the `omni` profile it is a bullet `- "
-        "name: type = default - text` of the decorator's description, and its absence only warns: a third of the real "
-        "skills lack some."
+        'profile the description stands in `Query(..., description="…")`, as one plain string. One that stands only in the '
+        "docstring warns: our index reads it there, other hosts may not, and the fix moves it; none can be invented. In the "
+        "`omni` profile it is a bullet `- name: type = default - text` of the decorator's description, and its absence only "
+        "warns: a third of the real skills lack some."
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     fix_title = "describe parameters in Query with the docstring's words"
@@ -72,6 +72,7 @@ class Described(Rule):
                 yield Violation(
                     param,
                     f"parameter {name} is described {where}",
+                    severity="warning" if known else "error",
                     fixable=known,
                     suggestion="" if known else _scaffold(module, param),
                 )
