@@ -106,8 +106,8 @@ def judged(tmp_path: Path, sandbox: Sandbox, commands: list[str], word: str) -> 
     return judged_by(tmp_path, sandbox, SKILL.replace("WORD", repr(word)), {log: {"log": log} for log in LOGS}, told)
 
 
-def replaced(tmp_path: Path, sandbox: Sandbox, taken: str) -> Report:
-    """The report on a skill that replaces a host, by recordings of sed."""
+def replaced(tmp_path: Path, sandbox: Sandbox, taken: str, *, to_the_end: str = "") -> Report:
+    """The report on a skill that replaces a host, by recordings of sed. In one of them sed may take all to the line's end."""
     args = {
         task: {"file": f"{task}.env", "old": old, "new": new}
         for task, old, new in (
@@ -118,8 +118,9 @@ def replaced(tmp_path: Path, sandbox: Sandbox, taken: str) -> Report:
     }
     told: list[object] = []
     for task, a in args.items():
-        before = f"DEBUG=0\nHOST={a['old']}\nURL=http://{a['old']}/x\n"
-        command = f"sed -i 's/{a['old']}/{a['new']}/g' {a['file']}"
+        short = task == to_the_end
+        before = f"DEBUG=0\nHOST={a['old']}\n" + ("" if short else f"URL=http://{a['old']}/x\n")
+        command = f"sed -i 's/{a['old']}{'.*' if short else ''}/{a['new']}/g' {a['file']}"
         after = before.replace(a["old"], a["new"])
         told.append(row(task, command, "", {a["file"]: before, "b": "x\n"}, {a["file"]: after, "b": "x\n"}))
     return judged_by(tmp_path, sandbox, REPLACE.replace("TAKEN", taken), args, told)
@@ -143,6 +144,15 @@ def test_a_value_that_stands_for_itself_is_asked_about(tmp_path: Path, sandbox: 
         (check,) = [c for c in report.checks if c.id == "generalises"]
         assert check.verdict is verdict, check.findings
         assert any(q.invariant.startswith("commands-disagree:") for q in report.questions) is (verdict is Verdict.PASS)
+
+
+@pytest.mark.engine
+def test_a_value_stands_for_itself_in_one_of_several_forms(tmp_path: Path, sandbox: Sandbox) -> None:
+    """One recording takes more than the host, which only its own start allows: that says nothing about the host's dots."""
+    report = replaced(tmp_path, sandbox, "old", to_the_end="api")
+    (check,) = [c for c in report.checks if c.id == "generalises"]
+    assert check.verdict is Verdict.PASS, check.findings
+    assert any(q.invariant.startswith("commands-disagree:") for q in report.questions)
 
 
 @pytest.mark.engine

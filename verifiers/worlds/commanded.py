@@ -86,8 +86,15 @@ def _plainer(context: Context, cases: Sequence[Judgeable], plans: dict[int, Plan
     return out
 
 
-def stated(context: Context, trial: Trial, records: Sequence[ReplayRecord], label: str) -> Case | None:
-    g, world, nothing_left = trial.g, trial.world, trial.plan.has(Rule.BARE)
+def stated(
+    context: Context, trial: Trial, records: Sequence[ReplayRecord], label: str, *, may_be_idle: bool = False
+) -> Case | None:
+    """The case that runs of the commands make of a trial; None where they do not run as they did when recorded.
+
+    Args:
+        may_be_idle: to do or say nothing counts too.
+    """
+    g, world, nothing_left = trial.g, trial.world, may_be_idle or trial.plan.has(Rule.BARE)
     evidence = next(c.evidence for c in context.cases if c.task_id == g.task_id)
     if evidence is None:
         return None

@@ -24,12 +24,13 @@ SENTENCE = "the commands do the same in whatever form they are written"
 
 def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, record: ReplayRecord) -> Beyond | None:
     """What speaks for a run of the skill: the commands in another form do here what it did. That of another recording, or its own
-    with values that stand for themselves in patterns. A form speaks only if it does on every recorded start what was recorded."""
+    with values that stand for themselves in patterns. Another form speaks only if it does on every recorded start what was
+    recorded, its own one where the commands as they are do so."""
     g, world = trial.g, trial.world
     for other, literal in _forms(gs, g):
         commands = other.template.fill(world.args, literal)
         here = _stated(context, other, replace(trial, world=replace(world, commands=commands)))
-        if here is None or not all(_holds(context, k, other, literal) for k in gs if _takes(other, k)):
+        if here is None or not all(_holds(context, k, other, literal) for k in gs if _speaks_of(context, k, other, literal)):
             continue
         if context.judge.wrong(record, replace(here.expectation, answer_known=g.expectation.answer_known)) is None:
             what = ",".join(sorted({h.parameter for h in literal})) or other.task_id
@@ -46,6 +47,11 @@ def _forms(gs: Sequence[Grammar], g: Grammar) -> Iterator[tuple[Grammar, tuple[H
     if len(special) > 1:
         yield g, special
     yield from ((other, ()) for other in gs if _are_others(g, other))
+
+
+def _speaks_of(context: Context, g: Grammar, other: Grammar, literal: tuple[Hole, ...]) -> bool:
+    """Whether a form has to do on a recorded start what was recorded: a literal one need not be better than the plain one."""
+    return _takes(other, g) and (not literal or _holds(context, g, other, ()))
 
 
 def _takes(other: Grammar, g: Grammar) -> bool:
@@ -74,4 +80,5 @@ def _holds(context: Context, g: Grammar, other: Grammar, literal: tuple[Hole, ..
 
 def _stated(context: Context, other: Grammar, trial: Trial) -> Case | None:
     record = context.traces.map([shell_request(trial.world.base, trial.world.commands)])[0]
-    return stated(context, replace(trial, g=other), [record], f"trace {other.task_id} on {trial.world.task_id}")
+    label = f"trace {other.task_id} on {trial.world.task_id}"
+    return stated(context, replace(trial, g=other), [record], label, may_be_idle=True)
