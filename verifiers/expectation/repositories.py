@@ -27,7 +27,7 @@ from verifiers.expectation.git_objects import check_objects
 MAX_COMMITS = 2_000
 MAX_REFS = 1_000
 
-_UNREADABLE = (
+UNREADABLE = (
     NotGitRepository, FileFormatException, ChecksumMismatch, WrongObjectException, KeyError, ValueError, OSError, AssertionError,
     IndexError, TypeError, AttributeError, RecursionError, EOFError, MemoryError, OverflowError, StopIteration, struct.error,
     zlib.error,
@@ -74,17 +74,17 @@ def _summed_up(listed: tuple[tuple[str, Entry], ...]) -> str:
     with tempfile.TemporaryDirectory(prefix="assay-git-") as tmp:
         try:
             check_objects({p: e.content for p, e in inside.items() if e.type == "file"})
-            _write(Path(tmp), inside)
+            write(Path(tmp), inside)
             with Repo(tmp, bare=True) as repo:
                 return _summary(repo)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raw = hashlib.sha256()
             for path, e in listed:
                 raw.update(f"{path}\0{e.type}\0{len(e.content)}\0".encode("utf-8", "surrogateescape") + e.content)
             return f"unreadable repository ({type(error).__name__}) {raw.hexdigest()}"
 
 
-def _write(top: Path, entries: Mapping[str, Entry]) -> None:
+def write(top: Path, entries: Mapping[str, Entry]) -> None:
     for path, e in entries.items():
         at = top / path
         if path in ("config", "commondir") or path.startswith(("objects/info/", "info/")):

@@ -11,8 +11,9 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args
 from verifiers.worlds.constants import NO_CONSTANTS, Constants
+from verifiers.worlds.repositories import below, told
 from verifiers.worlds.template import Template, as_text
-from verifiers.worlds.tokens import all_text, snapshot_tokens, tokens
+from verifiers.worlds.tokens import snapshot_tokens, tokens
 
 MOST_ADDED = 4
 
@@ -82,7 +83,8 @@ def grammar(
     names = snapshot_tokens(base)
     fixed = literal_tokens | arg_tokens
     words = set(tokens("\n".join(e.content.decode("utf-8", "replace") for e in base.values())))
-    literal_tokens |= snapshot_tokens(kept) | set(tokens(all_text(kept)))
+    words |= {t for root in repository_roots(kept) for t in tokens(told(below(kept, root)))}
+    literal_tokens |= _of_git(kept)
     fixed |= literal_tokens
     owners = _bound(args, template, literal_tokens)
     inside = frozenset(t for t in owners if len(t) > 2 and any(t in w and t != w for w in names | words))
@@ -123,8 +125,15 @@ def _made(base: Snapshot, tree: Snapshot) -> list[str]:
     return [p for p in tree if p not in base and p != ROOT and not in_repository(p, tree)]
 
 
+def _of_git(kept: Snapshot) -> set[str]:
+    """Words of git's own in its directories: names of its files but for refs, and settings."""
+    own = [p for p in kept if "refs/" not in p]
+    settings = [e.content.decode("utf-8", "replace") for p, e in kept.items() if p.endswith("/config")]
+    return {*tokens("\n".join((*own, *settings))), "refs", "heads", "tags", "remotes"}
+
+
 def in_repository(path: str, tree: Snapshot) -> bool:
-    """Whether a path is a git directory or lies in one: what git wrote must not be renamed word by word."""
+    """Whether a path is a git directory or lies in one."""
     return any(path == r or path.startswith(r + "/") for r in repository_roots(tree))
 
 

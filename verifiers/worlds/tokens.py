@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
 from sandbox.interface import ROOT, Entry, Snapshot
+from verifiers.expectation.repositories import repository_roots
 from verifiers.worlds.databases import is_database, reworded
+from verifiers.worlds.repositories import below, respelled
 
 TOKEN = re.compile(r"[^\W\d_]+|\d+")
 """A run of letters or a run of digits."""
@@ -84,10 +86,20 @@ def rename_entry(entry: Entry, renames: Mapping[str, str], inside: frozenset[str
 
 def rename_tree(tree: Snapshot, renames: Mapping[str, str], inside: frozenset[str]) -> Snapshot | None:
     """The image of a tree; None where two paths fall together."""
+
+    def spell(text: str) -> str:
+        return substitute(text, renames, inside=inside)
+
+    roots = repository_roots(tree)
     pairs = [
-        (path if path == ROOT else substitute(path, renames, inside=inside), rename_entry(e, renames, inside))
+        (path if path == ROOT else spell(path), rename_entry(e, renames, inside))
         for path, e in tree.items()
+        if not any(path == r or path.startswith(f"{r}/") for r in roots)
     ]
+    for root in roots:
+        folder, slash, name = root.rpartition("/")
+        at = f"{spell(folder)}{slash}{name}"
+        pairs += [(at, tree[root]), *((f"{at}/{p}", e) for p, e in respelled(below(tree, root), spell))]
     return Snapshot(pairs) if len({p for p, _ in pairs}) == len(pairs) else None
 
 

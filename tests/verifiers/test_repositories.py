@@ -1,0 +1,104 @@
+"""Git directories with other words in them are what git would have written with those words."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox.interface import Entry, Snapshot
+from verifiers.worlds.repositories import below, respelled, told
+from verifiers.worlds.tokens import rename_tree
+
+ENV = {
+    "PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "Ada Birk",
+    "GIT_AUTHOR_EMAIL": "ada@home.example", "GIT_COMMITTER_NAME": "Ada Birk", "GIT_COMMITTER_EMAIL": "ada@home.example",
+    "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",
+}  # fmt: skip
+
+
+def git(at: Path, *argv: str) -> str:
+    done = subprocess.run(["git", "-C", str(at), *argv], env=ENV, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def tree_of(top: Path) -> Snapshot:
+    found = {}
+    for path in sorted(top.rglob("*")):
+        name = str(path.relative_to(top))
+        found[name] = Entry("dir", 0o755) if path.is_dir() else Entry("file", 0o644, path.read_bytes())
+    return Snapshot(found)
+
+
+def laid_out(tree: Snapshot, top: Path) -> Path:
+    for path, e in tree.items():
+        at = top / path
+        if e.type == "dir":
+            at.mkdir(parents=True, exist_ok=True)
+        else:
+            at.parent.mkdir(parents=True, exist_ok=True)
+            at.write_bytes(e.content)
+    return top
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    """A repository with two branches, a note on a tag, packed and loose parts, and something staged."""
+    top = tmp_path_factory.mktemp("made")
+    site = top / "site"
+    (site / "pages").mkdir(parents=True)
+    git(top, "init", "-q", "-b", "main", "site")
+    (site / "pages/harbour.txt").write_text("ships and gulls\n")
+    (site / "logo.bin").write_bytes(b"\xff\xfeships")
+    git(site, "add", "-A")
+    git(site, "commit", "-qm", "ships come in")
+    git(site, "tag", "-am", "the first harbour", "v1.0")
+    git(site, "branch", "gulls")
+    git(site, "gc", "-q")
+    (site / "pages/storm.txt").write_text("harbour closed\n")
+    git(site, "add", "-A")
+    git(site, "commit", "-qm", "a storm over the harbour")
+    (site / "pages/harbour.txt").write_text("ships, gulls, storm\n")
+    git(site, "add", "-A")
+    return tree_of(top)
+
+
+def test_every_word_is_another_one_and_git_is_content(tree: Snapshot, tmp_path: Path) -> None:
+    """Names, contents, messages, refs and people; nothing is left that git would call changed or broken."""
+    renamed = rename_tree(tree, {"harbour": "port", "gulls": "crows", "Ada": "Eva", "site": "shop", "v": "r"}, frozenset())
+    assert renamed is not None
+    before, after = laid_out(tree, tmp_path / "a") / "site", laid_out(renamed, tmp_path / "b") / "shop"
+    git(after, "fsck", "--strict")
+    assert git(after, "tag", "-n9").split() == ["r1.0", "the", "first", "port"]
+    assert git(after, "branch", "--list", "crows").strip() == "crows"
+    assert git(after, "log", "--format=%an %s%n%b", "--name-status") == git(
+        before, "log", "--format=%an %s%n%b", "--name-status"
+    ).replace("harbour", "port").replace("Ada", "Eva")
+    assert git(after, "status", "--short") == git(before, "status", "--short").replace("harbour", "port")
+    assert git(after, "show", "HEAD:pages/port.txt") == "ships and crows\n"
+    assert renamed["shop/logo.bin"].content == b"\xff\xfeships"
+
+
+def test_a_repository_without_the_words_stays_as_it_is(tree: Snapshot) -> None:
+    listed = below(tree, "site/.git")
+    assert respelled(listed, lambda text: text.replace("volcano", "lake")) == listed
+
+
+def test_what_people_wrote_is_found(tree: Snapshot) -> None:
+    found = told(below(tree, "site/.git"))
+    assert {"ships come in", "the first harbour", "Ada Birk <ada@home.example>"} <= set(found.splitlines())
+
+
+@settings(max_examples=30)
+@given(st.sampled_from(["HEAD", "index", "packed-refs", "objects", "logs/HEAD"]), st.binary(max_size=60))
+def test_a_broken_repository_stays_as_it_is(tree: Snapshot, path: str, junk: bytes) -> None:
+    """Whatever is in the way of reading it: no error, and nothing is made up."""
+    listed = tuple((p, Entry("file", e.mode, junk) if p == path else e) for p, e in below(tree, "site/.git"))
+    found = respelled(listed, lambda text: text.replace("harbour", "port"))
+    assert {p for p, _ in found} >= {"HEAD", "config"}
+    assert told(listed) is not None

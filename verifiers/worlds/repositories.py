@@ -1,0 +1,178 @@
+"""Git directories with other words in them: in names, contents, messages, refs and people, as if history had been written so.
+
+An object is named by a digest of what it holds. So every object that holds a word is written anew, and whatever names it.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from dulwich.index import ConflictedIndexEntry, Index
+from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tag, Tree
+from dulwich.repo import Repo
+
+from sandbox.interface import Entry
+from verifiers.expectation.git_objects import check_objects
+from verifiers.expectation.repositories import UNREADABLE, write
+
+Spell = Callable[[str], str]
+Listed = tuple[tuple[str, Entry], ...]
+"""The paths below a git directory, sorted, with what is there."""
+
+_NAMED = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
+_REF = re.compile(r"(refs/(?:heads|tags|remotes)/)(\S+)")
+
+
+def below(tree: Mapping[str, Entry], root: str) -> Listed:
+    """What lies in a git directory."""
+    return tuple((p[len(root) + 1 :], e) for p, e in tree.items() if p.startswith(f"{root}/"))
+
+
+@lru_cache(maxsize=64)
+def told(listed: Listed) -> str:
+    """The messages and people of all commits and tags, one below the other; "" for what cannot be read."""
+    found = []
+    with tempfile.TemporaryDirectory(prefix="assay-git-") as tmp:
+        try:
+            with _opened(Path(tmp), listed) as repo:
+                for sha in repo.object_store:
+                    made = repo[sha]
+                    if isinstance(made, Commit):
+                        found += [made.message, made.author, made.committer]
+                    elif isinstance(made, Tag):
+                        found.append(made.message)
+        except UNREADABLE:
+            return ""
+    return "\n".join(text.decode("utf-8", "replace") for text in found)
+
+
+def respelled(listed: Listed, spell: Spell) -> Listed:
+    """The git directory with all its words spelled otherwise; as it is where nothing changes or it cannot be read."""
+    with tempfile.TemporaryDirectory(prefix="assay-git-") as tmp:
+        try:
+            with _opened(Path(tmp), listed) as repo:
+                return _Respelling(repo, spell).listed(listed)
+        except UNREADABLE:
+            return listed
+
+
+def _opened(top: Path, listed: Listed) -> Repo:
+    check_objects({p: e.content for p, e in listed if e.type == "file"})
+    write(top, dict(listed))
+    return Repo(str(top), bare=True)
+
+
+class _Respelling:
+    def __init__(self, repo: Repo, spell: Spell) -> None:
+        self._repo = repo
+        self._spell = spell
+        self._names: dict[bytes, bytes] = {}
+        """Name of an object -> its new one."""
+        self._made: dict[bytes, ShaFile] = {}
+
+    def listed(self, old: Listed) -> Listed:
+        for sha in self._repo.object_store:
+            self._image(sha)
+        before = [(p, e) for p, e in old if p != "index" and p.partition("/")[0] != "objects"]
+        others = [(self._refs(p), self._file(p, e)) for p, e in before]
+        if others == before and all(name == new for name, new in self._names.items()):
+            return old
+        return tuple(sorted([*others, *self._objects(), *self._index()], key=lambda pair: pair[0]))
+
+    def _image(self, sha: bytes) -> bytes:
+        """The new name of an object, which is written first, and what it names before it."""
+        todo = [sha]
+        while todo:
+            name = todo[-1]
+            made = self._repo[ObjectID(name)]
+            waiting = [n for n in _names_in(made) if n not in self._names and ObjectID(n) in self._repo.object_store]
+            if name in self._names or not waiting:
+                todo.pop()
+                if name not in self._names:
+                    new = self._anew(made)
+                    self._names[name], self._made[new.id] = new.id, new
+            else:
+                todo += waiting
+        return self._names[sha]
+
+    def _anew(self, old: ShaFile) -> ShaFile:
+        new = old.copy()
+        if isinstance(new, Blob):
+            new.data = self._text(new.data)
+        elif isinstance(new, Tree):
+            items = list(new.items())
+            new = Tree()
+            for item in items:
+                new.add(self._text(item.path), item.mode, ObjectID(self._name(item.sha)))
+            if len(new) != len(items):
+                raise ValueError("two names fall together")
+        elif isinstance(new, Commit):
+            new.tree = ObjectID(self._name(new.tree))
+            new.parents = [ObjectID(self._name(p)) for p in new.parents]
+            new.message, new.author, new.committer = map(self._text, (new.message, new.author, new.committer))
+        elif isinstance(new, Tag):
+            kind, name = new.object
+            new.object = (kind, ObjectID(self._name(name)))
+            new.name, new.message = self._text(new.name), self._text(new.message)
+        return new
+
+    def _name(self, old: bytes) -> bytes:
+        return self._names.get(old, old)
+
+    def _text(self, data: bytes) -> bytes:
+        """Bytes that are text, with the new words."""
+        try:
+            return self._spell(data.decode("utf-8")).encode("utf-8")
+        except UnicodeDecodeError:
+            return data
+
+    def _file(self, path: str, entry: Entry) -> Entry:
+        """A file beside the objects. What names objects names the new ones."""
+        if entry.type != "file" or path == "config" or path.startswith(("hooks/", "info/")):
+            return entry
+        spell = self._spell if path.startswith("logs/") or path == "COMMIT_EDITMSG" else self._refs
+        text = entry.content.decode("utf-8", "surrogateescape")
+        parts = _NAMED.split(text)
+        names = [self._name(n.encode()).decode() for n in _NAMED.findall(text)]
+        made = "".join(part for pair in zip(map(spell, parts), [*names, ""], strict=True) for part in pair)
+        if path == "packed-refs" and made != text:
+            made = made.replace(" sorted", "", 1)  # under their new names they no longer are
+        return Entry("file", entry.mode, made.encode("utf-8", "surrogateescape"))
+
+    def _refs(self, text: str) -> str:
+        return _REF.sub(lambda m: m[1] + self._spell(m[2]), text)
+
+    def _objects(self) -> Iterator[tuple[str, Entry]]:
+        folders = {f"objects/{name.decode()[:2]}" for name in self._made}
+        yield from ((folder, Entry("dir", 0o755)) for folder in sorted({"objects", *folders}))
+        for name, made in self._made.items():
+            hexed = name.decode()
+            yield f"objects/{hexed[:2]}/{hexed[2:]}", Entry("file", 0o444, made.as_legacy_object())
+
+    def _index(self) -> Iterator[tuple[str, Entry]]:
+        at = Path(self._repo.path) / "index"
+        if not at.exists():
+            return
+        index = Index(str(at))
+        entries = list(index.items())
+        index.clear()
+        for path, entry in entries:
+            if isinstance(entry, ConflictedIndexEntry):
+                raise ValueError("a merge is on its way")
+            # Without a size git looks at the file itself.
+            index[self._text(path)] = replace(entry, sha=ObjectID(self._name(entry.sha)), size=0)
+        index.write()
+        yield "index", Entry("file", 0o644, at.read_bytes())
+
+
+def _names_in(made: ShaFile) -> list[bytes]:
+    if isinstance(made, Tree):
+        return [item.sha for item in made.items()]
+    if isinstance(made, Commit):
+        return [made.tree, *made.parents]
+    return [made.object[1]] if isinstance(made, Tag) else []
