@@ -25,6 +25,7 @@ Listed = tuple[tuple[str, Entry], ...]
 """The paths below a git directory, sorted, with what is there."""
 
 _NAMED = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
+_SETTINGS = re.compile(r"config|description|hooks/.*|info/(?!refs$).*", re.DOTALL)
 _REF = re.compile(r"(refs/(?:heads|tags|remotes)/)(\S+)")
 
 
@@ -133,7 +134,7 @@ class _Respelling:
 
     def _file(self, path: str, entry: Entry) -> Entry:
         """A file beside the objects. What names objects names the new ones."""
-        if entry.type != "file" or path == "config" or path.startswith(("hooks/", "info/")):
+        if entry.type != "file" or _SETTINGS.fullmatch(path):
             return entry
         spell = self._spell if path.startswith("logs/") or path == "COMMIT_EDITMSG" else self._refs
         text = entry.content.decode("utf-8", "surrogateescape")

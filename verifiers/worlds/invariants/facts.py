@@ -6,10 +6,12 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import cast
 
 from sandbox.interface import ROOT, Entry, Snapshot
+from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args
 from verifiers.worlds import invariants
 from verifiers.worlds.invariants.kind import Kind, Learned, Scope, is_text
@@ -139,7 +141,7 @@ def _place(path: str, args: Args) -> str:
 
 
 def _observations(start: Start, common: frozenset[str]) -> Iterator[tuple[Scope, str, str]]:
-    for path in start.base:
+    for path in _outside_repositories(start.base):
         if path != ROOT:
             folder, _, name = path.rpartition("/")
             place = _place(folder, start.args) if folder else "`.`"
@@ -157,6 +159,14 @@ def _observations(start: Start, common: frozenset[str]) -> Iterator[tuple[Scope,
 
 def _contents(start: Start, common: frozenset[str]) -> Iterator[tuple[str, str, str]]:
     """Path, role and text of every file that is not too long."""
-    for path, e in start.base.items():
+    for path in _outside_repositories(start.base):
+        e = start.base[path]
         if e.type == "file" and len(e.content) <= MAX_BYTES:
             yield path, role(path, start.args, common), e.content.decode("utf-8", "surrogateescape")
+
+
+@lru_cache(maxsize=256)
+def _outside_repositories(base: Snapshot) -> tuple[str, ...]:
+    """The paths that are not git's own: what it keeps in its directories has forms that no recording has to show."""
+    roots = repository_roots(base)
+    return tuple(p for p in base if not any(p == r or p.startswith(f"{r}/") for r in roots))
