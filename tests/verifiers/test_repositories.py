@@ -11,8 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
-from verifiers.worlds.repositories import below, respelled, told
+from verifiers.expectation.oracle import Expectation
+from verifiers.worlds.catalog import CATALOG
+from verifiers.worlds.grammar import grammar
+from verifiers.worlds.plans import Plan
+from verifiers.worlds.repositories import below, continued, respelled, told
+from verifiers.worlds.template import templates
 from verifiers.worlds.tokens import rename_tree
+from verifiers.worlds.variation import Step
+from verifiers.worlds.world import realise
 
 ENV = {
     "PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "Ada Birk",
@@ -82,6 +89,36 @@ def test_every_word_is_another_one_and_git_is_content(tree: Snapshot, tmp_path: 
     assert git(after, "status", "--short") == git(before, "status", "--short").replace("harbour", "port")
     assert git(after, "show", "HEAD:pages/port.txt") == "ships and crows\n"
     assert renamed["shop/logo.bin"].content == b"\xff\xfeships"
+
+
+def test_one_more_commit_is_one_of_git(tree: Snapshot, tmp_path: Path) -> None:
+    """On top of the branch, with one file changed; what was staged before stays staged."""
+    new = continued(below(tree, "site/.git"), "pages/storm.txt", b"harbour open\n", "Calm again")
+    assert new is not None
+    site = {f"site/.git/{p}": e for p, e in new}
+    files = {"site/pages/storm.txt": Entry("file", content=b"harbour open\n")}
+    at = laid_out(tree.replace({**site, **files}), tmp_path) / "site"
+    git(at, "fsck", "--strict")
+    assert git(at, "log", "-1", "--format=%s", "--name-status").split() == ["Calm", "again", "M", "pages/storm.txt"]
+    assert git(at, "log", "--oneline").count("\n") == 3
+    assert git(at, "status", "--short").split() == ["M", "pages/harbour.txt"]
+
+
+def test_a_start_gets_one_commit_more(tree: Snapshot, tmp_path: Path) -> None:
+    """As a variation: file, index and history together; not where the file is not as it was committed."""
+    x = Expectation(tree, tree, frozenset(), "", True, (0,), (True,))
+    g = grammar("t", {}, templates([(("git -C site log",), {})])[0], x)
+    assert ("site", "site/pages/storm.txt") in CATALOG["newer-commit"].choices(g)
+    world = realise(g, Plan((Step("newer-commit", ("site", "site/pages/storm.txt")),)))
+    assert world is not None
+    at = laid_out(world.base, tmp_path) / "site"
+    assert git(at, "log", "--oneline").count("\n") == 3
+    assert git(at, "status", "--short").split() == ["M", "pages/harbour.txt"]
+
+
+def test_a_file_that_git_does_not_know_gets_no_commit(tree: Snapshot) -> None:
+    assert continued(below(tree, "site/.git"), "pages/none.txt", b"x\n", "None") is None
+    assert continued((("HEAD", Entry("file", content=b"junk")),), "a", b"", "") is None
 
 
 def test_a_repository_without_the_words_stays_as_it_is(tree: Snapshot) -> None:

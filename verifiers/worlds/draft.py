@@ -78,7 +78,10 @@ class Draft:
         return entry.content if entry is not None else b""
 
     def edit(self, recorded: str, content: bytes) -> None:
-        path = self.renamed(recorded)
+        self.edit_new(self.renamed(recorded), content)
+
+    def edit_new(self, path: str, content: bytes) -> None:
+        """As ``edit``, of a path that has its new name already."""
         self.changes[path] = Entry("file", self.base[path].mode, content)
 
     def named(self, recorded: str) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dulwich.index import ConflictedIndexEntry, Index
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tag, Tree
+from dulwich.refs import Ref
 from dulwich.repo import Repo
 
 from sandbox.interface import Entry
@@ -62,6 +63,72 @@ def respelled(listed: Listed, spell: Spell) -> Listed:
             return listed
 
 
+def continued(listed: Listed, path: str, content: bytes, message: str) -> Listed | None:
+    """The git directory after one more commit, in which a tracked file has this content; None where that cannot be done.
+
+    Args:
+        path: in the work tree.
+    """
+    with tempfile.TemporaryDirectory(prefix="assay-git-") as tmp:
+        try:
+            with _opened(Path(tmp), listed) as repo:
+                return _continued(repo, dict(listed), path, content, message)
+        except UNREADABLE:
+            return None
+
+
+def _continued(repo: Repo, listed: dict[str, Entry], path: str, content: bytes, message: str) -> Listed:
+    last = repo[repo.head()]
+    if not isinstance(last, Commit):
+        raise ValueError("HEAD is no commit")
+    blob = Blob.from_string(content)
+    trees = _with(repo, last.tree, path.encode().split(b"/"), blob)
+    made = {name: e for new in (blob, *trees) for name, e in _loose(new)}
+    commit = Commit()
+    commit.tree, commit.parents, commit.message = trees[-1].id, [last.id], f"{message}\n".encode()
+    commit.author, commit.committer = last.author, last.committer
+    commit.author_time = commit.commit_time = last.commit_time + 60
+    commit.author_timezone = commit.commit_timezone = last.commit_timezone
+    head = repo.refs.follow(Ref(b"HEAD"))[0][-1].decode()
+    made |= {**dict(_loose(commit)), head: Entry("file", 0o644, commit.id + b"\n")}
+    if "index" in listed:
+        made["index"] = _staged(repo, path.encode(), blob)
+    return tuple(sorted({**listed, **made}.items(), key=lambda pair: pair[0]))
+
+
+def _staged(repo: Repo, path: bytes, blob: Blob) -> Entry:
+    """The index with other content of one file."""
+    at = Path(repo.path) / "index"
+    index = Index(str(at))
+    old = index[path]
+    if isinstance(old, ConflictedIndexEntry):
+        raise ValueError("a merge is on its way")
+    index[path] = replace(old, sha=blob.id, size=0)
+    index.write()
+    return Entry("file", 0o644, at.read_bytes())
+
+
+def _with(repo: Repo, name: ObjectID, parts: list[bytes], blob: Blob) -> list[Tree]:
+    """The trees along a path to a file, the outermost last, with the file's new content."""
+    tree = repo[name]
+    if not isinstance(tree, Tree):
+        raise ValueError("a tree is none")
+    mode, old = tree[parts[0]]
+    inner = _with(repo, old, parts[1:], blob) if parts[1:] else []
+    new = Tree()
+    for item in tree.items():
+        new.add(item.path, item.mode, item.sha)
+    new.add(parts[0], mode, inner[-1].id if inner else blob.id)
+    return [*inner, new]
+
+
+def _loose(made: ShaFile) -> Iterator[tuple[str, Entry]]:
+    """An object's own file, and the folder that it stands in."""
+    folder, name = made.id.decode()[:2], made.id.decode()[2:]
+    yield f"objects/{folder}", Entry("dir", 0o755)
+    yield f"objects/{folder}/{name}", Entry("file", 0o444, made.as_legacy_object())
+
+
 def _opened(top: Path, listed: Listed) -> Repo:
     check_objects({p: e.content for p, e in listed if e.type == "file"})
     write(top, dict(listed))
@@ -74,7 +141,7 @@ class _Respelling:
         self._spell = spell
         self._names: dict[bytes, bytes] = {}
         """Name of an object -> its new one."""
-        self._made: dict[bytes, ShaFile] = {}
+        self._made: dict[ObjectID, ShaFile] = {}
 
     def listed(self, old: Listed) -> Listed:
         for sha in self._repo.object_store:
@@ -149,11 +216,8 @@ class _Respelling:
         return _REF.sub(lambda m: m[1] + self._spell(m[2]), text)
 
     def _objects(self) -> Iterator[tuple[str, Entry]]:
-        folders = {f"objects/{name.decode()[:2]}" for name in self._made}
-        yield from ((folder, Entry("dir", 0o755)) for folder in sorted({"objects", *folders}))
-        for name, made in self._made.items():
-            hexed = name.decode()
-            yield f"objects/{hexed[:2]}/{hexed[2:]}", Entry("file", 0o444, made.as_legacy_object())
+        yield "objects", Entry("dir", 0o755)
+        yield from {name: e for made in self._made.values() for name, e in _loose(made)}.items()
 
     def _index(self) -> Iterator[tuple[str, Entry]]:
         at = Path(self._repo.path) / "index"
