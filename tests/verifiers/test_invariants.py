@@ -30,6 +30,8 @@ HOLDS = [
     ("sorted-lines", ["a\nb\nc\nd\n", "e\nf\ng\nh\n"], "x\ny\n", "y\nx\n"),
     ("same-first-line", ["id\n1\n", "id\n2\n3\n"], "id\n9\n", "9\nid\n"),
     ("delimiters", ["---\na\n---\n", "---\nb\nc\n---\n", "---\nd\n---\n"], "---\nx\n---\n", "---\nx\n"),
+    ("delimiters", ["---\na\n---\n", "b\nc\n", "---\nd\n---\ne\n"], "x\n", "---\nx\n"),
+    ("equal-marks", ['a "b"\nc "d"\ne "f"\n', 'g "h"\ni "j"\n'], 'x "y"\n', "x y\n"),
     ("line-ends", ["a\nb\n", "c\n"], "x\n", "x\r\n"),
     ("json", ['{"a": 1}', '{"a": 2}'], '{"a": 3}', '{"a": "x"}'),
     ("json", ['{"a": 1}', '{"b": 2}'], '{"c": []}', "{"),
