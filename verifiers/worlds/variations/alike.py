@@ -12,8 +12,10 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.variation import Choice, Example, Rule, Stage, Step, Variation
+from verifiers.worlds.variations.near import NO_CASE, case_is_told
 
-BEHIND, BEFORE, CASE, ZERO = WAYS = ("behind", "before", "case", "zero")
+BEHIND, BEFORE, ZERO, CASE = WAYS = ("behind", "before", "zero", "case")
+PLAIN = WAYS[:3]
 MOST_WORDS = 12
 _VALUE = re.compile(r"[\w.-]{2,30}")
 
@@ -47,22 +49,24 @@ def alike(draft: Draft, word: str, model: str, way: str) -> None:
 
 
 def all_words(g: Grammar) -> list[tuple[Step, ...]]:
-    """All words at once, each way in its turn."""
+    """All words at once, each way in its turn; and one in the other case."""
     text = all_text(Snapshot({p: e for p, e in g.base.items() if e.type == "file"}))
     values = {as_text(v) for v in g.args.values() if as_text(v) in text}
-    plans = [(w, turn) for w in models(g) for turn in range(len(WAYS) if w in values or w in words(g) else 1)]
-    found = (_each([w for w in words(g) if w != model], model, turn) for model, turn in plans)
-    return [steps for steps in found if steps]
+    plans = [(w, turn) for w in models(g) for turn in range(len(PLAIN) if w in values or w in words(g) else 1)]
+    found = [_each([w for w in words(g) if w != model], model, turn) for model, turn in plans]
+    cased = [(Step("alike", (w, model, CASE)),) for model in models(g) for w in words(g)[:1] if w != model and model in values]
+    return [steps for steps in (*found, *cased) if steps]
 
 
 def _each(others: Sequence[str], model: str, turn: int) -> tuple[Step, ...]:
-    return tuple(Step("alike", (w, model, WAYS[(n + turn) % len(WAYS)])) for n, w in enumerate(others))
+    return tuple(Step("alike", (w, model, PLAIN[(n + turn) % len(PLAIN)])) for n, w in enumerate(others))
 
 
 VARIATIONS = (
     Variation(
         name="alike", why="Words become nearly what an argument says, or nearly each other.",
         choices=choices, apply=alike, rule=Rule.TEXT, stage=Stage.RENAME, together=all_words,
+        recorded=case_is_told, never=NO_CASE,
         examples=(
             Example(("other", "draft", BEHIND), {"a": "draft other\n"}, {"a": "draft draftx\n"}, {"v": "draft"}, "ls draft"),
             Example(("other", "draft", CASE), {"a": "draft other\n"}, {"a": "draft DRAFT\n"}, {"v": "draft"}, "ls draft"),

@@ -10,11 +10,13 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import below, renamed_stem
 from verifiers.worlds.records import MAX_LINES, decoded, encoded, records, takes_lines
+from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, tokens
-from verifiers.worlds.variation import Example, Rule, Stage, Step, Variation, of_content, pairs
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step, Variation, of_content, pairs
 
 MOST_NEAR = 8
 QUOTED = re.compile(r"[\"'=]([^\"'\0\n$\\]{2,20})[\"']")
+NO_CASE = "no word is another one's but for its case"
 LETTERS, CASE, BEHIND, INDENTED = "letters", "case", "behind", "indented"
 
 
@@ -42,6 +44,18 @@ def transposed(word: str) -> str:
         if a != b and a.isdigit() == b.isdigit() and a.isalpha() == b.isalpha():
             return word[: i - 1] + b + a + word[i + 1 :]
     return word
+
+
+def case_is_told(choice: Choice, gs: Sequence[Grammar]) -> Said:
+    """Whether a recording shows what becomes of a word that is an argument's but for its case: programs, names of packages and
+    people differ there."""
+    return Said.ALL if choice[-1] != CASE or any(map(_in_both_cases, gs)) else Said.HARM
+
+
+def _in_both_cases(g: Grammar) -> bool:
+    text = all_text(g.base)
+    values = {as_text(v) for v in g.args.values() if isinstance(v, str) and v}
+    return any(found != value for value in values for found in re.findall(rf"(?i)(?<!\w){re.escape(value)}(?!\w)", text))
 
 
 def _like(letter: str) -> str:
@@ -129,6 +143,7 @@ VARIATIONS = (
         name="near-lines", why="A file has lines that are nearly what an argument says.",
         choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND, INDENTED)), apply=of_content(_edited),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, drawn=2, together=names_come_along, refusable=True,
+        recorded=case_is_told, never=NO_CASE,
         examples=(
             Example(("a", LETTERS), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nbobx,1\nxbob,1\nbbo,1\n"}, {"w": "bob"}, "ls bob"),
             Example(("a", INDENTED), {"a": "bob\nk\n"}, {"a": "bob\n    bob\nk\n"}, {"w": "bob"}, "ls bob"),
@@ -146,6 +161,7 @@ VARIATIONS = (
     Variation(
         name="near-names", why="Files and directories are called nearly as an argument says.",
         choices=lambda g: pairs(g.contents, (LETTERS, CASE)), apply=near_names, rule=Rule.BYSTANDER, refusable=True,
+        recorded=case_is_told, never=NO_CASE,
         examples=(
             Example(("a.md", LETTERS), {"a.md": ""}, {"a.md": "", "a.mdx": "", "a.xmd": "", "amd": ""}, {"e": "md"}, "ls *.md"),
             Example(("a.md", CASE), {"a.md": ""}, {"a.md": "", "a.MD": ""}, {"e": "md"}, "ls *.md"),
