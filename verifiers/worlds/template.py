@@ -185,12 +185,13 @@ def _literal_run(
 
 
 def unmistakable_holes(commands: tuple[str, ...], args: Args) -> list[Hole]:
-    """Holes of a trace that stands alone: whole words' parts of two letters or more, where no value is part of another."""
+    """Holes of a trace that stands alone: whole words' parts of two letters, or three digits, or more, where no value is part of
+    another."""
     texts = {p: as_text(v) for p, v in args.items()}
     holes: list[Hole] = []
     for p, value in texts.items():
         others = [v for q, v in texts.items() if q != p]
-        if len(value) < 2 or value.isdecimal() or any(value in o or o in value for o in others if o):
+        if len(value) < (3 if value.isdecimal() else 2) or any(value in o or o in value for o in others if o):
             continue
         for k, command in enumerate(commands):
             text = "".join(c.value for c in characters(command))
