@@ -34,11 +34,10 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     done = dict(zip(calls, zip(theirs, ours, strict=True), strict=True))
     for g, plain, odd in trials:
         instead = {odd.payload: plain.payload, json.dumps(odd.payload)[1:-1]: plain.payload}
-        if odd.payload in all_text(g.base):
-            instead = {}  # it is the beginning of what stands there
+        whole = odd.payload in all_text(g.base)  # as the beginning of what stands there
         their_plain, our_plain = done[_call(plain)]
         their_odd, our_odd = done[_call(odd)]
-        as_text_too = odd.code or alike(_by_shell(g, their_plain), _by_shell(g, their_odd), instead)
+        as_text_too = odd.code or alike(_by_shell(g, their_plain), _by_shell(g, their_odd), instead, whole=whole)
         if failure(our_odd.outcome) is not None:
             continue
         if not as_text_too:
@@ -47,7 +46,7 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
         out.judged += 1
         path = context.judge.answer_path
         plainly, oddly = (seen(g.base, r, path) for r in (our_plain, our_odd))
-        if failure(our_plain.outcome) is None and alike(plainly, oddly, instead):
+        if failure(our_plain.outcome) is None and alike(plainly, oddly, instead, whole=whole):
             continue
         if not odd.code and _as_commands_do(context, g, their_odd, our_odd):
             continue  # the plain word is none to it: a number, a date

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -41,12 +42,18 @@ def seen(base: Snapshot, record: ReplayRecord, answer_path: str | None) -> Expec
     return Expectation(base, record.post, frozenset(), text or "", True, (0,), (True,))
 
 
-def alike(plain: Expectation, odd: Expectation, instead: Mapping[str, str]) -> bool:
-    """Whether two outcomes differ only in the given words. ``instead``: odd word -> plain word."""
+def alike(plain: Expectation, odd: Expectation, instead: Mapping[str, str], *, whole: bool = False) -> bool:
+    """Whether two outcomes differ only in the given words.
+
+    Args:
+        instead: odd word -> plain word.
+        whole: not where they are part of a longer word.
+    """
+    edge = r"(?<!\w){}(?!\w)" if whole else "{}"
 
     def bare(text: str) -> str:
         for word in sorted(instead, key=len, reverse=True):
-            text = text.replace(word, instead[word])
+            text = re.sub(edge.format(re.escape(word)), lambda m: instead[m.group()], text)
         return text
 
     def of(entry: Entry) -> Entry:
