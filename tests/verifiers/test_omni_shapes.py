@@ -1,4 +1,4 @@
-"""Every form that upstream was seen to have, in files of ours: nothing hard is found, and what is wrong in one of them still is."""
+"""Every form that upstream was seen to have, in files of ours: nothing hard is found, and what is wrong in one still is."""
 
 from __future__ import annotations
 
