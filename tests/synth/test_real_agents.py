@@ -1,7 +1,7 @@
 """The real agents, each run against a scripted model, with our hooks in their settings.
 
-Wants the three programs in the directory that ``ASSAY_AGENTS`` names (``npm install @anthropic-ai/claude-code @openai/codex
-@google/gemini-cli``, then ``node_modules/.bin``): the suite does not install them.
+Wants their programs, and MCP's own inspector, in the directory that ``ASSAY_AGENTS`` names, as ``python3 -m nox -s hosts``
+installs them.
 """
 
 from __future__ import annotations
@@ -169,8 +169,9 @@ def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str) -> None:
         "args": ["-c", START, "mcp", "--registry", str(tmp_path / "registry")],
         "env": {"HOME": str(Path.home()), "PATH": os.environ["PATH"]},
     }
-    # Codex does not wait for its servers before it asks for the first time.
-    wait: list[Call] = [("exec_command", {"cmd": "sleep 4"})] if name == "codex" else []
+    # Two of them do not wait for their servers before they ask for the first time.
+    waits: dict[str, list[Call]] = {"codex": [("exec_command", {"cmd": "sleep 8"})], "claude-code": [("WaitForMcpServers", {})]}
+    wait = waits.get(name, [])
     asked = run_agent(name, home, project, [*wait, (CALLED[name], {"workspace": str(project), "old_ext": "txt"})], server)
     said = json.dumps(asked[-1])
     assert "skill_batch_rename" in said
@@ -178,3 +179,34 @@ def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str) -> None:
     assert "removed a.txt" in said or "assay-changes/1" in said
     assert "content_b64" not in said
     assert [p.name for p in project.iterdir() if p.suffix in (".txt", ".md")] == ["a.md"]
+
+
+@pytest.mark.engine
+def test_the_inspector_sees_what_is_offered(tmp_path: Path) -> None:
+    """MCP's own client lists and reads everything, calls a skill, and is told that a wrong call is an error."""
+    (tmp_path / "a.txt").write_text("x = 1\n")
+    with Registry(tmp_path / "registry") as registry:
+        registry.register(draft(), report(draft()))
+    (tmp_path / "assay").write_text(f"#!{sys.executable}\n{START}\n")
+    (tmp_path / "assay").chmod(0o755)
+
+    def inspected(*words: str) -> dict[str, Any]:
+        command = [f"{PROGRAMS}/mcp-inspector", "--cli", str(tmp_path / "assay"), "mcp", "--registry", str(tmp_path / "registry")]
+        done = subprocess.run([*command, "--method", *words], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr[-2000:]
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    tools = {t["name"]: t for t in inspected("tools/list")["tools"]}
+    hints = tools["skill_batch_rename"]["annotations"]
+    assert (hints["readOnlyHint"], hints["destructiveHint"], hints["idempotentHint"]) == (False, True, True)
+    assert [p["name"] for p in inspected("prompts/list")["prompts"]] == ["use_a_skill"]
+    uris = [r["uri"] for r in inspected("resources/list")["resources"]]
+    assert uris == ["assay://manual", "skill://batch-rename/SKILL.md", "assay://report/batch_rename"]
+    (read,) = inspected("resources/read", "--uri", uris[1])["contents"]
+    assert "skill_batch_rename" in read["text"]
+    call = ("tools/call", "--tool-name", "skill_batch_rename", "--tool-arg", f"workspace={tmp_path}")
+    assert inspected(*call)["isError"] is True
+    done = inspected(*call, "old_ext=txt")
+    assert (done["isError"], done["structuredContent"]["applied"]) == (False, True)
+    assert (tmp_path / "a.md").read_text() == "x = 1\n"
