@@ -131,7 +131,7 @@ def hosts(session: nox.Session) -> None:
     """A skill in the agents and frameworks that use skills, each in an environment of its own beside ours. Agents need npm."""
     install(session, "-e", ".[test,mcp]")
     sandbox(session)
-    folder = Path(session.create_tmp())
+    folder = session.cache_dir / "hosts"  # no create_tmp: the tests' own directories would lie in this repository
     for name, version in FRAMEWORKS.items():
         session.run("python", "-m", "venv", str(folder / name), silent=True)
         pip = [str(folder / name / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "-q"]
