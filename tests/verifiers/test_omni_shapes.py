@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,13 @@ def test_what_the_index_hides_is_a_hint(file: str, function: str, told: str) -> 
     text = (SHAPES / file.removeprefix("_")).read_text()
     found = findings(parse_subject(text, f"scripts/{file}", "omni", function=function))
     assert [f.severity for f in found if told in f.message] == ["info" if "idempotent" in told else "warning"]
+
+
+def test_syntax_of_a_newer_python_is_not_called_wrong() -> None:
+    """The host's Python may be newer than this one: then nobody here can say. What no Python reads is wrong all the same."""
+    newer = (SHAPES / "styles.py").read_text() + "\n\ndef first[T](rows: list[T]) -> T:\n    return rows[0]\n"
+    subjects = [parse_subject(text, "styles.py", "omni") for text in (newer, newer + "return 1\n", newer + "def (:\n")]
+    parses = [results[0] for results in run_static(subjects)]
+    assert {r.id for r in parses} == {"parses"}
+    first = "PASS" if sys.version_info >= (3, 12) else "INCONCLUSIVE"
+    assert [r.verdict.name for r in parses if r.verdict is not None] == [first, "FAIL", "FAIL"]
