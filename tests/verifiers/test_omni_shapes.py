@@ -43,6 +43,7 @@ def test_nothing_hard_is_found() -> None:
         ("steps.py", "CommandResult[str]:", "CommandResult[bytes]:", "return-type"),
         ("styles.py", "LONG: Dict", 'SEEN = subprocess.run(["ls"])\nLONG: Dict', "import-effects"),
         ("pages.py", "__package__", "__loader__", "escapes"),
+        ("pages.py", "sys.path.insert", "sys.meta_path.insert", "escapes"),
         ("pages.py", "        found = await engine", "        eval(text)\n        found = await engine", "escapes"),
     ],
 )  # fmt: skip
