@@ -23,8 +23,22 @@ DEMO = ("pub_rename_ext-", "pub_append_line-", "pub_dirs_files_mode-", "pub_remo
 LOCK = ".ci/constraints.txt"
 """Exact versions of everything that is installed: a verdict must not change because a linter was released."""
 
-FRAMEWORKS = {"agno": "3.1.10", "pydantic-ai-skills": "2.1.0", "strands-agents": "1.62.0"}
-"""Those in which an export is tried."""
+FRAMEWORKS = {
+    "agno": "3.1.10",
+    "claude-agent-sdk": "0.2.188",
+    "deepagents": "0.7.32",
+    "fastmcp": "4.2.3",
+    "pydantic-ai-skills": "2.1.0",
+    "strands-agents": "1.62.0",
+}
+"""Those that load an export or speak MCP, and are tried."""
+AGENTS = {
+    "@anthropic-ai/claude-code": "2.1.197",
+    "@google/gemini-cli": "0.61.0",
+    "@modelcontextprotocol/inspector": "0.15.0",
+    "@openai/codex": "0.169.0",
+}
+"""The agents themselves, and MCP's inspector, from the npm registry."""
 
 EXTRAS = ("dask", "docs", "mcp", "release", "study", "telemetry", "test")
 
@@ -113,15 +127,23 @@ def study(session: nox.Session) -> None:
 
 
 @nox.session
-def frameworks(session: nox.Session) -> None:
-    """Exports in frameworks that load agentskills folders, each in an environment of its own beside ours."""
-    install(session, "-e", ".[test]")
-    folder = Path(session.create_tmp()) / "frameworks"
+def hosts(session: nox.Session) -> None:
+    """A skill in the agents and frameworks that use skills, each in an environment of its own beside ours. Agents need npm."""
+    install(session, "-e", ".[test,mcp]")
+    sandbox(session)
+    folder = session.cache_dir / "hosts"  # no create_tmp: the tests' own directories would lie in this repository
     for name, version in FRAMEWORKS.items():
         session.run("python", "-m", "venv", str(folder / name), silent=True)
         pip = [str(folder / name / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "-q"]
         session.run(*pip, f"{name}=={version}", external=True)
-    session.run("pytest", "tests/synth/test_frameworks.py", env={"ASSAY_FRAMEWORKS": str(folder)})
+    env = {"ASSAY_FRAMEWORKS": str(folder)}
+    if shutil.which("npm"):
+        wanted = [f"{name}@{version}" for name, version in AGENTS.items()]
+        session.run("npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder), *wanted, external=True)
+        env["ASSAY_AGENTS"] = str((folder / "node_modules" / ".bin").resolve())
+    else:
+        session.warn("there is no npm: the agents themselves are not tried")
+    session.run("pytest", "tests/synth/test_frameworks.py", "tests/synth/test_real_agents.py", "-rs", env=env)
 
 
 @nox.session(reuse_venv=False)

@@ -29,6 +29,7 @@ from synth.registry.receipt import plain
 from synth.route import RouteIndex
 from synth.serving import changes
 from synth.serving import resources as readable
+from synth.serving.watching import Watch, WatchingServer
 from verifiers.interface import AssayError, ConfigError
 from verifiers.source.agent_text import MAX_DOCSTRING, for_agent
 
@@ -254,7 +255,8 @@ def _parameter(parameter: Mapping[str, Any]) -> Document:
 
 
 def build(services: Services) -> Server[Any]:
-    """The server. The list of tools is made anew for each request: a skill is callable as soon as it is registered."""
+    """The server. The list of tools is made anew for each request, and who was shown it is told when it changes."""
+    watch = Watch(services.registry)
 
     def offers() -> dict[str, _Offer]:
         return {o.tool.name: o for o in (*_own(services), *_learning(services), *_skills(services))}
@@ -270,6 +272,7 @@ def build(services: Services) -> Server[Any]:
     async def list_tools(
         context: ServerRequestContext[Any], request: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
+        watch.shown(context.session)
         return types.ListToolsResult(tools=[o.tool for o in (await anyio.to_thread.run_sync(offers)).values()])
 
     async def call_tool(context: ServerRequestContext[Any], request: types.CallToolRequestParams) -> types.CallToolResult:
@@ -314,10 +317,12 @@ def build(services: Services) -> Server[Any]:
         except ConfigError as e:
             raise MCPError(types.INVALID_PARAMS, e.diagnostics()) from e
 
-    return Server(
+    return WatchingServer(
         NAME,
         version=metadata.version("skill-assay"),
         instructions=_INSTRUCTIONS,
+        lifespan=watch.running,
+        on_subscriptions_listen=watch.listen,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,

@@ -53,6 +53,11 @@ class Case:
     params: tuple[Param, ...]
 
 
+def _told(value: object) -> str:
+    """A value as a request says it: several stand side by side."""
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 class EmbeddedGenerator:
     """Proposes skills by anti-unification over the table of command meanings.
 
@@ -136,7 +141,7 @@ class EmbeddedGenerator:
             return None
         if not creates_file(case.works):
             code.helpers = over_existing(code.helpers)
-        described = [(w.evidence.description, {p.name: str(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
+        described = [(w.evidence.description, {p.name: _told(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
         summary = summary_of(described)
         name = skill_name(pattern.task_category, summary)
         params = tuple(defaulted(case, k) for k in range(len(params)))

@@ -17,6 +17,10 @@ _STOP = frozenset(
 """Words that do not tell one task from another."""
 _BETWEEN = frozenset("was has have had than but then now new old called named said not its".split())  # noqa: SIM905  (as above)
 """Words that stand beside a value and are no name of it."""
+_DANGLING = frozenset("1 number who whose into up as if when".split())  # noqa: SIM905  (as above)
+"""Words that no summary that had to be cut ends with."""
+LONGEST = 120
+"""Characters of a summary."""
 
 
 def skill_name(category: str, summary: str) -> str:
@@ -63,13 +67,42 @@ def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]]) -> str:
     """
     best, found, texts = "Repeat a recorded task", -1, list[str]()
     for description, values in cases:
-        text, n = " ".join(redact(description).split()), 0
-        for name, value in sorted(values.items(), key=lambda item: -len(item[1])):
-            if value:
-                text, hits = re.subn(rf"(?<!\w){re.escape(value)}(?!\w)", f"<{name}>", text)
-                n += hits > 0
+        text, n = _named(" ".join(redact(description).split()), values)
         texts.append(text)
         if text and (n > found or (n == found and len(text) < len(best))):
             best, found = text, n
     best = _common(best, texts)
-    return best if len(best) <= 100 else best[:100].rsplit(" ", 1)[0]
+    if len(best) <= LONGEST:
+        return best
+    words = best[:LONGEST].split(" ")[:-1]
+    while words and (words[-1].lower() in _STOP | _DANGLING or not re.search(r"\w", words[-1])):
+        words.pop()
+    return f"{' '.join(words)} …"
+
+
+def _named(text: str, values: Mapping[str, str]) -> tuple[str, int]:
+    """A request with names in the place of values, and how many were found in it."""
+    names: dict[str, list[str]] = {}
+    for name, value in values.items():
+        names.setdefault(value, []).append(name)
+    found = 0
+    for value in sorted(names, key=len, reverse=True):
+        spots = list(re.finditer(rf"(?<![\w<]){re.escape(value)}(?![\w>])", text)) if value else []
+        meant = _meant(text, [(m.start(), m.end()) for m in spots], names[value])
+        for spot, name in reversed(list(zip(spots, meant, strict=True))):
+            text = f"{text[: spot.start()]}{f'<{name}>' if name else '…'}{text[spot.end() :]}"
+        found += len({*meant} - {""})
+    return text, found
+
+
+def _meant(text: str, spots: Sequence[tuple[int, int]], names: Sequence[str]) -> list[str]:
+    """Which of several parameters with one value each place is about: the one whose name stands beside it, else the only one
+    that is left; "" where nobody can say."""
+    if len(names) == 1:
+        return [names[0]] * len(spots)
+    meant = []
+    for start, end in spots:
+        beside = {*text[:start].split()[-1:], *text[end:].split()[:1]}
+        meant.append(next((name for name in names if name in beside), ""))
+    left = [name for name in names if name not in meant]
+    return [name or (left[0] if len(left) == 1 else "") for name in meant]

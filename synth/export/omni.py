@@ -9,7 +9,7 @@ from pathlib import Path
 
 from synth.export.document import code, skill_md
 from synth.export.omni_code import omni_source
-from synth.export.omni_immune import refused
+from synth.export.omni_immune import refused, without_pathlib
 from synth.export.source import Skill
 from synth.exported import MARK
 from synth.owned import write_owned
@@ -54,8 +54,9 @@ def export_omni(skill: Skill, skills: Path, prefix: str = "learned_") -> OmniExp
 
 
 def _refusals(source: str) -> list[str]:
-    found = refused(source)
-    return [f"Omni's ImmuneSystem will refuse it for: {', '.join(found)}"] if found else []
+    found, needed = refused(source), without_pathlib(source)
+    why = f" (pathlib has nothing for {', '.join(needed)})" if needed else ""
+    return [f"Omni's ImmuneSystem will refuse it for: {', '.join(found)}{why}"] if found else []
 
 
 def skill_id(skill: Skill, prefix: str = "learned_") -> str:

@@ -45,6 +45,13 @@ def with_pathlib(source: str) -> str:
     return module.code if left else module.visit(_WithoutOs()).code
 
 
+def without_pathlib(source: str) -> list[str]:
+    """What keeps a text refused, whatever is rewritten: the calls that ``pathlib`` has nothing for."""
+    left = ast.walk(parsed(with_pathlib(source)))
+    used = (n for n in left if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id in _IMPORTS)
+    return sorted({ast.unparse(n) for n in used if not n.attr.isupper()})
+
+
 class _Pathlib(cst.CSTTransformer):
     def __init__(self) -> None:
         super().__init__()

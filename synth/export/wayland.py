@@ -29,17 +29,20 @@ from synth.export.wayland_files import (
     tombstone_for,
     truncate,
 )
-from synth.export.wayland_memory import MeasuredRow, clear_rows, drafted_bodies, schema_version, write_row
+from synth.export.wayland_memory import MeasuredRow, clear_rows, drafted_bodies, schema_version, write_rows
 from synth.exported import MARK
 from synth.interface import RegistryEntry
 from synth.owned import Conflict, owner_of, write_owned
 from synth.registry import Registry
+from synth.registry.database import FILE
 from synth.registry.hooks import Hook
 from verifiers.interface import Args
 
 MAX_SIGNATURE = 59
 """With ``auto-`` 64 characters: the longest name that agentskills.io readers take too."""
 LAST_SCHEMA_WITH_LEGACY_COPY = 5
+EXPORTED = "exported"
+"""Kind of the event in a skill's history that says where it went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +96,14 @@ def export_wayland(
         revoked = tombstone_for(where.tombstones, f"auto-{signature}", signature)
         if revoked is not None:
             raise ExportError(f"Wayland revoked auto-{signature}", "A revoked skill is not written again", revoked)
-    placed, notes = [], dict[str, None]()
     free, taken = _free(where, skill, signatures)
-    for signature in free:
-        one, said = _place(where, skill, signature, release, now or registry.clock())
-        placed.append(one)
-        notes |= dict.fromkeys(said)
+    placed, notes = _placed(where, skill, free, release, now or registry.clock())
+    _remember(registry, skill, where, actor)
     if release:
         for one in placed:
             detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
             registry.record(skill.entry, "released", actor, detail)
-    return WaylandExport(tuple(placed), (*taken, *notes))
+    return WaylandExport(tuple(placed), (*taken, *dict.fromkeys(notes)))
 
 
 def _free(where: Places, skill: Skill, signatures: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -121,9 +121,31 @@ def _free(where: Places, skill: Skill, signatures: Sequence[str]) -> tuple[list[
     return [s for s in signatures if s not in others], [f"auto-{s} holds the skill {name}" for s, name in others.items()]
 
 
-def _place(where: Places, skill: Skill, signature: str, release: bool, now: datetime) -> tuple[Placed, tuple[str, ...]]:
+def _placed(
+    where: Places, skill: Skill, signatures: Sequence[str], release: bool, now: datetime
+) -> tuple[list[Placed], list[str]]:
+    """Directories and rows of signatures, and what was left out; the rows in one change of the database."""
+    made: list[tuple[Path, str]] = []
+    rows: list[MeasuredRow] = []
+    notes: list[str] = []
+    try:
+        for signature in signatures:
+            body = released_body(skill, f"auto-{signature}") if release else verified_body(skill, signature)
+            made.append(_written(where, skill, signature, body, release))
+            rows.append(_row(skill, signature, body, made[-1][1], now))
+            notes += _legacy_copy(where, signature, body)
+    finally:
+        try:
+            written = write_rows(where.database, rows) if rows else []
+        except ExportError as e:
+            written = [False] * len(rows)
+            notes.append(f"no row in the memory database: {e.diagnostics()}")
+    return [Placed(*one, row) for one, row in zip(made, written, strict=True)], notes
+
+
+def _written(where: Places, skill: Skill, signature: str, body: str, release: bool) -> tuple[Path, str]:
+    """The directory of a signature, and its digest as Wayland computes it."""
     name = f"auto-{signature}"
-    body = released_body(skill, name) if release else verified_body(skill, signature)
     files = {
         "manifest.json": manifest_bytes(name, signature, skill.usable, skill.entry.registered_at, release),
         "SKILL.md": body.encode(),
@@ -138,11 +160,16 @@ def _place(where: Places, skill: Skill, signature: str, release: bool, now: date
         )  # fmt: skip
     except Conflict:
         if where.database.is_file():
-            clear_rows(where.database, name)
+            clear_rows(where.database, [name])
         raise
-    digest = content_digest({**files, MARK: (directory / MARK).read_bytes()})
-    written, notes = _row(where, skill, name, signature, body, digest, now)
-    return Placed(directory, digest, written), (*notes, *_legacy_copy(where, signature, body))
+    return directory, content_digest({**files, MARK: (directory / MARK).read_bytes()})
+
+
+def _remember(registry: Registry, skill: Skill, where: Places, actor: str) -> None:
+    """Notes in the registry's history where a skill went, once: its score is taken back there, whoever withdraws it."""
+    detail = {"format": "wayland", "skills": str(where.skills.absolute()), "database": str(where.database.absolute())}
+    if all((e.kind, dict(e.detail)) != (EXPORTED, detail) for e in registry.history(skill.entry.name)):
+        registry.record(skill.entry, EXPORTED, actor, detail)
 
 
 def retract_wayland(name: str, *, places: Places | None = None) -> int:
@@ -151,7 +178,7 @@ def retract_wayland(name: str, *, places: Places | None = None) -> int:
     Raises:
         ExportError: nothing was written.
     """
-    return clear_rows((places or places_here()).database, name)
+    return clear_rows((places or places_here()).database, [name])
 
 
 def wayland_signatures(skill: Skill) -> list[str]:
@@ -206,9 +233,7 @@ def _approach(skill: Skill) -> str:
     return "\n".join([prose(skill.summary), "", usage(skill), "", *facts(skill)]).rstrip() + "\n"
 
 
-def _row(
-    where: Places, skill: Skill, name: str, signature: str, body: str, digest: str, now: datetime
-) -> tuple[bool, tuple[str, ...]]:
+def _row(skill: Skill, signature: str, body: str, digest: str, now: datetime) -> MeasuredRow:
     metadata = {
         "auto_drafted": True,
         "content_digest": digest,
@@ -218,11 +243,7 @@ def _row(
         "verifier": "skill-assay",
     }
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    row = MeasuredRow(name, body, skill.entry.score, int(now.timestamp()), text, skill.entry.report_sha256)
-    try:
-        return write_row(where.database, row), ()
-    except ExportError as e:
-        return False, (f"no row in the memory database: {e.diagnostics()}",)
+    return MeasuredRow(f"auto-{signature}", body, skill.entry.score, int(now.timestamp()), text, skill.entry.report_sha256)
 
 
 def _legacy_copy(where: Places, signature: str, body: str) -> tuple[str, ...]:
@@ -240,14 +261,27 @@ def _legacy_copy(where: Places, signature: str, body: str) -> tuple[str, ...]:
 def retracting_hook(places: Places | None = None) -> Hook:
     """A registry hook: what drifts, is archived or revoked here loses its score in Wayland's router at once.
 
-    The rows are those of the directories that hold the skill; a database that is not there has no score to lose.
+    In the Wayland of this process, and in each that the history says it was exported to. The rows are those of the
+    directories that hold the skill; a database that is not there has no score to lose.
     """
     where = places or places_here()
 
     def told(kind: str, entry: RegistryEntry) -> None:
-        if kind in ("drifted", "archived", "revoked") and where.database.is_file():
-            for directory in where.skills.glob("auto-*"):
-                if owner_of(directory, MARK) == entry.name:
-                    clear_rows(where.database, directory.name)
+        if kind not in ("drifted", "archived", "revoked"):
+            return
+        for skills, database in {(where.skills.absolute(), where.database.absolute()), *_exported_to(entry)}:
+            names = sorted(d.name for d in skills.glob("auto-*") if owner_of(d, MARK) == entry.name)
+            if names and database.is_file():
+                clear_rows(database, names)
 
     return told
+
+
+def _exported_to(entry: RegistryEntry) -> set[tuple[Path, Path]]:
+    """Directories of skills and databases that a skill was exported to."""
+    root = next((p for p in Path(entry.path).parents if (p / FILE).is_file()), None)
+    if root is None:
+        return set()
+    with Registry.existing(root) as registry:
+        details = [e.detail for e in registry.history(entry.name) if e.kind == EXPORTED and e.detail.get("format") == "wayland"]
+    return {(Path(str(d["skills"])), Path(str(d["database"]))) for d in details}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,8 +91,8 @@ def drafted_bodies(path: Path, skill_name: str) -> list[str]:
         return []
 
 
-def write_row(path: Path, row: MeasuredRow) -> bool:
-    """Writes our measured row, clears better ones of earlier verifications, and returns whether anything changed.
+def write_rows(path: Path, rows: Sequence[MeasuredRow]) -> list[bool]:
+    """Writes our measured rows in one transaction, clears better ones of earlier verifications; whether each changed anything.
 
     The best score ever wins in Wayland's router, so an older, better one must go for a worse, newer one to count.
 
@@ -100,41 +100,36 @@ def write_row(path: Path, row: MeasuredRow) -> bool:
         ExportError: nothing was written.
     """
     with _opened(path) as (db, has_measured), _changing(db, path):
-        cleared = _clear(db, has_measured, row.skill_name, above=row.score)
-        if _present(db, has_measured, row):
-            return cleared > 0
-        parent = db.execute(
-            "SELECT id, generation FROM evolved_prompts WHERE skill_name = ? AND scorer = ?"
-            " ORDER BY generation DESC, created_at DESC LIMIT 1",
-            (row.skill_name, SCORER),
-        ).fetchone()
-        columns = "id, skill_name, parent_id, prompt_body, score, scorer, generation, created_at, metadata"
-        generation = 1 if parent is None else max(int(parent[1]), 0) + 1
-        values = [
-            str(uuid.uuid4()),
-            row.skill_name,
-            parent[0] if parent else None,
-            row.body,
-            row.score,
-            SCORER,
-            generation,
-            row.created_at,
-            row.metadata,
-        ]
-        if has_measured:
-            columns, values = f"{columns}, score_measured", [*values, 1]
-        db.execute(f"INSERT INTO evolved_prompts ({columns}) VALUES ({', '.join('?' * len(values))})", values)
-        return True
+        return [_write(db, has_measured, row) for row in rows]
 
 
-def clear_rows(path: Path, skill_name: str) -> int:
-    """Takes the score from every measured row of a skill that no longer passes; returns how many.
+def _write(db: sqlite3.Connection, has_measured: bool, row: MeasuredRow) -> bool:
+    cleared = _clear(db, has_measured, row.skill_name, above=row.score)
+    if _present(db, has_measured, row):
+        return cleared > 0
+    parent, newest = db.execute(
+        "SELECT id, generation FROM evolved_prompts WHERE skill_name = ? AND scorer = ?"
+        " ORDER BY generation DESC, created_at DESC LIMIT 1",
+        (row.skill_name, SCORER),
+    ).fetchone() or (None, 0)
+    values = {
+        "id": str(uuid.uuid4()), "skill_name": row.skill_name, "parent_id": parent, "prompt_body": row.body, "score": row.score,
+        "scorer": SCORER, "generation": max(int(newest), 0) + 1, "created_at": row.created_at, "metadata": row.metadata,
+        **({"score_measured": 1} if has_measured else {}),
+    }  # fmt: skip
+    places = ", ".join("?" * len(values))
+    db.execute(f"INSERT INTO evolved_prompts ({', '.join(values)}) VALUES ({places})", list(values.values()))
+    return True
+
+
+def clear_rows(path: Path, skill_names: Sequence[str]) -> int:
+    """Takes the score from every measured row of skills that no longer pass; returns how many.
 
     Raises:
         ExportError: nothing was written.
     """
     with _opened(path) as (db, has_measured), _changing(db, path):
-        return _clear(db, has_measured, skill_name, above=-1.0)
+        return sum(_clear(db, has_measured, name, above=-1.0) for name in skill_names)
 
 
 def _clear(db: sqlite3.Connection, has_measured: bool, skill_name: str, above: float) -> int:

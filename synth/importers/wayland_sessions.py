@@ -22,7 +22,9 @@ _LOOKING = frozenset({
     "session_search",
 })  # fmt: skip
 _RAN = re.compile(r"Exit code: (-?\d+)\nSTDOUT:\n(.*)\nSTDERR:\n(.*)\Z", re.DOTALL)
-_NEVER_RAN = re.compile(r"(?:Refused|BLOCKED|blocked|Denied|denied|Missing required parameter)\b")
+_NEVER_RAN = re.compile(r"(?:Refused|Command refused|BLOCKED|blocked|Denied|denied|Missing required parameter)\b")
+_LOSSY = "\n[wayland] Some output bytes were not valid UTF-8"
+"""Begins the note behind output that is no faithful copy."""
 _NOTE = "a request counts as done when its last command did not fail: sessions do not say whether a task succeeded"
 
 Record = Mapping[str, Any]
@@ -155,5 +157,7 @@ def _ran(given: Record, answer: object, text: str, cwd: str | None) -> Ran | str
     if found is None:
         return None if _NEVER_RAN.match(text) else "a command's output is not recorded as Wayland's Bash tool gives it"
     out, err = found[2], found[3]
+    if _LOSSY in err:
+        return "a command's output was not recorded as it was: some of its bytes are no text"
     # Each command starts afresh in the session's directory.
     return Ran(command, out + err, int(found[1]), err, cwd)

@@ -150,6 +150,22 @@ def test_summaries_name_the_parameters() -> None:
     assert summary_of([("", {})]) == "Repeat a recorded task"
 
 
+def test_two_parameters_of_one_value_are_told_apart() -> None:
+    """By the word beside the value; where nobody can say which is meant, neither is named."""
+    told = 'Make 3 directories named "a/b" followed by a 3 width zero padded number from 1 to 3'
+    values = {"prefix": "a/b", "width": "3", "count": "3"}
+    padded = 'Make <count> directories named "<prefix>" followed by a <width> width zero padded number from 1 to <count>'
+    assert summary_of([(told, values)]) == padded
+    assert summary_of([("Set 3 and 3", {"low": "3", "high": "3"})]) == "Set … and …"
+    assert summary_of([("Keep old as old2", {"old": "old", "new": "old2"})]) == "Keep <old> as <new>"
+
+
+def test_a_long_summary_ends_with_a_word_that_says_something() -> None:
+    """And shows that it goes on."""
+    told = f"Count {'very ' * 20}long lines of the file, then print the sum of them"
+    assert summary_of([(told, {})]).endswith("long lines …")
+
+
 def test_summaries_name_no_value_of_one_recording() -> None:
     """Where no parameter holds it; requests in other words say nothing of each other."""
     told = [

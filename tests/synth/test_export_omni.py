@@ -18,7 +18,7 @@ from factories import draft, files_below, report
 from synth.export import ExportError, Skill, skill_of
 from synth.export.omni import disagreements, export_omni
 from synth.export.omni_code import description, omni_source
-from synth.export.omni_immune import refused
+from synth.export.omni_immune import refused, without_pathlib
 from synth.interface import Draft
 from synth.owned import Conflict
 from synth.registry import Registry
@@ -164,6 +164,8 @@ def test_what_cannot_be_done_so_is_said(tmp_path: Path) -> None:
     running = replace(made, source=made.source.replace("from pathlib", "import subprocess\nfrom pathlib"))
     done = export_omni(exported(tmp_path / "r", running), tmp_path / "skills")
     assert any("will refuse it for: import subprocess" in note for note in done.notes)
+    assert without_pathlib(f'{running.source}\n\nsubprocess.run(["true"])\n') == ["subprocess.run"]
+    assert without_pathlib(USES_OS) == []
 
 
 def test_the_front_matter_is_read(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def test_a_wayland_session_is_evidence(tmp_path: Path) -> None:
         ("delegate", "ok", "delegate was used too"),
         ("Bash", "Command timed out after 5ms", "not recorded as"),
         ("Bash", None, "ended before it did"),
+        ("Bash", "Exit code: 0\nSTDOUT:\n\ufffd\nSTDERR:\n\n[wayland] Some output bytes were not valid UTF-8 and", "are no text"),
     ],
 )
 def test_a_wayland_request_that_cannot_be_repeated_is_dropped(tmp_path: Path, name: str, answer: str | None, why: str) -> None:
@@ -78,6 +79,20 @@ def test_a_wayland_request_that_cannot_be_repeated_is_dropped(tmp_path: Path, na
     report = import_path(tmp_path / "s.json")
     assert report.traces == ()
     assert why in reasons(report)
+
+
+@pytest.mark.parametrize(
+    "answer", ["Command refused, nothing ran: a pipe into sh", "Refused to run this command: the check did not finish"]
+)
+def test_a_command_that_wayland_refused_never_ran(tmp_path: Path, answer: str) -> None:
+    """The rest of the request stands."""
+    record = json.loads(json.dumps(wayland_session()))
+    record["messages"][2]["content"][0]["content"] = answer
+    (tmp_path / "s.json").write_text(json.dumps(record))
+    (trace,) = import_path(tmp_path / "s.json").traces
+    assert trace.commands == ()
+    assert trace.steps is not None
+    assert [s["edit"]["path"] for s in trace.steps] == ["n.md"]
 
 
 def test_a_newer_wayland_session_is_refused(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
+import mcp_types as types
 import pytest
 import yaml
 from factories import draft, report
@@ -317,6 +318,37 @@ def test_the_list_follows_the_registry(services: Services) -> None:
     before, after = ask(services, questions)
     assert before - after == {"skill_batch_rename"}
     assert call(services, "skill_batch_rename", {"workspace": "/w", "old_ext": "a"}).is_error
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_host_is_told_when_the_list_changes(services: Services, mode: Literal["legacy", "auto"]) -> None:
+    """What somebody else approves or withdraws, by the protocol's earlier way and by that of 2026-07-28."""
+
+    async def heard() -> str:
+        told = anyio.Event()
+
+        async def handler(message: object) -> None:
+            if isinstance(message, types.ToolListChangedNotification):
+                told.set()
+
+        async def listened(client: Client) -> None:
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    told.set()
+
+        async with Client(build(services), message_handler=handler, mode=mode) as client, anyio.create_task_group() as tasks:
+            await client.list_tools()
+            if mode == "auto":
+                tasks.start_soon(listened, client)
+            await anyio.sleep(1)
+            with Registry(services.registry) as registry:
+                registry.archive("batch_rename")
+            with anyio.move_on_after(20):
+                await told.wait()
+            tasks.cancel_scope.cancel()
+        return "told" if told.is_set() else ""
+
+    assert anyio.run(heard) == "told"
 
 
 def test_a_changed_skill_does_not_run(services: Services, fake: Fake) -> None:

@@ -1,16 +1,19 @@
 """The real agents, each run against a scripted model, with our hooks in their settings.
 
-Wants the three programs in the directory that ``ASSAY_AGENTS`` names (``npm install @anthropic-ai/claude-code @openai/codex
-@google/gemini-cli``, then ``node_modules/.bin``): the suite does not install them.
+Wants their programs, and MCP's own inspector, in the directory that ``ASSAY_AGENTS`` names, as ``python3 -m nox -s hosts``
+installs them.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +34,14 @@ PROGRAMS = os.environ.get("ASSAY_AGENTS", "")
 pytestmark = pytest.mark.skipif(not PROGRAMS, reason="ASSAY_AGENTS names no directory with the agents' programs")
 ROOT = Path(__file__).parents[2]
 TASK = "Change x to 2 and move n"
+TOKEN = "0123456789abcdef"
 
 
 def run_agent(name: str, home: Path, project: Path, script: list[Call], mcp: Mapping[str, Any] | None = None) -> list[Any]:
     """One headless run, in an environment of its own; what the model was asked.
 
     Args:
-        mcp: Command, arguments and environment of an MCP server called ``assay``.
+        mcp: Command, arguments and environment of an MCP server called ``assay``, or its address and headers.
     """
     env = {"PATH": f"{PROGRAMS}:/usr/bin:/bin", "HOME": str(home)}
     with scripted(script) as model:
@@ -46,14 +50,18 @@ def run_agent(name: str, home: Path, project: Path, script: list[Call], mcp: Map
             env |= {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none", **dict.fromkeys(quiet, "1")}
             words = ["claude", "-p", TASK, "--allowedTools", "Bash", "Read", "Edit", "Write", "mcp__assay"]
             if mcp is not None:
-                (home / "mcp.json").write_text(json.dumps({"mcpServers": {"assay": {"type": "stdio", **mcp}}}))
+                kind = "http" if "url" in mcp else "stdio"
+                (home / "mcp.json").write_text(json.dumps({"mcpServers": {"assay": {"type": kind, **mcp}}}))
                 words += ["--mcp-config", str(home / "mcp.json")]
         elif name == "codex":
             config = (
                 'model = "gpt-5-codex"\nmodel_provider = "x"\n[model_providers.x]\nname = "x"\nwire_api = "responses"\n'
                 f'base_url = "{model.url}/v1"\nenv_key = "KEY"\n[analytics]\nenabled = false\n'
             )
-            if mcp is not None:
+            if mcp is not None and "url" in mcp:
+                config += f'[mcp_servers.assay]\nurl = "{mcp["url"]}"\nbearer_token_env_var = "TOKEN"\n'
+                env["TOKEN"] = TOKEN
+            elif mcp is not None:
                 config += f"[mcp_servers.assay]\ncommand = {json.dumps(mcp['command'])}\nargs = {json.dumps(mcp['args'])}\n"
                 config += "[mcp_servers.assay.env]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in mcp["env"].items())
             (home / ".codex").mkdir(exist_ok=True)
@@ -65,7 +73,8 @@ def run_agent(name: str, home: Path, project: Path, script: list[Call], mcp: Map
             settings = home / ".gemini" / "settings.json"
             settings.parent.mkdir(exist_ok=True)
             known = json.loads(settings.read_text()) if settings.is_file() else {}
-            known |= {"mcpServers": {"assay": {**mcp, "trust": True}}} if mcp is not None else {}
+            named = {"httpUrl" if key == "url" else key: value for key, value in (mcp or {}).items()}
+            known |= {"mcpServers": {"assay": {**named, "trust": True}}} if named else {}
             more = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False}}
             settings.write_text(json.dumps({**known, **more, "general": {"disableAutoUpdate": True}}))
             env |= {"GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": "none"}
@@ -154,27 +163,78 @@ CALLED = {
 }
 
 
+@contextmanager
+def serving(registry: Path, way: str) -> Iterator[dict[str, Any]]:
+    """What an agent's configuration says of our server; over HTTP it runs while the block does."""
+    words, env = ["-c", START, "mcp", "--registry", str(registry)], {"HOME": str(Path.home()), "PATH": os.environ["PATH"]}
+    if way == "stdio":
+        yield {"command": sys.executable, "args": words, "env": env}
+        return
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with subprocess.Popen([sys.executable, *words, "--http", str(port)], env={**env, "ASSAY_MCP_TOKEN": TOKEN}) as server:
+        try:
+            for _ in range(300):
+                with socket.socket() as reached:
+                    if reached.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.1)
+            yield {"url": f"http://127.0.0.1:{port}/mcp", "headers": {"Authorization": f"Bearer {TOKEN}"}}
+        finally:
+            server.terminate()
+
+
 @pytest.mark.engine
+@pytest.mark.parametrize("way", ["stdio", "http"])
 @pytest.mark.parametrize("name", sorted(AGENTS))
-def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str) -> None:
-    """Its own MCP client starts our server, lists the skill, and shows the model what changed; the project has changed."""
+def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str, way: str) -> None:
+    """Its own MCP client starts or reaches our server, lists the skill, and shows the model what changed; the project has."""
     home, project = tmp_path / "home", tmp_path / "project"
     for place in (home, project):
         place.mkdir()
     (project / "a.txt").write_text("x = 1\n")
     with Registry(tmp_path / "registry") as registry:
         registry.register(draft(), report(draft()))
-    server = {
-        "command": sys.executable,
-        "args": ["-c", START, "mcp", "--registry", str(tmp_path / "registry")],
-        "env": {"HOME": str(Path.home()), "PATH": os.environ["PATH"]},
-    }
-    # Codex does not wait for its servers before it asks for the first time.
-    wait: list[Call] = [("exec_command", {"cmd": "sleep 4"})] if name == "codex" else []
-    asked = run_agent(name, home, project, [*wait, (CALLED[name], {"workspace": str(project), "old_ext": "txt"})], server)
+    # Two of them do not wait for their servers before they ask for the first time.
+    waits: dict[str, list[Call]] = {"codex": [("exec_command", {"cmd": "sleep 8"})], "claude-code": [("WaitForMcpServers", {})]}
+    wait = waits.get(name, [])
+    call = (CALLED[name], {"workspace": str(project), "old_ext": "txt"})
+    with serving(tmp_path / "registry", way) as server:
+        asked = run_agent(name, home, project, [*wait, call], server)
     said = json.dumps(asked[-1])
     assert "skill_batch_rename" in said
     # Some show the model the structured content, some the text.
     assert "removed a.txt" in said or "assay-changes/1" in said
     assert "content_b64" not in said
     assert [p.name for p in project.iterdir() if p.suffix in (".txt", ".md")] == ["a.md"]
+
+
+@pytest.mark.engine
+def test_the_inspector_sees_what_is_offered(tmp_path: Path) -> None:
+    """MCP's own client lists and reads everything, calls a skill, and is told that a wrong call is an error."""
+    (tmp_path / "a.txt").write_text("x = 1\n")
+    with Registry(tmp_path / "registry") as registry:
+        registry.register(draft(), report(draft()))
+    (tmp_path / "assay").write_text(f"#!{sys.executable}\n{START}\n")
+    (tmp_path / "assay").chmod(0o755)
+
+    def inspected(*words: str) -> dict[str, Any]:
+        command = [f"{PROGRAMS}/mcp-inspector", "--cli", str(tmp_path / "assay"), "mcp", "--registry", str(tmp_path / "registry")]
+        done = subprocess.run([*command, "--method", *words], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr[-2000:]
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    tools = {t["name"]: t for t in inspected("tools/list")["tools"]}
+    hints = tools["skill_batch_rename"]["annotations"]
+    assert (hints["readOnlyHint"], hints["destructiveHint"], hints["idempotentHint"]) == (False, True, True)
+    assert [p["name"] for p in inspected("prompts/list")["prompts"]] == ["use_a_skill"]
+    uris = [r["uri"] for r in inspected("resources/list")["resources"]]
+    assert uris == ["assay://manual", "skill://batch-rename/SKILL.md", "assay://report/batch_rename"]
+    (read,) = inspected("resources/read", "--uri", uris[1])["contents"]
+    assert "skill_batch_rename" in read["text"]
+    call = ("tools/call", "--tool-name", "skill_batch_rename", "--tool-arg", f"workspace={tmp_path}")
+    assert inspected(*call)["isError"] is True
+    done = inspected(*call, "old_ext=txt")
+    assert (done["isError"], done["structuredContent"]["applied"]) == (False, True)
+    assert (tmp_path / "a.md").read_text() == "x = 1\n"

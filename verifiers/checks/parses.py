@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from typing import ClassVar
 
+from verifiers.checks.ruff_clean import diagnostics
 from verifiers.interface import CheckResult, Example, Finding, Stage, Subject, Verdict
 from verifiers.subject import ParseProblem, parse_module
+
+_ADDED = "syntax was added in Python"
+"""In what ruff says of syntax that a later version has."""
 
 
 class Parses:
@@ -15,10 +20,11 @@ class Parses:
     title = "Is the file a Python module?"
     why = (
         "What does not compile cannot be judged any further: the other static checks are INCONCLUSIVE then and nothing is"
-        " run. The grammar is that of the Python that runs this program (3.11 or later)."
+        " run. The grammar is that of the Python that runs this program (3.11 or later). In the `omni` profile, whose host has a"
+        " newer one, what only that one reads is INCONCLUSIVE."
     )
     stage: ClassVar[Stage] = "static"
-    version = 1
+    version = 2
     good: ClassVar[tuple[Example, ...]] = (Example("a module", "def f() -> int:\n    return 1\n"),)
     bad: ClassVar[tuple[Example, ...]] = (
         Example("a missing bracket", "def f(:\n    return 1\n"),
@@ -37,8 +43,21 @@ class Parses:
         if not isinstance(parsed, ParseProblem):
             return CheckResult(self.id, Verdict.PASS, seconds=seconds)
         at = f" (column {parsed.column})" if parsed.column else ""
+        if subject.profile == "omni" and (newer := _of_a_newer_python(subject.source)):
+            finding = Finding(newer, subject.path, parsed.line, "warning", rule="parses")
+            return CheckResult(self.id, Verdict.INCONCLUSIVE, (finding,), why=newer, seconds=seconds)
         finding = Finding(f"does not parse: {parsed.message}{at}", subject.path, parsed.line, rule="parses")
         return CheckResult(self.id, Verdict.FAIL, (finding,), seconds=seconds)
+
+
+def _of_a_newer_python(source: str) -> str:
+    """What only a newer Python reads of a text, where nothing else is wrong with its syntax; "" otherwise."""
+    found, trouble = diagnostics({"skill": source}, ("E9", "F7"))
+    said = [str(item["message"]) for item in found.get("skill", [])]
+    if trouble or not said or not all(_ADDED in text for text in said):
+        return ""
+    here = ".".join(map(str, sys.version_info[:2]))
+    return f"{said[0]}: run this program with a newer Python than {here} to judge it"
 
 
 CHECK = Parses()

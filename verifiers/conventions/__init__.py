@@ -16,8 +16,8 @@ __all__ = ["RULES", "Rule", "SkillModule", "Violation", "findings", "read", "rul
 
 ORDER = (
     "one-command", "import-source", "decorator", "snake-case", "signature", "typed", "query-default", "spacing", "described",
-    "return-type", "docstring", "description-style", "imports", "import-effects", "shell-text", "swallowed-errors", "json-return",
-    "agent-text", "escapes", "loaders", "patching", "chance", "remembers", "embedded-data", "suppressions",
+    "indexed", "return-type", "docstring", "description-style", "imports", "import-effects", "shell-text", "swallowed-errors",
+    "json-return", "agent-text", "escapes", "loaders", "patching", "chance", "remembers", "embedded-data", "suppressions",
 )  # fmt: skip
 """The order of findings and fixes: what a later rule builds on comes first. A rule that is not named here comes last."""
 

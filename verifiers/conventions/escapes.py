@@ -16,6 +16,8 @@ from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Profile
 
 _FIELD = "{"
+_SIBLINGS = "sys.path."
+"""By which a host's files find each other, as its own loader does: there it only warns."""
 
 
 class Escapes(Rule):
@@ -88,7 +90,8 @@ class Escapes(Rule):
         for mention in resolver.mentions():
             if mention.node not in told and not self._inside(module, mention.node, told) and (why := _why(module, mention)):
                 told.add(mention.node)
-                yield Violation(mention.node, why)
+                siblings = module.profile == "omni" and any(f"{n}.".startswith(_SIBLINGS) for n in mention.meanings)
+                yield Violation(mention.node, why, "warning" if siblings else "error")
         for node in module.nodes:
             if isinstance(node, cst.Call):
                 yield from self._call(module, node)

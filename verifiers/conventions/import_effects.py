@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import libcst as cst
+import libcst.matchers as m
 
+from verifiers.conventions.foreign import foreign
 from verifiers.conventions.model import SkillModule
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Profile, Severity
@@ -28,7 +30,8 @@ PURE_CALLS = frozenset({
     "bytes.fromhex",
     "itertools.chain", "itertools.product", "os.path.join", "os.path.basename", "os.path.dirname", "os.path.splitext",
     "os.environ.get", "os.getenv",
-    "abc.abstractmethod", "typing.override", "asyncio.Lock", "threading.Lock", "functools.singledispatch",
+    "abc.abstractmethod", "typing.override", "asyncio.Lock", "threading.Lock", "functools.singledispatch", "pydantic.Field",
+    "pydantic.ConfigDict",
 })  # fmt: skip
 PURE_METHODS = frozenset({
     "join", "split", "strip", "splitlines", "format", "replace", "lower", "upper", "encode", "decode", "items", "keys", "values",
@@ -44,7 +47,8 @@ class ImportEffects(Rule):
         "unasked, outside every replay, with nobody's arguments. Allowed at module level: docstring, imports, functions, "
         "classes, constants made of literals and of calls that only compute (`re.compile`, `frozenset`, `Path`, a "
         "logger). A main guard does not run on import and only gets a warning. In the `omni` profile the host's own "
-        "decorators and classes are known to its loader, and a call of its functions only warns."
+        "decorators and classes are known to its loader; what else of the host, of the project or of a package is called "
+        "only warns, also in a branch or in a function of the file that calls nothing else."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
@@ -79,8 +83,9 @@ class ImportEffects(Rule):
     def _suite(self, module: SkillModule, body: object) -> Iterator[Violation]:
         for node in body if isinstance(body, list | tuple) else ():
             if isinstance(node, cst.SimpleStatementLine):
-                for small in node.body:
-                    yield from self._small(module, small)
+                yield from self._suite(module, node.body)
+            elif isinstance(node, cst.BaseSmallStatement):
+                yield from self._small(module, node)
             elif isinstance(node, cst.FunctionDef):
                 yield from self._function(module, node)
             elif isinstance(node, cst.ClassDef):
@@ -92,8 +97,19 @@ class ImportEffects(Rule):
                 yield Violation(node, "the main guard is not part of the skill", "warning")
             elif isinstance(node, cst.If | cst.Try) and self._only_imports(node):
                 continue
+            elif isinstance(node, cst.If | cst.Try) and module.profile == "omni":
+                yield from self._branches(module, node)
             else:
                 yield Violation(node, "work at import: the module level runs a statement")
+
+    def _branches(self, module: SkillModule, node: cst.CSTNode) -> Iterator[Violation]:
+        for child in node.children:
+            if isinstance(child, cst.BaseSuite):
+                yield from self._suite(module, child.body)
+            elif isinstance(child, cst.If | cst.Else | cst.ExceptHandler | cst.Finally):
+                yield from self._branches(module, child)
+            elif isinstance(child, cst.BaseExpression):
+                yield from self._impure(module, [child], "a condition")
 
     @staticmethod
     def _only_imports(node: cst.CSTNode) -> bool:
@@ -111,6 +127,9 @@ class ImportEffects(Rule):
         if isinstance(node, cst.Import | cst.ImportFrom | cst.Pass):
             return
         if isinstance(node, cst.Expr) and isinstance(node.value, cst.SimpleString | cst.ConcatenatedString | cst.Ellipsis):
+            return
+        if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) and module.profile == "omni":
+            yield from self._impure(module, [node.value], "the module level")
             return
         if isinstance(node, cst.Assign | cst.AnnAssign):
             targets = [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
@@ -137,7 +156,8 @@ class ImportEffects(Rule):
             called = decorator.decorator
             name = module.dotted(called.func if isinstance(called, cst.Call) else called)
             harmless = name in PURE_CALLS or name in local or name.rpartition(".")[2] in ("setter", "register", "getter")
-            if decorator is not own and not module.of_host(name) and (not harmless or name == "atexit.register"):
+            known = foreign(module, called.func if isinstance(called, cst.Call) else called)
+            if decorator is not own and not known and (not harmless or name == "atexit.register"):
                 yield Violation(decorator, f"work at import: the decorator {name or 'here'} runs when the file is imported")
 
     def _impure(self, module: SkillModule, parts: list[cst.CSTNode], what: str) -> Iterator[Violation]:
@@ -147,12 +167,24 @@ class ImportEffects(Rule):
             if isinstance(node, cst.Lambda):
                 continue
             if isinstance(node, cst.Await | cst.NamedExpr) or (isinstance(node, cst.Call) and not self._pure(module, node)):
-                host = isinstance(node, cst.Call) and module.of_host(module.dotted(node.func))
-                severity: Severity = "warning" if host else "error"
+                known = isinstance(node, cst.Call) and self._known(module, node, set())
+                severity: Severity = "warning" if known else "error"
                 said = f"work at import: {what} calls {module.code(node).splitlines()[0][:60]}"
                 yield Violation(node, said, severity)
-                continue
+                if not known:
+                    continue
             todo.extend(reversed(node.children))
+
+    def _known(self, module: SkillModule, call: cst.Call, seen: set[str]) -> bool:
+        """Whether it is work of the host's or the project's own, or of a function of the file that does nothing else."""
+        if foreign(module, call.func):
+            return True
+        functions = {s.name.value: s for s in module.tree.body if isinstance(s, cst.FunctionDef)}
+        name = call.func.value if isinstance(call.func, cst.Name) else ""
+        if module.profile != "omni" or name not in functions or name in seen:
+            return False
+        calls = m.findall(functions[name].body, m.Call())
+        return all(self._pure(module, c) or self._known(module, c, seen | {name}) for c in calls if isinstance(c, cst.Call))
 
     @staticmethod
     def _pure(module: SkillModule, call: cst.Call) -> bool:
