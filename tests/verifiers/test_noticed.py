@@ -112,3 +112,12 @@ def test_named_files_are_edited_first() -> None:
     x = outcome(base, base | {"list": Entry("file", 0o644, b"1\n2\n3\n")})
     g = grammar("t", args, templates([(("cat more >> list",), args)])[0], x)
     assert g.contents == ("list", "a.o", "more", "b.o")
+
+
+@given(st.text("abcdef", min_size=1, max_size=6), st.text("abcdef", min_size=1, max_size=3))
+def test_a_word_is_put_back_only_where_it_stands_alone(word: str, rest: str) -> None:
+    """What begins with it stays as it is: the start had it."""
+    odd = outcome({}, {"a": Entry("file", 0o644, f"{word}{rest}=1\n{word}=2\n".encode())}, word)
+    plain = outcome({}, {"a": Entry("file", 0o644, f"{word}{rest}=1\nzz=2\n".encode())}, "zz")
+    assert alike(plain, odd, {word: "zz"}, whole=True)
+    assert not alike(plain, odd, {word: "zz"})
