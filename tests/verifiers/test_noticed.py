@@ -117,7 +117,7 @@ def test_named_files_are_edited_first() -> None:
 @given(st.text("abcdef", min_size=1, max_size=6), st.text("abcdef", min_size=1, max_size=3))
 def test_a_word_is_put_back_only_where_it_stands_alone(word: str, rest: str) -> None:
     """What begins with it stays as it is: the start had it."""
-    odd = outcome({}, {"a": Entry("file", 0o644, f"{word}{rest}=1\n{word}=2\n".encode())}, word)
-    plain = outcome({}, {"a": Entry("file", 0o644, f"{word}{rest}=1\nzz=2\n".encode())}, "zz")
+    odd = outcome({}, {"0": Entry("file", 0o644, f"{word}{rest}=1\n{word}=2\n".encode())}, word)
+    plain = outcome({}, {"0": Entry("file", 0o644, f"{word}{rest}=1\nzz=2\n".encode())}, "zz")
     assert alike(plain, odd, {word: "zz"}, whole=True)
     assert not alike(plain, odd, {word: "zz"})
