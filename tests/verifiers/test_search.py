@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
+from verifiers.search.forced import opened
 from verifiers.search.members import ESCAPED, archives
 from verifiers.search.mutate import folded, from_arguments, from_constants
 from verifiers.search.states import Start, half_done, paths_of, recorded, states
+from verifiers.source.branches import watched
 
 
 def case(base: dict[str, Entry], end: dict[str, Entry], **args: str) -> Case:
@@ -112,3 +114,35 @@ def test_a_start_below_a_file_is_not_made() -> None:
     """A path whose parent is a file cannot be anything."""
     start: Start = replace(START)
     assert start.changed({"a.txt/below": FILE}, "no") is None
+
+
+FORCED = """def f(a, b):
+    if a > b:
+        if b:
+            a = b
+        else:
+            b = a
+    c = (a if b > 9 else b) or 7
+    return [x for x in range(c) if x > 99]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "tests"),
+    [
+        ("a = b", ["[a > b, True][1]", "[b, True][1]"]),
+        ("b = a", ["[a > b, True][1]", "[b, False][1]"]),
+        ("a (a branch", ["[b > 9, True][1]"]),
+        ("b (a branch", ["[b > 9, False][1]"]),
+        ("return [", []),
+    ],
+)
+def test_a_branch_is_taken_by_force(text: str, tests: list[str]) -> None:
+    """Every test on the way comes out as it must; lines stay where they are; a statement that always runs needs no force."""
+    copy = watched(FORCED)
+    statement = next(s for s in copy.statements if s.text.startswith(text))
+    source = opened(copy.source, statement)
+    assert (source is None) is (not tests)
+    if source is not None:
+        assert all(t in source for t in tests)
+        assert source.count("\n") == copy.source.count("\n")

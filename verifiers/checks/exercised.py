@@ -39,12 +39,26 @@ class Exercised:
         "do on starts that are never held against a skill count too. For what is missing then, starts are searched: each path "
         "that the skill looks at as each kind of thing, half-done states, sizes, counts, names and values from the skill's text, "
         "archives with unusual members, changed arguments. Such a run is judged for harm alone: a harmful one is a FAIL, a "
-        "harmless one counts. What is still missing is told with the condition that would have to hold."
+        "harmless one counts. A branch that only decides, and for which no start was found, is taken by force on the recorded "
+        "starts: where that harms nothing and brings out no word that stands in the branch, it is mentioned and no more. What "
+        "is still missing is told with the condition that would have to hold."
     )
     stage = "dynamic"
-    version = 5
-    good = (rename("every branch runs"),)
+    version = 6
+    good = (
+        rename("every branch runs"),
+        rename(
+            "a branch that no run takes and that only puts things in order",
+            RENAME_BODY.replace("    for p", "    if len(files) > 10**6:\n        files = files[::-1]\n    for p"),
+        ),
+    )
     bad = (
+        rename(
+            "a branch that no run takes and that makes more than the task of it",
+            RENAME_BODY.replace(
+                "    for p", '    if len(files) > 10**6:\n        files = sorted(Path(".").glob("*.*"))\n    for p'
+            ),
+        ),
         rename(
             "a branch that no run takes",
             RENAME_BODY.replace("    return {", '    if len(files) > 10**6:\n        Path("x").unlink()\n    return {'),
