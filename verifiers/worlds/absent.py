@@ -1,11 +1,11 @@
-"""Success claimed though an input is not there: what an argument names, or a file that the commands cannot do without."""
+"""Success claimed though an input is not there, or broken: what an argument names, or a file that the commands need."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import ReplayRecord
+from sandbox.interface import Entry, ReplayRecord
 from verifiers.context import Case, Context, Wrong
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import durable_effects
@@ -42,27 +42,46 @@ def missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
 
 
 def absent(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
-    """A file that the commands cannot do without is not there: success is a lie, unless the skill makes the file itself."""
+    """A file that the commands cannot do without is not there, or is cut off: success is a lie, unless the skill makes the file
+    itself, or leaves the broken one as it is."""
     gs = gs[:TRACES]
-    trials = [(g, path) for g in gs for path in _needed(g)]
-    bases = [g.base.replace({path: None}) for g, path in trials]
-    oracle = context.traces.map(shell_request(b, g.template.fill(g.args)) for (g, _), b in zip(trials, bases, strict=True))
+    trials = [
+        (g, path, entry) for g in gs for path in _needed(g) for entry in (None, _cut_off(g.base[path])) if _can(g, path, entry)
+    ]
+    bases = [g.base.replace({path: entry}) for g, path, entry in trials]
+    oracle = context.traces.map(shell_request(b, g.template.fill(g.args)) for (g, *_), b in zip(trials, bases, strict=True))
     working = {g.task_id: _working_steps(context, g) for g in gs}
     failing = [
         (g, path, base)
-        for (g, path), base, t in zip(trials, bases, oracle, strict=True)
-        if _fails_newly(g.expectation, t, working[g.task_id], both=True)
+        for (g, path, _), base, t in zip(trials, bases, oracle, strict=True)
+        if _fails_newly(g.expectation, t, working[g.task_id], both=True) and (path not in base or t.post.get(path) == base[path])
     ]
-    records = context.run("absent file", (context.request(base, g.args) for g, _, base in failing))
+    records = context.run("absent or broken file", (context.request(base, g.args) for g, _, base in failing))
     out.runs += len(trials) + len(records)
     for (g, path, base), record in zip(failing, records, strict=True):
         out.judged += 1
-        if failure(record.outcome) is None and path not in record.post:
-            message = f"claims success although {path} is not there; the trace's commands fail there"
-            case = Case(f"without {path} (trace {g.task_id})", g.args, replace(g.expectation, base=base), g.task_id)
+        gone = path not in base
+        if failure(record.outcome) is None and (path not in record.post if gone else record.post.get(path) != base[path]):
+            state = "is not there" if gone else "is cut off, and writes it anew"
+            message = f"claims success although {path} {state}; the trace's commands fail there"
+            case = Case(
+                f"without {'' if gone else 'the end of '}{path} (trace {g.task_id})",
+                g.args,
+                replace(g.expectation, base=base),
+                g.task_id,
+            )
             wrong = Wrong("effect", message, "a reported failure", "success")
             out.findings.append(context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}"))
             return
+
+
+def _cut_off(entry: Entry) -> Entry:
+    """A file without its last third: an archive, a database or JSON that is none any more."""
+    return replace(entry, content=entry.content[: len(entry.content) * 2 // 3])
+
+
+def _can(g: Grammar, path: str, entry: Entry | None) -> bool:
+    return entry is None or (bool(entry.content) and entry.content != g.base[path].content)
 
 
 def _needed(g: Grammar) -> list[str]:

@@ -83,6 +83,12 @@ def _with(content: bytes, draft: Draft, path: str, *, wanted: bool) -> bytes:
     return b"".join(x for x in content.splitlines(keepends=True) if (x.decode("utf-8", "replace") in lines) is wanted) or content
 
 
+def said_again(content: bytes, draft: Draft, path: str) -> bytes:
+    """Each line twice on one line: who changes the first place of a line alone leaves the second."""
+    rows = content.splitlines(keepends=True)
+    return b"".join(row.rstrip(b"\n") + b" " + row for row in rows) if takes_lines(content) else content
+
+
 def _another(word: re.Match[str]) -> str:
     return word.group() + ("7" if word.group().isdecimal() else "x")
 
@@ -104,6 +110,11 @@ VARIATIONS = (
         choices=lambda g: [(p,) for p in g.contents if p not in g.files], apply=of_content(twice), stage=Stage.EDIT,
         refusable=True, alone=2, recorded=lambda *_: Said.HARM, never="no line of a named file stands twice",
         examples=(Example(("a",), {"a": "1\n"}, {"a": "1\n1\n"}, {"f": "a"}, "cat a"),),
+    ),
+    Variation(
+        name="said-again", why="Each line of a file says twice what it says.",
+        choices=contents, apply=of_content(said_again), stage=Stage.EDIT, alone=2, refusable=True,
+        examples=(Example(("a",), {"a": "ka v\nbo\n"}, {"a": "ka v ka v\nbo bo\n"}),),
     ),
     Variation(
         name="nothing-to-change", why="A file lacks the lines that the task changes or takes away.",
