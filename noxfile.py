@@ -40,6 +40,9 @@ AGENTS = {
 }
 """The agents themselves, and MCP's inspector, from the npm registry."""
 
+RIVAL = "verifiers==0.1.14"
+"""A distribution that has a package with the name of one of ours."""
+
 EXTRAS = ("dask", "docs", "mcp", "release", "study", "telemetry", "test")
 
 
@@ -144,6 +147,15 @@ def hosts(session: nox.Session) -> None:
     else:
         session.warn("there is no npm: the agents themselves are not tried")
     session.run("pytest", "tests/synth/test_frameworks.py", "tests/synth/test_real_agents.py", "-rs", env=env)
+
+
+@nox.session
+def beside(session: nox.Session) -> None:
+    """Installed beside PyPI's ``verifiers``. Its ``synth`` builds on no Python of today: the test makes one."""
+    install(session, "-e", ".[test]")
+    folder = Path(session.create_tmp()) / "rivals"
+    session.run("pip", "download", "--disable-pip-version-check", "-q", "--no-deps", "-d", str(folder), RIVAL)
+    session.run("pytest", "tests/test_beside.py", env={"ASSAY_RIVALS": str(folder)})
 
 
 @nox.session(reuse_venv=False)
