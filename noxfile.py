@@ -76,7 +76,18 @@ def tests(session: nox.Session) -> None:
     """Every test, those that need a Docker Engine included: a missing engine is a failure, never a skip."""
     install(session, "-e", ".[test,mcp,dask]")
     sandbox(session)
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *session.posargs, env={"ASSAY_ARTEFACTS": str(Path("build/report").resolve()), **axe(session)})
+
+
+def axe(session: nox.Session) -> dict[str, str]:
+    """axe-core as locked, for the look at the HTML report in a browser; nothing where there is no npm."""
+    if shutil.which("npm") is None:
+        return {}
+    folder = Path(session.create_tmp()) / "axe"
+    shutil.copytree(".ci/axe", folder, dirs_exist_ok=True)
+    npm = ("npm", "ci", "--prefix", str(folder), "--ignore-scripts", "--no-audit", "--no-fund", "--silent")
+    session.run(*npm, external=True)
+    return {"ASSAY_AXE": str(folder / "node_modules" / "axe-core" / "axe.min.js")}
 
 
 @nox.session
