@@ -21,7 +21,7 @@ like new old tmp etc usr var opt srv stdin stdout called named way itself themse
 """
 _FILLER = frozenset(_FILLER_TEXT.split())
 _WAYS = """
-add: append insert introduce include; allow: authorize permit; apply; archive; bring; bump: raise; calculate: compute;
+add: append insert introduce include; allow: authorize permit; apply; archive; backup: back; bring; bump: raise; calculate: compute;
 change: edit modify; check: validate verify; clean: purge tidy clear prune; collect: gather; comment; compare; compress: gzip
 zip; concatenate; convert: transform turn; copy: duplicate; count; create: make scaffold; cut; decode; delete: erase;
 disable: deactivate; display; enable: activate; encode; export; extract; fill; filter; find: locate search; fix: repair

@@ -21,6 +21,8 @@ _DANGLING = frozenset("1 number who whose into up as if when".split())  # noqa: 
 """Words that no summary that had to be cut ends with."""
 LONGEST = 120
 """Characters of a summary."""
+_FROM = frozenset({"from", "to", "into", "by", "with"})
+"""Words between what is changed and what it was or is to be."""
 
 
 def skill_name(category: str, summary: str) -> str:
@@ -41,7 +43,9 @@ def called(works: Sequence[Work], values: Sequence[Value]) -> str:
     for w, value in zip(works, values, strict=True):
         words = re.findall(r"[^\s,;:!?()\"'`]+", w.evidence.description)
         at = next((i for i, word in enumerate(words) if word.rstrip(".") == value), None)
-        beside = [words[i].lower() for i in ((at - 1, at + 1) if at is not None else ()) if 0 <= i < len(words)]
+        before = at - 2 if at and words[at - 1].lower() in _FROM else at - 1 if at else 0
+        # The first word says what is done.
+        beside = [words[i].lower() for i in ((before, at + 1) if at is not None else ()) if 0 < i < len(words)]
         found.update(x for x in beside if re.fullmatch(r"[a-z]{3,16}", x) and x not in _STOP | _BETWEEN)
     word, times = next(iter(found.most_common(1)), ("", 0))
     return word if times > 1 and 2 * times >= len(works) else ""

@@ -168,8 +168,8 @@ _BY_COMMAND = {
     "echo": ("line", "Line of text, exactly as it is to be written"),
     "printf": ("text", "Text to be written"),
     "tee": ("file", "File to write, relative to the workspace"),
-    ">": ("outfile", "File to write, relative to the workspace"),
-    ">>": ("outfile", "File to append to, relative to the workspace"),
+    ">": ("output_file", "File to write, relative to the workspace"),
+    ">>": ("output_file", "File to append to, relative to the workspace"),
     "grep": ("text", "Text to look for"),
     "jq": ("key", "Key in the JSON document"),
     "for": ("name", "Name to work on"),
@@ -304,6 +304,7 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
         word = labels.get(k) or word
         if chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file"):
             chosen[k] = (_usable(word, "name"), f"The {word or 'name'}")
+    _name_the_exchanged(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()})
     chosen = _distinct([_FOLDER if k in folders and c[0] in ("file", "source", "path") else c for k, c in enumerate(chosen)])
     out: list[Param] = []
     for k, values in enumerate(template.values):
@@ -313,6 +314,16 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
         typed = tuple(int(v) if kind == "int" and isinstance(v, str) else list(v) if isinstance(v, tuple) else v for v in values)
         out.append(Param(chosen[k][0], kind, typed, chosen[k][1]))
     return out
+
+
+def _name_the_exchanged(chosen: list[tuple[str, str]], said: Mapping[int, str]) -> None:
+    """``old`` and ``new`` say what is exchanged: the version, the host; a text, where the requests have no word for it."""
+    at = {chosen[k][0]: k for k in said if chosen[k][0] in ("old", "new")}
+    if len(at) == 2 and sum(name in at for name, _ in chosen) == 2:
+        word = said[at["old"]] or said[at["new"]] or "text"
+        word = word.removeprefix("old_").removeprefix("new_")
+        chosen[at["old"]] = (f"old_{word}", f"The {word} to replace")
+        chosen[at["new"]] = (f"new_{word}", f"The {word} to put in its place")
 
 
 _PAIRS = {
