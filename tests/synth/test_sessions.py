@@ -754,7 +754,8 @@ def test_what_is_lost_is_counted_where_it_is_lost(tmp_path: Path) -> None:
     ]  # fmt: skip
     lines = shown(stages)
     assert lines[0].startswith("sessions 4 -> tasks 20 -> imported 12 -> with effect 8 -> repeated 8 -> start known 4")
-    assert any(line.startswith("  start known: 4 without, crystallize works its start out, if the outputs allow") for line in lines)
+    told = "  start known: 4 without, crystallize works its start out, if the outputs allow"
+    assert any(line.startswith(told) for line in lines)
     assert lines[-1] == "most would be saved by --repo DIR with the project's clone (4)"
 
 
