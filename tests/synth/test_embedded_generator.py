@@ -7,7 +7,7 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
@@ -58,6 +58,7 @@ def pattern(traces: list[Evidence]) -> TracePattern:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lines=st.lists(LINE, min_size=1, max_size=3), writes=st.booleans(), name=st.text("ab '\"$", min_size=1, max_size=4))
+@example(["xargs -n"], False, "a")
 def test_any_commands_give_candidates_or_a_reason(lines: list[str], writes: bool, name: str) -> None:
     """Two traces that differ in one name; what comes out is Python."""
     other = [line.replace("a.txt", shlex.quote(name)) for line in lines]
@@ -221,6 +222,7 @@ def test_what_is_exchanged_is_called_as_the_requests_call_it() -> None:
         ("Bump the version from {a} to {b}", "version"),
         ("Point the host {a} at {b}", "host"),
         ("Replace {a} with {b}", "text"),
+        ("Turn all {a} entries into {b}", "text"),
     ):
         values = [("1.2", "1.3"), ("2.0", "2.1")]
         commands = [f"sed -i 's/{a}/{b}/' f" for a, b in values]
