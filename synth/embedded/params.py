@@ -291,7 +291,10 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
     """
     first: dict[int, Context] = {}
     number: set[int] = set()
+    places: dict[int, set[str]] = {}
     for index, at in contexts(template.program):
+        if at.role == "script" and at.command == "sed":
+            places.setdefault(index, set()).add(place_in_script(at.lead))
         # What is looked for or replaced says more of a value than that it is printed too.
         if index not in first or (first[index].command in _PRINTING and at.command not in _PRINTING and at.command in _READING):
             first[index] = at
@@ -299,6 +302,9 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
         if at.role in ("number", "key") or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
+    for k, found in places.items():
+        if found >= {"pattern", "replacement"}:  # it is looked for and put in again
+            chosen[k] = ("key", "Name of what is set")
     labels = {k: _label(first[k]) for k in (said or {}) if k in first}
     for k, word in (said or {}).items():
         word = labels.get(k) or word
@@ -318,12 +324,16 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
 
 def _name_the_exchanged(chosen: list[tuple[str, str]], said: Mapping[int, str]) -> None:
     """``old`` and ``new`` say what is exchanged: the version, the host; a text, where the requests have no word for it."""
-    at = {chosen[k][0]: k for k in said if chosen[k][0] in ("old", "new")}
-    if len(at) == 2 and sum(name in at for name, _ in chosen) == 2:
-        word = said[at["old"]] or said[at["new"]] or "text"
-        word = word.removeprefix("old_").removeprefix("new_")
-        chosen[at["old"]] = (f"old_{word}", f"The {word} to replace")
-        chosen[at["new"]] = (f"new_{word}", f"The {word} to put in its place")
+    at = {name: k for k, (name, _) in enumerate(chosen) if name in ("old", "new")}
+    if len(at) != sum(name in at for name, _ in chosen) or not all(k in said for k in at.values()):
+        return
+    word = next((said[k] for k in at.values() if said[k]), "").removeprefix("old_").removeprefix("new_")
+    if len(at) == 2:
+        chosen[at["old"]] = (f"old_{word or 'text'}", f"The {word or 'text'} to replace")
+        chosen[at["new"]] = (f"new_{word or 'text'}", f"The {word or 'text'} to put in its place")
+    elif "new" in at:
+        otherwise = "value" if any(name == "key" for name, _ in chosen) else "text"
+        chosen[at["new"]] = (_usable(word, otherwise), f"The {word or otherwise} to put in")
 
 
 _PAIRS = {

@@ -198,7 +198,8 @@ SED_SCRIPTS = [
     ('sed -i \'s/^version = "{a}"/version = "{b}"/\' f', ("old_version", "new_version")),
     ("sed -i '/^v/s|x {a}|x {b}|g' f", ("old_text", "new_text")),
     ("sed -i 's/q\\/z/w/; s/v {a}/v {b}/' f", ("old_text", "new_text")),
-    ("sed -i 's/^version = .*/version = \"{b}\"/' f", ("new",)),
+    ("sed -i 's/^version = .*/version = \"{b}\"/' f", ("version",)),
+    ("sed -i 's/^{a}=.*/{a}={b}/' f", ("key", "value")),
     ("sed -i '/{a}/s/x/y/' f", ("text",)),
     ("echo '# {a}' > out.txt; grep -rn '{a}' d >> out.txt", ("text",)),
     ("echo '# {a}' > out.txt", ("text",)),
@@ -212,7 +213,7 @@ def test_parameters_are_named_by_what_is_done_with_them(line: str, names: tuple[
     values = [("TODO", "DONE"), ("FIX.ME", "FIXED.IT")]
     traces = [evidence([line.format(a=a, b=b)], True, f"t{k}") for k, (a, b) in enumerate(values)]
     candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
-    known = {"old": "TODO", "new": "DONE", "text": "TODO", "line": "TODO"}
+    known = {"old": "TODO", "new": "DONE", "text": "TODO", "line": "TODO", "version": "DONE", "key": "TODO", "value": "DONE"}
     assert dict(candidate.bindings["t0"]) == {name: known[name.partition("_")[0]] for name in names}
 
 
