@@ -127,9 +127,13 @@ def test_a_program_says_whose_it_wants(beside: Environment) -> None:
 
 
 def test_alone_it_needs_no_word(ours: Path, tmp_path: Path) -> None:
-    """Where no other distribution has the names, the API and ``skill_api`` are imported as they are called."""
+    """Where no other distribution has the names, the API is imported as it is called; where one came later, it says which."""
     alone = Environment(tmp_path / "env")
     alone.install(ours)
     done = alone.run("-c", "import synth.api, sandbox; from skill_api import skill_command; print(sandbox.__file__)")
     assert done.stderr == ""
     assert Path(done.stdout.strip()).is_relative_to(alone.site / "skill_assay_packages")
+    alone.install(wheel(tmp_path, "verifiers", MADE["verifiers"]))
+    done = alone.run("-c", "import synth.api")
+    assert "not skill-assay's, but of the distribution verifiers" in done.stderr
+    assert "in a program, import skill_assay first" in done.stderr

@@ -10,14 +10,15 @@ PACKAGES = ("synth", "verifiers", "sandbox")
 
 def shadowed() -> str:
     """One sentence about a package that is not ours; empty when all are."""
-    root = Path(__file__).resolve().parent.parent.parent
+    root = Path(__file__).resolve().parent.parent
     for package in PACKAGES:
         spec = importlib.util.find_spec(package)
         places = [Path(p).resolve() for p in (spec.submodule_search_locations or [])] if spec else []
         if not places or places[0].parent != root:
             found = f"is the one at {places[0]}" if places else "is not importable"
             whose = _whose(package)
-            return f"the package `{package}` {found}, not skill-assay's{whose}. Start it as `assay` or `python3 -m skill_assay`"
+            start = "Start it as `assay` or `python3 -m skill_assay`; in a program, import skill_assay first"
+            return f"the package `{package}` {found}, not skill-assay's{whose}. {start}"
     return ""
 
 
