@@ -40,6 +40,9 @@ AGENTS = {
 }
 """The agents themselves, and MCP's inspector, from the npm registry."""
 
+RIVAL = "verifiers==0.1.14"
+"""A distribution that has a package with the name of one of ours."""
+
 EXTRAS = ("dask", "docs", "mcp", "release", "study", "telemetry", "test")
 
 
@@ -73,7 +76,18 @@ def tests(session: nox.Session) -> None:
     """Every test, those that need a Docker Engine included: a missing engine is a failure, never a skip."""
     install(session, "-e", ".[test,mcp,dask]")
     sandbox(session)
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *session.posargs, env={"ASSAY_ARTEFACTS": str(Path("build/report").resolve()), **axe(session)})
+
+
+def axe(session: nox.Session) -> dict[str, str]:
+    """axe-core as locked, for the look at the HTML report in a browser; nothing where there is no npm."""
+    if shutil.which("npm") is None:
+        return {}
+    folder = Path(session.create_tmp()) / "axe"
+    shutil.copytree(".ci/axe", folder, dirs_exist_ok=True)
+    npm = ("npm", "ci", "--prefix", str(folder), "--ignore-scripts", "--no-audit", "--no-fund", "--silent")
+    session.run(*npm, external=True)
+    return {"ASSAY_AXE": str(folder / "node_modules" / "axe-core" / "axe.min.js")}
 
 
 @nox.session
@@ -144,6 +158,15 @@ def hosts(session: nox.Session) -> None:
     else:
         session.warn("there is no npm: the agents themselves are not tried")
     session.run("pytest", "tests/synth/test_frameworks.py", "tests/synth/test_real_agents.py", "-rs", env=env)
+
+
+@nox.session
+def beside(session: nox.Session) -> None:
+    """Installed beside PyPI's ``verifiers``. Its ``synth`` builds on no Python of today: the test makes one."""
+    install(session, "-e", ".[test]")
+    folder = Path(session.create_tmp()) / "rivals"
+    session.run("pip", "download", "--disable-pip-version-check", "-q", "--no-deps", "-d", str(folder), RIVAL)
+    session.run("pytest", "tests/test_beside.py", env={"ASSAY_RIVALS": str(folder)})
 
 
 @nox.session(reuse_venv=False)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import synth.ours  # noqa: F401  it raises where another distribution's packages are found instead of ours
+
+# isort: split
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path

@@ -27,7 +27,7 @@ MARK = ".assay-draft.json"
 
 
 def draft_files(draft: Draft) -> dict[str, bytes]:
-    """The files of a draft. Equal for equal drafts."""
+    """The files of a draft. Equal for equal drafts: when a question was answered is left out."""
     bindings = {task: {"args": dict(args)} for task, args in sorted(draft.bindings.items())}
     files = {
         SKILL: draft.source.encode("utf-8", "surrogateescape"),
@@ -36,7 +36,7 @@ def draft_files(draft: Draft) -> dict[str, bytes]:
         DOCUMENT: draft.skill_md.encode("utf-8", "surrogateescape"),
     }
     if draft.decisions:
-        files[DECISIONS] = "".join(f"{dump_decision(d)}\n" for d in draft.decisions).encode()
+        files[DECISIONS] = "".join(f"{dump_decision(replace(d, when=''))}\n" for d in draft.decisions).encode()
     return files
 
 

@@ -388,7 +388,7 @@ class Decided:
     says: Says
     invariant: str
     digest: str
-    """SHA-256 (hex) of the whole decision."""
+    """SHA-256 (hex) of the whole decision but its time."""
     who: str = ""
     when: str = ""
 

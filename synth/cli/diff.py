@@ -86,7 +86,7 @@ def _report(target: Target, args: Mapping[str, Args], verifier: Verifier) -> Rep
 
 
 def _judged(old: Report, new: Report) -> Iterator[str]:
-    """The dynamic checks that end otherwise, each with what it says now, and the questions that only one version raises."""
+    """The dynamic checks that end otherwise, each with what it says now; what is found or asked in one version alone."""
     from verifiers.catalog import CATALOG
     from verifiers.formats.effects import headline
 
@@ -97,6 +97,10 @@ def _judged(old: Report, new: Report) -> Iterator[str]:
             said = next((c for c in (after, before) if c is not None and c.findings), None)
             why = next((headline(f) for f in said.findings if f.severity == "error"), said.why) if said is not None else ""
             yield f"{id}: {ended[0]}, now {ended[1]}{f': {why}' if why else ''}"
+            continue
+        found = [[headline(f) for f in c.findings if f.severity == "error"] if c is not None else [] for c in (before, after)]
+        yield from (f"{id}: still {ended[1]}, found now: {text}" for text in found[1] if text not in found[0])
+        yield from (f"{id}: still {ended[1]}, not found any more: {text}" for text in found[0] if text not in found[1])
     asked = [{q.message for q in r.questions} for r in (old, new)]
     yield from (f"new question: {text}" for text in sorted(asked[1] - asked[0]))
     yield from (f"no question any more: {text}" for text in sorted(asked[0] - asked[1]))

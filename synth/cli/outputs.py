@@ -58,23 +58,25 @@ def plan(formats: Sequence[str], files: Sequence[Path], known: Sequence[str] = F
     for path in files:
         must_have_parent(path)
     left = list(formats)
-    outputs: list[Output] = []
-    unmatched: list[Path] = []
+    chosen: dict[Path, str] = {}
     for path in files:
         by_suffix = SUFFIXES.get(path.suffix.lower())
-        if by_suffix in left or (by_suffix in known and len(left) < len(files)):
-            outputs.append(Output(str(by_suffix), path))
-            if by_suffix in left:
-                left.remove(str(by_suffix))
+        if by_suffix in left:
+            chosen[path] = str(by_suffix)
+            left.remove(chosen[path])
+    rest = [path for path in files if path not in chosen]
+    enough = len(left) >= len(rest)  # what was said goes before what a suffix says
+    for path in rest:
+        by_suffix = SUFFIXES.get(path.suffix.lower())
+        if by_suffix in known and not enough:
+            chosen[path] = str(by_suffix)
+        elif left:
+            chosen[path] = left.pop(0)
         else:
-            unmatched.append(path)
-    for path in unmatched:
-        if not left:
             raise click.UsageError(f"-o {path}: no --format is left for it, and its suffix names none of {', '.join(known)}")
-        outputs.append(Output(left.pop(0), path))
     if len(left) > 1:
         raise click.UsageError(f"--format {' and '.join(left)} would both go to stdout: give an -o FILE for all but one")
-    return [*outputs, Output(left[0] if left else "plain", None)]
+    return [*(Output(format, path) for path, format in chosen.items()), Output(left[0] if left else "plain", None)]
 
 
 def emit(outputs: Sequence[Output], render: Callable[[str, bool], str]) -> None:

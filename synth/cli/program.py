@@ -19,7 +19,7 @@ import click
 
 from synth.cli import console
 from synth.cli.groups import Group
-from synth.cli.shadow import shadowed
+from synth.shadow import shadowed
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "record": ("record", "Run a command and keep it as a trace."),

@@ -173,6 +173,44 @@ def retire(registry: Path | None, name: str, version: str | None, reason: str, f
     return 0
 
 
+@command.command("rename")
+@_target
+@click.option("--to", "new_name", metavar="NAME", help="Its new name.")
+@click.option("--parameter", "parameters", multiple=True, metavar="OLD=NEW", help="A parameter's new name (repeatable).")
+@judging_options
+@sandbox_options
+def rename(
+    registry: Path | None, name: str, version: str | None, new_name: str | None, parameters: tuple[str, ...], **rest: Any
+) -> int:
+    """Gives a skill another name, or its parameters: code, bindings and text along. It is verified anew, as other code.
+
+    The version of before is archived. Exit code 1: it does not pass under the new names, and nothing changed.
+    """
+    from synth.cli.review import renamed_version, signature
+    from synth.cli.verifying import Verifier
+    from synth.interface import Draft
+    from verifiers.formats.text import bound
+    from verifiers.interface import Report
+
+    reports: list[Report] = []
+    pairs = dict(p.split("=", 1) for p in parameters if "=" in p)
+    if len(pairs) != len(parameters) or not (pairs or new_name):
+        raise click.UsageError("say --to NAME, or --parameter OLD=NEW")
+    judging = Judging.of({**rest, "no_cache": True}, config())
+    with console.talk(), Verifier(judging) as verifier, open_registry(registry, must_exist=True) as opened:
+
+        def verify(draft: Draft, entry: RegistryEntry) -> Report:
+            reports.append(verifier.draft(draft, opened.origin(entry.name, entry.version)))
+            return reports[-1]
+
+        entry = opened.show(name, version)
+        approve = config().registry.approve or entry.status == "staged"
+        new = renamed_version(opened, entry, verify, new_name, pairs, require_approval=approve)
+        if (sign := config().attest()) is not None:
+            sign(Path(new.path), reports[-1])
+    return _said(new, f"{signature(new)}; score {bound(new.score)}")
+
+
 def _moved(method: str, what: str) -> Callable[..., int]:
     def callback(registry: Path | None, name: str, version: str | None) -> int:
         with open_registry(registry, must_exist=True) as opened:

@@ -82,18 +82,39 @@ class Review:
         Raises:
             AssayError: the names cannot be given, or it no longer passes; nothing changed.
         """
-        from synth.renaming import renamed
-
-        draft = renamed(self.registry.draft(entry.name, entry.version), name, parameters)
         console.say("verifying it under its new names")
-        report = self.verify(draft, entry)
-        kept = {key: entry.metadata[key] for key in ORIGIN if key in entry.metadata}
-        new = self.registry.register(
-            draft, report, supersedes=entry.name if name is None else None, require_approval=True, metadata=kept
-        )
-        self.registry.archive(entry.name, entry.version, actor=actor(), reason=f"renamed to {new.name} {new.version[:12]}")
-        console.out(f"now {new.name}: {_signature(new)}")
+        new = renamed_version(self.registry, entry, self.verify, name, parameters, require_approval=True)
+        console.out(f"now {new.name}: {signature(new)}")
         return new
+
+
+def renamed_version(
+    registry: Registry,
+    entry: RegistryEntry,
+    verify: Callable[[Draft, RegistryEntry], Report],
+    name: str | None,
+    parameters: dict[str, str],
+    *,
+    require_approval: bool,
+) -> RegistryEntry:
+    """A version under other names, verified anew and registered in the place of the one that it was.
+
+    Raises:
+        AssayError: the names cannot be given, or it no longer passes; nothing changed.
+    """
+    from synth.renaming import renamed
+
+    draft = renamed(registry.draft(entry.name, entry.version), name, parameters)
+    kept = {key: entry.metadata[key] for key in ORIGIN if key in entry.metadata}
+    before = entry.name if draft.name == entry.name else None
+    new = registry.register(
+        draft, verify(draft, entry), supersedes=before, require_approval=require_approval, metadata=kept, actor=actor()
+    )
+    # One in use stays so until the other one is approved.
+    if registry.show(entry.name, entry.version).status == "staged" or (new.status == "active" and before is None):
+        reason = f"renamed to {new.name} {new.version[:12]}"
+        registry.archive(entry.name, entry.version, actor=actor(), reason=reason)
+    return new
 
 
 def shown(registry: Registry, entry: RegistryEntry) -> Iterator[str]:
@@ -105,7 +126,7 @@ def shown(registry: Registry, entry: RegistryEntry) -> Iterator[str]:
 
     draft, report = registry.draft(entry.name, entry.version), registry.report(entry.name, entry.version)
     yield entry.description
-    yield f"  {entry.name}({_signature(entry)}), score at least {bound(entry.score)}; {', '.join(report['capabilities'])}"
+    yield f"  {entry.name}({signature(entry)}), score at least {bound(entry.score)}; {', '.join(report['capabilities'])}"
     for p in entry.metadata["parameters"]:
         yield f"    {p['name']}: {p['description']}"
     for trace in draft.evidence:
@@ -118,7 +139,7 @@ def shown(registry: Registry, entry: RegistryEntry) -> Iterator[str]:
         yield f"  question {n}: {question['message']}"
 
 
-def _signature(entry: RegistryEntry) -> str:
+def signature(entry: RegistryEntry) -> str:
     return ", ".join(f"{p['name']}: {p['annotation']}" for p in entry.metadata["parameters"])
 
 

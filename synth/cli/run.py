@@ -64,7 +64,7 @@ def command(
     judging = Judging.of(rest, config(skill))
     began = time.monotonic()
     subject, function = _subject(skill, registry)
-    _tell_standing(skill, registry)
+    _in_use(skill, registry)
     _must_fit(subject, args)
     document, changes = run_skill(subject.source, function, args, workspace, judging, apply_=apply_, timeout_s=timeout_s)
     emit_document(outputs, document, _plain(document, changes, workspace, time.monotonic() - began, diff_))
@@ -117,12 +117,27 @@ def _subject(skill: Path, registry: Path | None) -> tuple[Subject, str]:
     return load_subject(target.skill, function=target.function), target.function
 
 
-def _tell_standing(skill: Path, registry: Path | None) -> None:
-    """Says that a registered skill is not in use: nothing else will find it."""
+def _in_use(skill: Path, registry: Path | None) -> None:
+    """Says that a registered skill waits: nothing else will find it. One that was retired is not run by its name.
+
+    Raises:
+        WrongState: it is archived or revoked.
+    """
+    from synth.registry import WrongState
+
     entry = entry_of(skill.name, registry) if not skill.exists() else None
-    if entry is not None and entry.status != "active":
+    if entry is None or entry.status == "active":
+        return
+    if entry.status == "staged":
         advice = f"assay registry activate {entry.name} {entry.version[:12]} --approver WHO"
         console.say(f"{entry.name} is not in use, it is {entry.status}. To put it in use: {advice}")
+        return
+    back = (
+        f"To put it in use again: assay registry activate {entry.name}"
+        if entry.status == "archived"
+        else "It was retired forever"
+    )
+    raise WrongState(f"it is {entry.status}: what was retired is not run", back, entry.name)
 
 
 def _must_fit(subject: Subject, args: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sandbox.interface import JsonValue
@@ -19,6 +20,7 @@ from synth.judged_by import engine_facts, judge_code, tools
 
 if TYPE_CHECKING:
     from sandbox.interface import Sandbox
+    from synth.interface import Draft
     from synth.registry.core import Origin
     from synth.verification import Job
     from verifiers.expectation.sessions import Memory
@@ -61,6 +63,14 @@ class Verifier:
         """
         known = self.known(target)
         return known if known is not None else self.fresh(target, origin)
+
+    def draft(self, draft: Draft, origin: Origin) -> Report:
+        """The report on a draft that lies nowhere yet."""
+        from synth.draft import write_draft
+        from verifiers.gating.discover import find
+
+        with TemporaryDirectory() as folder:
+            return self.report(find([write_draft(Path(folder), draft)])[0], origin)
 
     def known(self, target: Target) -> Report | None:
         """What the cache has."""

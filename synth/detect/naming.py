@@ -21,15 +21,15 @@ like new old tmp etc usr var opt srv stdin stdout called named way itself themse
 """
 _FILLER = frozenset(_FILLER_TEXT.split())
 _WAYS = """
-add: append insert introduce include; allow: authorize permit; apply; archive; bring; bump: raise; calculate: compute;
-change: edit modify; check: validate verify; clean: purge tidy clear prune; collect: gather; comment; compare; compress: gzip
-zip; concatenate; convert: transform turn; copy: duplicate; count; create: make scaffold; cut; decode; delete: erase;
-disable: deactivate; display; enable: activate; encode; export; extract; fill; filter; find: locate search; fix: repair
+add: append insert introduce include; allow: authorize permit; apply; archive; backup: back; bring; bump: raise; calculate:
+compute; change: edit modify; check: validate verify; clean: purge tidy clear prune; collect: gather; comment; compare;
+compress: gzip zip; concatenate; convert: transform turn; copy: duplicate; count; create: make scaffold; cut; decode; delete:
+erase; disable: deactivate; display; enable: activate; encode; export; extract; fill; filter; find: locate search; fix: repair
 correct; follow; format; generate: regenerate; give; group; ignore; import; index; install; join; keep; link: symlink; list;
 lock; lowercase; mark; merge: combine; mirror; move; normalise: normalize; number; pack: bundle; pin; prefix; prepend; print;
 put; read; refresh; release; remove: drop; rename; replace: substitute swap; report; reset; restore; reverse; rotate; scale;
-set; show: tell; sort: order; split: chunk; strip: trim; sum: total; summarise: summarize; switch; sync; tag; take: pick;
-tick; truncate; unpack: unzip decompress; update; uppercase; write
+set; show: tell; sort: order; split: chunk; strip: trim; sum: total; summarise: summarize; switch; sync; tag; take: pick; tick;
+truncate; unpack: unzip decompress; update; uppercase; write
 """
 _VERBS = {
     said: verb for verb, _, ways in (line.strip().partition(":") for line in _WAYS.split(";")) for said in (verb, *ways.split())

@@ -349,4 +349,4 @@ def xargs_command(words: Sequence[Word]) -> int:
         if not text.startswith("-"):
             return i
         i += 2 if text[:2] in spec.values and len(text) == 2 else 1
-    return i
+    return min(i, len(words))  # an option may lack its value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from synth.embedded.steps import Work
 from synth.embedded.template import Value
@@ -21,6 +21,8 @@ _DANGLING = frozenset("1 number who whose into up as if when".split())  # noqa: 
 """Words that no summary that had to be cut ends with."""
 LONGEST = 120
 """Characters of a summary."""
+_FROM = frozenset({"from", "to", "into", "by", "with"})
+"""Words between what is changed and what it was or is to be."""
 
 
 def skill_name(category: str, summary: str) -> str:
@@ -41,10 +43,19 @@ def called(works: Sequence[Work], values: Sequence[Value]) -> str:
     for w, value in zip(works, values, strict=True):
         words = re.findall(r"[^\s,;:!?()\"'`]+", w.evidence.description)
         at = next((i for i, word in enumerate(words) if word.rstrip(".") == value), None)
-        beside = [words[i].lower() for i in ((at - 1, at + 1) if at is not None else ()) if 0 <= i < len(words)]
-        found.update(x for x in beside if re.fullmatch(r"[a-z]{3,16}", x) and x not in _STOP | _BETWEEN)
+        found.update(_beside(words, at) if at is not None else ())
     word, times = next(iter(found.most_common(1)), ("", 0))
     return word if times > 1 and 2 * times >= len(works) else ""
+
+
+def _beside(words: Sequence[str], at: int) -> Iterator[str]:
+    """Words that may name the one at this place: "branch main", "main branch", "version from 1.2"; in
+    "TODO comments" none does."""
+    before = at - 2 if at and words[at - 1].lower() in _FROM else at - 1
+    # The first word says what is done.
+    for word in map(str.lower, (*words[max(before, 1) : max(before, 0) + 1], *words[at + 1 : at + 2])):
+        if re.fullmatch(r"[a-z]{3,16}", word) and word not in _STOP | _BETWEEN and not re.search(r"[^s]s$", word):
+            yield word
 
 
 def _common(text: str, texts: Sequence[str]) -> str:

@@ -168,8 +168,8 @@ _BY_COMMAND = {
     "echo": ("line", "Line of text, exactly as it is to be written"),
     "printf": ("text", "Text to be written"),
     "tee": ("file", "File to write, relative to the workspace"),
-    ">": ("outfile", "File to write, relative to the workspace"),
-    ">>": ("outfile", "File to append to, relative to the workspace"),
+    ">": ("output_file", "File to write, relative to the workspace"),
+    ">>": ("output_file", "File to append to, relative to the workspace"),
     "grep": ("text", "Text to look for"),
     "jq": ("key", "Key in the JSON document"),
     "for": ("name", "Name to work on"),
@@ -291,7 +291,10 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
     """
     first: dict[int, Context] = {}
     number: set[int] = set()
+    places: dict[int, set[str]] = {}
     for index, at in contexts(template.program):
+        if at.role == "script" and at.command == "sed":
+            places.setdefault(index, set()).add(place_in_script(at.lead))
         # What is looked for or replaced says more of a value than that it is printed too.
         if index not in first or (first[index].command in _PRINTING and at.command not in _PRINTING and at.command in _READING):
             first[index] = at
@@ -299,11 +302,15 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
         if at.role in ("number", "key") or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
+    for k, found in places.items():
+        if found >= {"pattern", "replacement"}:  # it is looked for and put in again
+            chosen[k] = ("key", "Name of what is set")
     labels = {k: _label(first[k]) for k in (said or {}) if k in first}
     for k, word in (said or {}).items():
         word = labels.get(k) or word
         if chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file"):
             chosen[k] = (_usable(word, "name"), f"The {word or 'name'}")
+    _name_the_exchanged(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()})
     chosen = _distinct([_FOLDER if k in folders and c[0] in ("file", "source", "path") else c for k, c in enumerate(chosen)])
     out: list[Param] = []
     for k, values in enumerate(template.values):
@@ -313,6 +320,20 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
         typed = tuple(int(v) if kind == "int" and isinstance(v, str) else list(v) if isinstance(v, tuple) else v for v in values)
         out.append(Param(chosen[k][0], kind, typed, chosen[k][1]))
     return out
+
+
+def _name_the_exchanged(chosen: list[tuple[str, str]], said: Mapping[int, str]) -> None:
+    """``old`` and ``new`` say what is exchanged: the version, the host; a text, where the requests have no word for it."""
+    at = {name: k for k, (name, _) in enumerate(chosen) if name in ("old", "new")}
+    if len(at) != sum(name in at for name, _ in chosen) or not all(k in said for k in at.values()):
+        return
+    word = next((said[k] for k in at.values() if said[k]), "").removeprefix("old_").removeprefix("new_")
+    if len(at) == 2:
+        chosen[at["old"]] = (f"old_{word or 'text'}", f"The {word or 'text'} to replace")
+        chosen[at["new"]] = (f"new_{word or 'text'}", f"The {word or 'text'} to put in its place")
+    elif "new" in at:
+        otherwise = "value" if any(name == "key" for name, _ in chosen) else "text"
+        chosen[at["new"]] = (_usable(word, otherwise), f"The {word or otherwise} to put in")
 
 
 _PAIRS = {

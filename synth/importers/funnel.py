@@ -37,11 +37,14 @@ class Stage:
     name: str
     count: int
     losses: tuple[Loss, ...] = ()
+    lost: str = "lost"
+    """What happened to them."""
 
 
 _REMEDIES = (
     ("never shows whole", "--repo DIR with the project's clone"),
     ("no start state", "--repo DIR with the project's clone, or `assay record` from now on"),
+    ("works its start out", "--repo DIR with the project's clone, or `assay record` from now on"),
     ("does not agree", "a clone with the commits of that time"),
     ("than the session keeps", "`assay record`, which keeps whole outputs"),
     ("holds no outputs", "`assay record`, which keeps outputs and the tree before and after"),
@@ -52,21 +55,25 @@ _REMEDIES = (
 
 
 def funnel(report: ImportReport, evolution: Evolution) -> list[Stage]:
-    """The stages of an import, from files to repeated tasks. That a start replays is for `assay crystallize` to say."""
+    """The stages of an import, from files to repeated tasks whose start is known.
+
+    One that is not is no loss yet: `assay crystallize` reconstructs it where it can, and says so.
+    """
     files = [d for d in report.dropped if d.what == "file"]
     tasks = [d for d in report.dropped if d.what == "trace"]
     traces = list(report.traces)
     effective = [t for t in traces if _has_effect(t)]
-    stateful = [t for t in effective if _has_state(t)]
-    repeated = _repeated(stateful, evolution)
-    rest = [t for t in stateful if t not in repeated]
+    repeated = _repeated(effective, evolution)
+    rest = [t for t in effective if t not in repeated]
+    stateful = [t for t in repeated if _has_state(t)]
+    guessed = [t for t in repeated if t not in stateful]
     return [
         Stage("sessions", report.sessions, _losses(files)),
         Stage("tasks", len(tasks) + len(traces)),
         Stage("imported", len(traces), _losses(tasks)),
         Stage("with effect", len(effective), _lost([t for t in traces if t not in effective], "it only looks around")),
-        Stage("with state", len(stateful), _lost([t for t in effective if t not in stateful], "there is no start state")),
         Stage("repeated", len(repeated), _lost(rest, f"it was done fewer than {evolution.min_frequency} times")),
+        Stage("start known", len(stateful), _lost(guessed, "crystallize works its start out, if the outputs allow"), "without"),
     ]
 
 
@@ -111,7 +118,7 @@ def shown(stages: Sequence[Stage]) -> list[str]:
     """The stages as lines: one each, the reasons of its losses below it, and last what would save the most."""
     out = [" -> ".join(f"{stage.name} {stage.count}" for stage in stages)]
     for stage in stages:
-        out += [f"  {stage.name}: {loss.count} lost, {loss.why} ({loss.example})" for loss in stage.losses[:MOST_LOSSES]]
+        out += [f"  {stage.name}: {loss.count} {stage.lost}, {loss.why} ({loss.example})" for loss in stage.losses[:MOST_LOSSES]]
         if len(stage.losses) > MOST_LOSSES:
             out.append(f"  {stage.name}: {sum(x.count for x in stage.losses[MOST_LOSSES:])} more lost, for other reasons")
     best = most_saved(stages)

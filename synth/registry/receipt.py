@@ -46,7 +46,7 @@ def report_document(report: Report) -> dict[str, Any]:
     if report.questions:
         doc["questions"] = [{"n": n, **question_to_json(q)} for n, q in enumerate(report.questions, 1)]
     if report.decisions:
-        doc["decisions"] = plain(report.decisions)
+        doc["decisions"] = [{name: value for name, value in plain(d).items() if name != "when"} for d in report.decisions]
     if report.sandbox is not None:
         doc["sandbox"] = {name: value for name, value in plain(report.sandbox).items() if name not in ("seconds", "runs")}
     return doc

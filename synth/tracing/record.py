@@ -293,7 +293,8 @@ def _entry(item: os.DirEntry[str], info: os.stat_result, skip: frozenset[str], r
     if not stat.S_ISREG(info.st_mode):
         return None
     if info.st_size > room:
-        raise _too_large(Path(item.path), "does not fit into a recording")
+        sizes = f"{info.st_size / (1 << 20):.1f} MiB, where {room / (1 << 20):.1f} MiB are left"
+        raise _too_large(Path(item.path), f"does not fit into a recording: it has {sizes}")
     try:
         return Entry("file", mode, Path(item.path).read_bytes())
     except OSError as e:

@@ -207,6 +207,9 @@ def test_plan_pairs_files_with_formats() -> None:
     assert plan([], [sarif]) == [Output("sarif", sarif), Output("plain", None)]
     assert plan(["junit"], [report]) == [Output("junit", report), Output("plain", None)]
     assert plan(["json", "sarif"], [sarif]) == [Output("sarif", sarif), Output("json", None)]
+    quality = Path("quality.json")  # what is said for a file goes before its suffix
+    assert plan(["junit", "gitlab"], [report, quality])[:2] == [Output("junit", report), Output("gitlab", quality)]
+    assert plan(["github"], [sarif, quality])[1:] == [Output("json", quality), Output("github", None)]
     assert plan(["json"], [Path("out.json")]) == [Output("json", Path("out.json")), Output("plain", None)]
 
 

@@ -216,3 +216,49 @@ def test_one_edited_export_does_not_stop_the_others(registry: Path, tmp_path: Pa
     assert run(command) == 2
     assert "edited" in capsys.readouterr().err
     assert ((first / "SKILL.md").read_text(), second.is_dir()) == ("by hand", True)
+
+
+@pytest.mark.engine
+def test_a_registered_skill_and_its_parameters_are_renamed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is judged anew with its recordings, stays in use under the new name, and the form of before is archived."""
+    where = ["--registry", str(tmp_path / "skills")]
+    assert run(["registry", "add", str(SKILLS / "rename_ext"), *where, "--budget", "fast"]) == 0
+    assert run(["registry", "rename", "rename_ext", *where]) == 2
+    assert run(["registry", "rename", "rename_ext", *where, "--parameter", "nope=x"]) == 2
+    assert "It has: old_ext, new_ext" in capsys.readouterr().err
+    argv = [
+        "registry",
+        "rename",
+        "rename_ext",
+        *where,
+        "--to",
+        "change_suffix",
+        "--parameter",
+        "old_ext=suffix",
+        "--budget",
+        "fast",
+    ]
+    assert run(argv) == 0
+    assert "change_suffix " in (told := capsys.readouterr().out)
+    assert "is active (suffix: str, new_ext: str; score 0." in told
+    with Registry(tmp_path / "skills") as opened:
+        assert {(e.name, e.status) for e in opened.list(None)} == {("rename_ext", "archived"), ("change_suffix", "active")}
+        assert all(set(args) == {"suffix", "new_ext"} for args in opened.draft("change_suffix").bindings.values())
+    assert run(["registry", "rename", "change_suffix", *where, "--parameter", "new_ext=final_ext", "--budget", "fast"]) == 0
+    with Registry(tmp_path / "skills") as opened:
+        assert [e.status for e in opened.versions_of("change_suffix")] == ["archived", "active"]
+
+
+def test_what_was_retired_is_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By its name: the way back is said, unless it is retired forever."""
+    with Registry(tmp_path / "skills") as opened:
+        opened.register(draft(), report(draft()))
+    where = ["--registry", str(tmp_path / "skills")]
+    argv = ["run", "batch_rename", *where, "--args", '{"old_ext": "a", "new_ext": "b"}', "--workspace", str(tmp_path)]
+    for how, told in (
+        ([], "it is archived: what was retired is not run. To put it in use again: assay registry activate batch_rename"),
+        (["--forever"], "it is revoked: what was retired is not run. It was retired forever"),
+    ):
+        assert run(["registry", "retire", "batch_rename", *where, *how]) == 0
+        assert run(argv) == 2
+        assert told in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from factories import draft, report
 
 from sandbox.interface import Cause, SandboxError
 from sandbox.recipe import load_recipe
+from synth.cli.diff import _judged
 from synth.cli.program import run
 from synth.cli.settings import Judging
 from synth.cli.targets import target_of
@@ -19,6 +21,7 @@ from synth.cli.verifying import Verifier
 from synth.registry import Registry
 from verifiers.formats.text import bound
 from verifiers.gating.discover import find
+from verifiers.interface import CheckResult, Finding, Report, Verdict
 
 ROOT = Path(__file__).parents[2]
 TRACES = ROOT / "fixtures" / "demo" / "rename.jsonl"
@@ -233,3 +236,16 @@ def test_one_score_everywhere(registry: Path, monkeypatch: pytest.MonkeyPatch, c
     head, row = capsys.readouterr().out.splitlines()
     assert head.split()[:2] == ["skill", "score"]
     assert row.split()[1] == bound(entry.score)
+
+
+def test_diff_tells_what_a_failing_check_finds_now() -> None:
+    """Both versions fail one check: that is no difference, what it finds in one of them alone is."""
+
+    def failing(*messages: str) -> Report:
+        found = tuple(Finding(text) for text in messages)
+        return replace(report(draft()), checks=(CheckResult("generalises", Verdict.FAIL, found),))
+
+    assert list(_judged(failing("a", "b"), failing("a", "b"))) == []
+    assert list(_judged(failing("a", "b"), failing("b", "c"))) == [
+        "generalises: still FAIL, found now: c", "generalises: still FAIL, not found any more: a",
+    ]  # fmt: skip

@@ -19,6 +19,7 @@ from synth.config import parse_config
 from synth.crystallization.outcome import counts, to_json
 from synth.crystallization.promotion import Crystallization
 from synth.crystallizer import SkillCrystallizer
+from synth.documentation import _limits
 from synth.interface import Candidate, Template, TracePattern
 from synth.registry import Registry
 from synth.registry.receipt import evidence_sha256
@@ -381,3 +382,14 @@ def test_an_unknown_key_of_a_price_is_named(tmp_path: Path) -> None:
             b"llm:\n  prices:\n    m: {input: 1, output: 2, cache_read: 0, cache_write: 1, out: 3}\n", tmp_path / "assay.yaml"
         )
     assert "output" in caught.value.advice
+
+
+def test_a_skills_text_says_nothing_that_only_its_maker_can_use() -> None:
+    """How far the evidence pins the code down stands in the report; what a run should know stands in the text."""
+    made = report(draft())
+    notes = tuple(
+        CheckResult(id, Verdict.PASS, (Finding("something to know", severity="info"),)) for id in ("mutants-killed", "contained")
+    )
+    text = "\n".join(_limits(replace(made, checks=notes)))
+    assert "mutants-killed" not in text
+    assert "- contained: something to know" in text

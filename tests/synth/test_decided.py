@@ -18,6 +18,7 @@ from synth.export.agentskills import files_of
 from synth.interface import Draft
 from synth.registry import NotAccepted, Registry
 from synth.registry.receipt import report_document, report_sha256
+from synth.registry.versions import version_of
 from verifiers.decisions import DecisionError, add, decided, home, load_decisions
 from verifiers.interface import Behaviour, Decision, GeneratedCase, Question, Report
 
@@ -76,6 +77,9 @@ def test_a_version_has_the_decisions_that_its_report_rests_on(tmp_path: Path) ->
         assert registry.decisions(entry) == (YES,)
         assert "+" in registry.diff("batch_rename").files["decisions.jsonl"]
         assert registry.audit() == []
+        later = draft(decisions=(replace(YES, when="2026-01-02"),))
+        assert version_of(later) == entry.version  # the same answer, given at another time
+        assert report_sha256(judged(later)) == report_sha256(judged(of))
 
 
 def test_an_answer_about_a_registered_skill_leaves_its_version_alone(tmp_path: Path) -> None:

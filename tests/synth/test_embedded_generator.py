@@ -7,7 +7,7 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
@@ -58,6 +58,7 @@ def pattern(traces: list[Evidence]) -> TracePattern:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lines=st.lists(LINE, min_size=1, max_size=3), writes=st.booleans(), name=st.text("ab '\"$", min_size=1, max_size=4))
+@example(["xargs -n"], False, "a")
 def test_any_commands_give_candidates_or_a_reason(lines: list[str], writes: bool, name: str) -> None:
     """Two traces that differ in one name; what comes out is Python."""
     other = [line.replace("a.txt", shlex.quote(name)) for line in lines]
@@ -193,11 +194,12 @@ def test_a_failed_attempt_is_left_out_with_a_reason() -> None:
 
 
 SED_SCRIPTS = [
-    ("sed -i 's/{a}/{b}/' f", ("old", "new")),
-    ('sed -i \'s/^version = "{a}"/version = "{b}"/\' f', ("old", "new")),
-    ("sed -i '/^v/s|x {a}|x {b}|g' f", ("old", "new")),
-    ("sed -i 's/q\\/z/w/; s/v {a}/v {b}/' f", ("old", "new")),
-    ("sed -i 's/^version = .*/version = \"{b}\"/' f", ("new",)),
+    ("sed -i 's/{a}/{b}/' f", ("old_text", "new_text")),
+    ('sed -i \'s/^version = "{a}"/version = "{b}"/\' f', ("old_version", "new_version")),
+    ("sed -i '/^v/s|x {a}|x {b}|g' f", ("old_text", "new_text")),
+    ("sed -i 's/q\\/z/w/; s/v {a}/v {b}/' f", ("old_text", "new_text")),
+    ("sed -i 's/^version = .*/version = \"{b}\"/' f", ("version",)),
+    ("sed -i 's/^{a}=.*/{a}={b}/' f", ("key", "value")),
     ("sed -i '/{a}/s/x/y/' f", ("text",)),
     ("echo '# {a}' > out.txt; grep -rn '{a}' d >> out.txt", ("text",)),
     ("echo '# {a}' > out.txt", ("text",)),
@@ -211,8 +213,26 @@ def test_parameters_are_named_by_what_is_done_with_them(line: str, names: tuple[
     values = [("TODO", "DONE"), ("FIX.ME", "FIXED.IT")]
     traces = [evidence([line.format(a=a, b=b)], True, f"t{k}") for k, (a, b) in enumerate(values)]
     candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
-    known = {"old": "TODO", "new": "DONE", "text": "TODO", "line": "TODO"}
-    assert dict(candidate.bindings["t0"]) == {name: known[name] for name in names}
+    known = {"old": "TODO", "new": "DONE", "text": "TODO", "line": "TODO", "version": "DONE", "key": "TODO", "value": "DONE"}
+    assert dict(candidate.bindings["t0"]) == {name: known[name.partition("_")[0]] for name in names}
+
+
+def test_what_is_exchanged_is_called_as_the_requests_call_it() -> None:
+    """The noun before "from", before the value, or none: never the verb that a request begins with."""
+    for said, word in (
+        ("Bump the version from {a} to {b}", "version"),
+        ("Point the host {a} at {b}", "host"),
+        ("Replace {a} with {b}", "text"),
+        ("Turn all {a} entries into {b}", "text"),
+    ):
+        values = [("1.2", "1.3"), ("2.0", "2.1")]
+        commands = [f"sed -i 's/{a}/{b}/' f" for a, b in values]
+        traces = [
+            replace(evidence([command], True, f"t{k}"), description=said.format(a=a, b=b))
+            for k, (command, (a, b)) in enumerate(zip(commands, values, strict=True))
+        ]
+        candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
+        assert set(candidate.bindings["t0"]) == {f"old_{word}", f"new_{word}"}
 
 
 def test_awk_that_writes_files_itself_is_work() -> None:

@@ -95,7 +95,10 @@ def test_a_missing_or_huge_workspace_is_refused_before_anything_runs(tmp_path: P
     with pytest.raises(RecordError, match="not a directory"):
         record("x", ["true"], tmp_path / "none")
     (tmp_path / "big").write_bytes(b"x" * 100)
-    for limits, needle in ((RecordLimits(total_bytes=50), "does not fit"), (RecordLimits(files=0), "more than 0")):
+    for limits, needle in (
+        (RecordLimits(total_bytes=50), "fit into a recording: it has"),
+        (RecordLimits(files=0), "more than 0"),
+    ):
         with pytest.raises(RecordError, match=needle):
             record("x", ["touch ran"], tmp_path, limits=limits)
     assert not (tmp_path / "ran").exists()

@@ -747,13 +747,15 @@ def test_what_is_lost_is_counted_where_it_is_lost(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("{}\n")
     stages = funnel(import_path(tmp_path), Evolution())
     assert [(s.name, s.count) for s in stages] == [
-        ("sessions", 4), ("tasks", 20), ("imported", 12), ("with effect", 8), ("with state", 4), ("repeated", 4),
+        ("sessions", 4), ("tasks", 20), ("imported", 12), ("with effect", 8), ("repeated", 8), ("start known", 4),
     ]  # fmt: skip
     assert [(x.why, x.count) for x in stages[2].losses] == [
         ("the request ran no command and changed no file", 4), ("an edit of a file that the session never shows whole", 4),
     ]  # fmt: skip
     lines = shown(stages)
-    assert lines[0].startswith("sessions 4 -> tasks 20 -> imported 12 -> with effect 8 -> with state 4 -> repeated 4")
+    assert lines[0].startswith("sessions 4 -> tasks 20 -> imported 12 -> with effect 8 -> repeated 8 -> start known 4")
+    told = "  start known: 4 without, crystallize works its start out, if the outputs allow"
+    assert any(line.startswith(told) for line in lines)
     assert lines[-1] == "most would be saved by --repo DIR with the project's clone (4)"
 
 

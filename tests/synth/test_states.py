@@ -223,6 +223,22 @@ def test_a_file_is_made_from_the_newest_before_it() -> None:
         made(program, {**start, "defs/it-9.11.0": "mine\n"}, version="9.11.0", digest="f00d" * 16)
 
 
+def test_no_value_leads_a_new_file_out_of_its_folder() -> None:
+    """Neither up, nor to the root, nor by a longer way to itself; the skill that is written refuses it as the search does."""
+    cases: list[Case] = [(f"Note {w} down", {}, {f"notes/{w}.md": f"# {w}\n"}) for w in ("one", "two", "three")]
+    program = learned(*cases)
+    (name,) = names(program)
+    assert made(program, {}, **{name: "four"}) == {"notes/four.md": "# four\n"}
+    for value in ("../four", "../../four", "x/../../../four", "./four"):
+        with pytest.raises(ValueError, match="leads out of its folder"):
+            made(program, {}, **{name: value})
+    traces = [evidence(f"t{n}", *case) for n, case in enumerate(cases)]
+    assert "_straight(name)" in generated(traces)[1][0]
+    at_the_root = learned(*((f"Make {w}/x", {}, {f"{w}/x": "1\n"}) for w in ("one", "two", "three")))
+    with pytest.raises(ValueError, match="leads out of its folder"):
+        made(at_the_root, {}, **{names(at_the_root)[0]: "/etc"})
+
+
 def test_files_go_and_get_names_by_a_pattern() -> None:
     """All that are called so, in that folder alone."""
     cases: list[Case] = []

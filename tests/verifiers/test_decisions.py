@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 from dataclasses import replace
@@ -296,3 +297,15 @@ def test_those_that_a_version_was_registered_with(tmp_path: Path) -> None:
     for place in (version / "decisions.jsonl", tmp_path / "r/versions/abc.decisions.jsonl", tmp_path / "rename.decisions.jsonl"):
         add(place, [decision()])
         assert found(skill, evidence) == place
+
+
+@given(decisions, texts)
+def test_when_it_was_said_changes_nothing(made: Decision, when: str) -> None:
+    """Equal answers have one digest; a line of before, whose digest had the time in it, is still read."""
+    later = replace(made, when=when)
+    assert digest_of(later) == digest_of(made)
+    row = json.loads(dump_decision(later))
+    del row["digest"]
+    canonical = json.dumps(row, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    row["digest"] = hashlib.sha256(canonical.encode()).hexdigest()
+    assert parse_decision(json.dumps(row)) == later

@@ -1,8 +1,13 @@
-"""One self-contained HTML page: no script, no network. What it shows is worked out here; the template only lays it out."""
+"""One self-contained HTML page: no network, and no script but the one whose hash its policy names.
+
+What it shows is worked out here; the template only lays it out.
+"""
 
 from __future__ import annotations
 
+import base64
 import difflib
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -151,17 +156,13 @@ def render(page: Page) -> str:
     names = _anchors([r.name for r in page.reports])
     views = (_skill(page, report, name) for report, name in zip(page.reports, names, strict=True))
     skills = sorted(views, key=lambda s: _WORST_FIRST.index(s.state))
-    counts = [(name, page.counts[name.lower()]) for name in ("FAIL", "INCONCLUSIVE", "PASS")]
-    gate = page.gate
     return _template().render(
         verdict=page.verdict.name,
-        mark=_MARKS[page.verdict.name],
         summary=page.summary(),
-        counts=counts,
+        counts=[(name, page.counts[name.lower()]) for name in _WORST_FIRST],
         skills=skills,
-        failures=gate.failures if gate is not None else (),
-        notes=gate.notes if gate is not None else (),
-        marks=_MARKS,
+        failures=page.gate.failures if page.gate is not None else (),
+        notes=page.gate.notes if page.gate is not None else (),
     )
 
 
@@ -177,6 +178,11 @@ def _template() -> Template:
         finalize=_shown,
     )
     environment.filters["spans"] = _spans
+    environment.filters["name"] = _name
+    # The policy lets this script run and no other: all else in the page is foreign text.
+    script = (Path(__file__).parent / "report.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment.globals.update(script=Markup(script), script_hash=digest, marks=_MARKS, worst_first=_WORST_FIRST)
     return environment.get_template("report.html.j2")
 
 
@@ -189,6 +195,11 @@ def _spans(text: str) -> Markup:
     """Text in which what stands between backticks is shown as code."""
     parts = re.split(r"`([^`\n]+)`", escape(text, keep="\n\t"))
     return Markup("").join(Markup("<code>{}</code>").format(p) if n % 2 else p for n, p in enumerate(parts))
+
+
+def _name(text: str) -> Markup:
+    """A name or path that may be broken, where it does not fit, after ``_``, ``/`` and ``-`` alone."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_/-])(?=[^_/-])", escape(text, keep="\n\t")))
 
 
 def _anchors(names: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from synth.embedded.code import Code, quote
+from synth.embedded.states import texts
 from synth.embedded.states.edits import Edit, Files
 from synth.embedded.states.examples import Example
 from synth.embedded.states.hunks import Hunk, kind_of
@@ -40,14 +41,15 @@ class Paths:
             if found is not None:
                 text = files.pop(name)
                 if self.new is not None:
-                    files[self.new.at(env, 0, found)] = text
+                    files[texts._straight(self.new.at(env, 0, found))] = text
 
     def emit(self, code: Code) -> None:
         with code.block(f"for name in {code.helper('_listed')}({quote(self.folder)}, {self.pattern.code}):"):
             if self.new is None:
                 code.line(f"changed += {code.helper('_unlink')}(Path(name))")
             else:
-                code.line(f"target = re.sub({self.pattern.code}, lambda m: {self.new.code}, name)")
+                new = f"re.sub({self.pattern.code}, lambda m: {self.new.code}, name)"
+                code.line(f"target = {code.helper('_straight')}({new})")
                 code.line(f"changed += {code.helper('_rename')}(Path(name), Path(target))")
 
 
@@ -70,11 +72,11 @@ def without_paths(example: Example) -> Example:
 
 def path_groups(examples: Sequence[Example]) -> list[Group] | None:
     """The removals and renames of the examples by kind; None where some are not in every example."""
-    texts, hunks = [], []
+    lists, hunks = [], []
     for e, x in enumerate(examples):
         names = moved(x)
         lines = [f"{p}\n" for p in sorted(x.start)]
-        texts.append(Example(x.task_id, x.request, {_LIST: "".join(lines)}, {}))
+        lists.append(Example(x.task_id, x.request, {_LIST: "".join(lines)}, {}))
         for n, line in enumerate(lines):
             path = line.removesuffix("\n")
             if path in x.removed:
@@ -85,7 +87,7 @@ def path_groups(examples: Sequence[Example]) -> list[Group] | None:
         groups.setdefault((bool(h.new), h.old[0].rpartition("/")[0], kind_of(h.old) if h.new else ()), []).append(h)
     if any({h.example for h in g} != set(range(len(examples))) for g in groups.values()):
         return None
-    return [Group(g, texts, of_paths=True) for g in groups.values()]
+    return [Group(g, lists, of_paths=True) for g in groups.values()]
 
 
 def path_edits(group: Group, values: Values) -> Iterator[tuple[Edit, Values]]:

@@ -118,8 +118,16 @@ def _renamed(text: str, old: str, new: str) -> str:
     return re.sub(rf"(?<![0-9.]){re.escape(old)}(?![0-9]|\.[0-9])", lambda m: new, text)
 
 
+def _straight(path: str) -> str:
+    """Return the path; raise where a value leads it out of its folder."""
+    if os.path.normpath(path) != path or path.startswith(("/", "../")):
+        raise ValueError(f"{path} leads out of its folder")
+    return path
+
+
 def _create(files: dict[str, str], name: str, text: str) -> None:
     """Make a file with this text; raise where it is there with another one."""
+    _straight(name)
     if files.get(name, text) != text:
         raise ValueError(f"{name} exists already")
     files[name] = text
