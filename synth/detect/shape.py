@@ -9,10 +9,9 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from synth.detect.commands import (
     BUNDLED,
@@ -34,6 +33,8 @@ from synth.detect.commands import (
     WRITING_FLAGS,
 )
 from synth.detect.programs import CODE, REGEX, SETS, program_shape
+from verifiers.shell.quoting import unquote
+from verifiers.shell.syntax import Syntax, below
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Shape:
 
 @dataclass(slots=True)
 class _Walk:
+    syntax: Syntax
     variables: dict[str, str] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     literals: list[str] = field(default_factory=list)
@@ -64,10 +66,11 @@ class _Walk:
             return name
         return self.variables.setdefault(name, f"v{len(self.variables)}")
 
+    def text(self, node: Node) -> str:
+        return self.syntax.text(node)
 
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
+    def unquoted(self, node: Node) -> str:
+        return unquote(self.syntax.text(node))
 
 
 @lru_cache(maxsize=50_000)
@@ -78,11 +81,9 @@ def shapes_of(command: str, moved: bool = False) -> tuple[Shape, ...]:
         command: Text that is no shell gets shapes too: of what could be parsed of it.
         moved: Whether a ``cd`` came before.
     """
-    # tree-sitter-bash 0.25 ends the process on "${" and a letter beyond the basic plane, so it does not see those.
-    plain = re.sub("[\U00010000-\U0010ffff]", "x", command)
-    root = _parser().parse(plain.encode("utf-8", "surrogatepass")).root_node
+    syntax = Syntax(command)
     try:
-        return tuple(_shapes(root, _Walk(moved=moved)))
+        return tuple(_shapes(syntax.root, _Walk(syntax, moved=moved)))
     except RecursionError:  # nested some hundred levels deep: like nothing but itself
         return (Shape(command, (), (), observes=False, moves=False),)
 
@@ -90,7 +91,7 @@ def shapes_of(command: str, moved: bool = False) -> tuple[Shape, ...]:
 def _shapes(root: Node, walk: _Walk) -> Iterator[Shape]:
     for nodes in _statements(root):
         shape = _shape(nodes, walk)
-        walk = _Walk(walk.variables, moved=walk.moved or shape.moves)
+        walk = _Walk(walk.syntax, walk.variables, moved=walk.moved or shape.moves)
         yield shape
 
 
@@ -123,10 +124,6 @@ def _shape(nodes: tuple[Node, ...], walk: _Walk) -> Shape:
     return Shape(skeleton, tuple(walk.names), tuple(walk.literals), not walk.writes and not moves, moves)
 
 
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")  # the parser cuts a lone surrogate into its bytes
-
-
 def _node(node: Node, walk: _Walk) -> str:
     kind = node.type
     if kind == "command":
@@ -135,9 +132,9 @@ def _node(node: Node, walk: _Walk) -> str:
         return _redirect(node, walk)
     if kind == "for_statement":
         for child in node.children_by_field_name("variable"):
-            walk.variable(_text(child))
+            walk.variable(walk.text(child))
     if not node.is_named:
-        return ";" if _text(node) == "\n" else _text(node)
+        return ";" if walk.text(node) == "\n" else walk.text(node)
     if kind == "comment":
         return ""
     if kind in _WORDS:
@@ -156,11 +153,11 @@ _WORDS = frozenset(
 def _command(node: Node, walk: _Walk) -> str:
     """One simple command: its (sub)command name, flags as they are, runs of literal operands as one."""
     name_node = node.child_by_field_name("name")
-    name = _unquoted(name_node) if name_node is not None else ""
+    name = walk.unquoted(name_node) if name_node is not None else ""
     name = name.rpartition("/")[2] if name.startswith("/") else name
     walk.names.append(name)
-    assigned = (c for c in node.children if c.type == "variable_assignment")
-    out = [_node(c, walk) for c in assigned if _text(c).partition("=")[0] not in SURROUNDINGS]
+    assigned = below(node, "variable_assignment")
+    out = [_node(c, walk) for c in assigned if walk.text(c).partition("=")[0] not in SURROUNDINGS]
     out.append(name)
     out += _arguments(name, list(node.children_by_field_name("argument")), walk)
     out += [_redirect(c, walk) for c in node.children if c.type.endswith("_redirect")]
@@ -197,19 +194,19 @@ class _Reader:
 
 def _arguments(name: str, arguments: list[Node], walk: _Walk) -> list[str]:
     if name not in OBSERVERS and name not in WRAPPERS and name not in ("cd", "pushd", "popd"):
-        walk.writes = walk.writes or not (name == "git" and _git_reads(arguments))
-    first = _text(arguments[0]) if arguments else ""
+        walk.writes = walk.writes or not (name == "git" and _git_reads(arguments, walk))
+    first = walk.text(arguments[0]) if arguments else ""
     due = name in SUBCOMMANDS and not (name in BUNDLED and first.startswith("-"))
     state = _Reader(name, name, name in PROGRAMMED, name in WRAPPERS, due, before=OPERANDS_BEFORE.get(name, 0))
     out = []
     for argument in arguments:
         out.append(_argument(argument, state, walk))
-        state.last = _unquoted(argument)
+        state.last = walk.unquoted(argument)
     return _find(out) if name == "find" else out
 
 
 def _argument(argument: Node, state: _Reader, walk: _Walk) -> str:
-    text = _unquoted(argument)
+    text = walk.unquoted(argument)
     pattern = WRITING_FLAGS.get(state.name)
     if pattern is not None and pattern.fullmatch(text):
         walk.writes = True
@@ -285,8 +282,8 @@ def _find(parts: list[str]) -> list[str]:
     return head + [word for test in sorted(tests) for word in test] + rest
 
 
-def _git_reads(arguments: list[Node]) -> bool:
-    words = [_text(a) for a in arguments if not _text(a).startswith("-")]
+def _git_reads(arguments: list[Node], walk: _Walk) -> bool:
+    words = [walk.text(a) for a in arguments if not walk.text(a).startswith("-")]
     return words in (["tag"], ["branch"], ["remote"]) or (bool(words) and words[0] in GIT_READS)
 
 
@@ -304,29 +301,21 @@ def _flag(text: str, walk: _Walk) -> str:
 def _redirect(node: Node, walk: _Walk) -> str:
     """A redirection; anything written to other than /dev/null and descriptors counts as a change."""
     if node.type == "heredoc_redirect":
-        body = "".join(_text(c) for c in node.children if c.type == "heredoc_body")
+        body = "".join(walk.syntax.lines(c) for c in below(node, "heredoc_body"))
         walk.literals.append(body)
         rest = [c for c in node.children if c.is_named and c.type not in ("heredoc_start", "heredoc_body", "heredoc_end")]
         reader = walk.names[-1] if walk.names else ""
         said = program_shape(reader, body) if reader in CODE | INTERPRETERS else "L"
         return " ".join([f"<<{said}", *(_node(c, walk) for c in rest)])
-    operator = "".join(_text(c) for c in node.children if not c.is_named)
+    operator = "".join(walk.text(c) for c in node.children if not c.is_named)
     target = node.child_by_field_name("destination") or (node.children[-1] if node.children else node)
-    text = _unquoted(target)
-    descriptor = "".join(_text(c) for c in node.children if c.type == "file_descriptor")
+    text = walk.unquoted(target)
+    descriptor = "".join(walk.text(c) for c in below(node, "file_descriptor"))
     if text == "/dev/null" or operator.endswith("&"):
         return f"{descriptor}{operator}{text}" if text != "/dev/null" else ""
     if ">" in operator:
         walk.writes = True
     return f"{descriptor}{operator} {_word(target, walk, '')}"
-
-
-def _unquoted(node: Node) -> str:
-    """A word's text without its outermost quotes."""
-    text = _text(node)
-    if node.type in ("string", "raw_string") and len(text) >= 2:
-        return text[1:-1]
-    return re.sub(r"\\(.)", r"\1", text) if node.type in ("word", "command_name") else text
 
 
 def _word(node: Node, walk: _Walk, command: str) -> str:
@@ -335,17 +324,17 @@ def _word(node: Node, walk: _Walk, command: str) -> str:
     if kind in ("command_substitution", "process_substitution"):
         return "$( " + " ".join(_node(c, walk) for c in node.named_children) + " )"
     if kind == "simple_expansion":
-        return "$" + walk.variable(_text(node)[1:])
+        return "$" + walk.variable(walk.text(node)[1:])
     if kind == "variable_name":
-        return walk.variable(_text(node))
+        return walk.variable(walk.text(node))
     if kind == "expansion":
         return _expansion(node, walk)
     if kind == "arithmetic_expansion":
-        return "$((" + re.sub(r"[A-Za-z_]\w*", "w", _text(node)[3:-2]).replace(" ", "") + "))"
+        return "$((" + re.sub(r"[A-Za-z_]\w*", "w", walk.text(node)[3:-2]).replace(" ", "") + "))"
     if kind in ("string", "concatenation", "translated_string") and any(_expands(c) for c in node.named_children):
         parts = [_word(c, walk, command) for c in node.named_children]
         return re.sub("[LG]{2,}", "L", "".join(parts))
-    text = _unquoted(node)
+    text = walk.unquoted(node)
     if text == "." and walk.moved and command in SEARCHERS:
         return "L"
     if text in (".", "-", "{}", "", ";", "+", "!", "(", ")", "/") or (text == "*" and kind == "word"):
@@ -372,7 +361,7 @@ def _expands(node: Node) -> bool:
 
 def _expansion(node: Node, walk: _Walk) -> str:
     """``${name…}``: the operator stays, what it takes off is a literal."""
-    text = _text(node)[2:-1]
+    text = walk.text(node)[2:-1]
     found = re.match(r"([#!]?)(\w+)(.*)", text, re.DOTALL)
     if found is None:
         return "${}"

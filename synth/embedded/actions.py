@@ -12,7 +12,7 @@ from synth.embedded.meanings import TABLE, Parsed, parse_args
 from synth.embedded.names import Items
 from synth.embedded.regexes import delimited, expand_ranges, pattern_code, replacement_code
 from synth.embedded.scope import Scope
-from synth.embedded.tree import Lit, ShellError, Var, Word
+from verifiers.shell.tree import Lit, ShellError, Var, Word
 
 
 def change(scope: Scope, name: str, words: Sequence[Word]) -> None:

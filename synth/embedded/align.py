@@ -11,7 +11,7 @@ from synth.embedded.meanings import roles
 from synth.embedded.normal import normal
 from synth.embedded.steps import Work
 from synth.embedded.template import Program, Template
-from synth.embedded.tree import Lit, Simple
+from verifiers.shell.tree import Lit, Simple
 
 
 def clusters(works: Sequence[Work], as_written: bool = False) -> list[list[Work]]:

@@ -9,7 +9,7 @@ from synth.embedded.filters import expand, receiver
 from synth.embedded.meanings import TABLE, parse_args
 from synth.embedded.names import Items
 from synth.embedded.scope import Scope
-from synth.embedded.tree import Lit, ShellError, Word, literal_word
+from verifiers.shell.tree import Lit, ShellError, Word, literal_word
 
 _PACK = {"bzip2": ("bz2", "bz2.compress({data})", ".bz2"), "gzip": ("gzip", "gzip.compress({data}, mtime=0)", ".gz"),
          "xz": ("lzma", "lzma.compress({data})", ".xz")}  # fmt: skip

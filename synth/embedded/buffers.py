@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from synth.embedded.filters import Data, as_bytes, read
 from synth.embedded.names import Items
 from synth.embedded.scope import Buffer, Content, Scope, content
-from synth.embedded.tree import (
+from verifiers.shell.tree import (
     Redirect,
     ShellError,
     Simple,

@@ -19,7 +19,7 @@ from synth.embedded.names import DOT, Items, split_path
 from synth.embedded.scope import Content, Scope
 from synth.embedded.sources import split_items
 from synth.embedded.streams import simple, stream
-from synth.embedded.tree import (
+from verifiers.shell.tree import (
     CURSOR,
     Command,
     For,

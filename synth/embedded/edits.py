@@ -23,7 +23,7 @@ from synth.embedded.sedscript import (
     script,
     unescaped,
 )
-from synth.embedded.tree import Lit, ShellError, Word, literal_word
+from verifiers.shell.tree import Lit, ShellError, Word, literal_word
 
 _BACKUP = re.compile(r"(?:-i|--in-place=)(\.[\w.\-]+)")
 """``-i.bak``: what is behind the name of the copy that keeps the old content."""

@@ -17,7 +17,7 @@ from synth.embedded.names import UNFINISHED
 from synth.embedded.scope import Facts, Param, Scope
 from synth.embedded.streams import stream, substituted
 from synth.embedded.template import Program
-from synth.embedded.tree import Seq, ShellError, Simple
+from verifiers.shell.tree import Seq, ShellError, Simple
 
 _MODULES = (
     "bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "json", "lzma", "os", "re", "shutil", "stat", "subprocess", "tarfile",

@@ -18,7 +18,7 @@ from synth.embedded.params import inner_name
 from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Param, texts
 from synth.embedded.template import Program
-from synth.embedded.tree import (
+from verifiers.shell.tree import (
     Command,
     For,
     Group,
@@ -36,7 +36,7 @@ from synth.embedded.tree import (
     Word,
     literal_word,
 )
-from synth.embedded.unparse import script
+from verifiers.shell.unparse import script
 
 _INTERPRETERS = frozenset({"python", "python3", "bash", "sh", "ruby", "node", "bc", "make", "eval"})
 """Programs whose plain words may be code."""

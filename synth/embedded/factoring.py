@@ -8,8 +8,8 @@ import os
 import re
 from collections.abc import Sequence
 
-from synth.embedded.template import Place, Template, Value, tidy
-from synth.embedded.tree import Hole, Lit, Many, Part, Word
+from synth.embedded.template import Place, Template, Value
+from verifiers.shell.tree import Hole, Lit, Many, Part, Word, tidy
 
 
 def factored(raw: object, values: list[tuple[Value, ...]], places: list[Place]) -> Template:

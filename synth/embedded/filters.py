@@ -12,7 +12,7 @@ from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args
 from synth.embedded.names import Items, glob_items
 from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import DOT, Content, Scope, content
-from synth.embedded.tree import (
+from verifiers.shell.tree import (
     Feed,
     Lit,
     Many,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from synth.embedded.names import DOT, UNFINISHED, Items, glob_items, match, whole_pattern
 from synth.embedded.regexes import pattern_code
 from synth.embedded.scope import Scope
-from synth.embedded.tree import Hole, Lit, ShellError, Var, Word, literal_word
+from verifiers.shell.tree import Hole, Lit, ShellError, Var, Word, literal_word
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ from synth.embedded.scope import Facts, Param
 from synth.embedded.states.generate import state_candidates
 from synth.embedded.steps import Work, changes_something, why_no_work, work
 from synth.embedded.template import Template, Value
-from synth.embedded.tree import Hole, Lit, ShellError, Word
 from synth.embedded.trial import trial
 from synth.interface import Candidate, TracePattern
 from synth.interface import Template as Form
 from verifiers.expectation.equivalence import differences
 from verifiers.interface import Args, Evidence, Report
+from verifiers.shell.tree import Hole, Lit, ShellError, Word
 
 RETURNS_CHANGES = "``ok`` and the number of changes made (0 where all was done already)."
 RETURNS_ANSWER = "``output``: the answer as text."

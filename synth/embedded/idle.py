@@ -10,8 +10,8 @@ from sandbox.interface import ReplayRecord, RunRequest, ShellJob, Snapshot
 from synth.embedded.kinds import walk
 from synth.embedded.meanings import TABLE
 from synth.embedded.steps import Work
-from synth.embedded.tree import Seq, Simple
 from verifiers.expectation.equivalence import differences
+from verifiers.shell.tree import Seq, Simple
 
 
 class Replays(Protocol):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from synth.embedded.meanings import TABLE, Parsed, parse_args
-from synth.embedded.tree import (
+from verifiers.shell.tree import (
     CURSOR,
     Command,
     For,

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from synth.embedded.tree import Lit, ShellError, Word
+from verifiers.shell.tree import Lit, ShellError, Word
 
 Kind = Literal["filter", "show", "change", "shell"]
 Role = Literal["syntax", "operand", "pattern", "script", "text", "number", "format", "key"]

@@ -6,7 +6,7 @@ from synth.embedded.code import Piece, joined
 from synth.embedded.scope import DOT as DOT
 from synth.embedded.scope import Items as Items
 from synth.embedded.scope import Scope
-from synth.embedded.tree import Glob, Hole, Lit, ShellError, Word
+from verifiers.shell.tree import Glob, Hole, Lit, ShellError, Word
 
 UNFINISHED = "not _unfinished(p.name)"
 """Leaves out what a killed run may have left; taken out again where the skill writes no content."""

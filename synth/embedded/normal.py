@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from synth.embedded.kinds import with_cursor
 from synth.embedded.meanings import PREDICATE_ROLES, TABLE, Spec
 from synth.embedded.template import Program
-from synth.embedded.tree import CURSOR, Arith, For, Seq, Simple, Sub, Var, Verbatim, Word, literal_word
+from verifiers.shell.tree import CURSOR, Arith, For, Seq, Simple, Sub, Var, Verbatim, Word, literal_word
 
 
 def normal(program: Program) -> Program:

@@ -15,7 +15,7 @@ from synth.embedded.meanings import roles, xargs_command
 from synth.embedded.pythoncode import NAMES
 from synth.embedded.scope import Param
 from synth.embedded.template import Template, Value
-from synth.embedded.tree import (
+from verifiers.shell.tree import (
     CURSOR,
     Feed,
     For,

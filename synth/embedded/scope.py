@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from synth.embedded.code import Code, Piece, joined, merge, quote
-from synth.embedded.tree import Arith, Command, Feed, Glob, Hole, Lit, Many, Positional, Seq, ShellError, Var, Verbatim, Word
+from verifiers.shell.tree import Arith, Command, Feed, Glob, Hole, Lit, Many, Positional, Seq, ShellError, Var, Verbatim, Word
 
 Kind = str
 """``str``, ``int``, ``list[str]`` or ``Path``."""

@@ -29,7 +29,8 @@ from synth.embedded.names import Items, glob_items
 from synth.embedded.regexes import pattern_code
 from synth.embedded.scope import Content, Scope, content
 from synth.embedded.sedscript import BASIC, EXTENDED
-from synth.embedded.tree import (
+from verifiers.shell.quoting import c_decode
+from verifiers.shell.tree import (
     CURSOR,
     Hole,
     Lit,
@@ -37,7 +38,6 @@ from synth.embedded.tree import (
     Var,
     Word,
 )
-from synth.embedded.words import ansi_c
 
 Special = Callable[[Scope, Sequence[Word], "Stream | None"], "Stream | None"]
 
@@ -53,7 +53,7 @@ def _echo(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream |
         if word.has_glob:
             raise ShellError("echo of a pattern is not understood")
         pieces += [(True, " ")] if k else []
-        pieces += [(c, ansi_c(t)) if c and escapes else (c, t) for c, t in got]
+        pieces += [(c, c_decode(t)) if c and escapes else (c, t) for c, t in got]
     return data(encoded(scope, [*pieces, (True, "\n" if newline else "")]))
 
 
@@ -62,7 +62,7 @@ def _printf(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream
     if head is None:
         raise ShellError("printf with a computed format is not understood")
     rest = [list(scope.pieces(w)) for w in words[1:]]
-    bits = ansi_c(head).replace("%%", "\0").split("%s")
+    bits = c_decode(head).replace("%%", "\0").split("%s")
     if any("%" in b for b in bits) or any(w.has_glob for w in words):
         if rest:
             raise ShellError(f"printf {head!r} is not understood")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sandbox.interface import ROOT, effects
 from synth.embedded.kinds import only_prints, walk
 from synth.embedded.meanings import TABLE
-from synth.embedded.shell import parse
 from synth.embedded.template import Program
-from synth.embedded.tree import For, Group, Seq, ShellError, Simple, While
 from verifiers.interface import Evidence
+from verifiers.shell.parse import parse
+from verifiers.shell.tree import For, Group, Seq, ShellError, Simple, While
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from synth.embedded.meanings import TABLE
 from synth.embedded.names import Items
 from synth.embedded.scope import Content, Scope
 from synth.embedded.sources import SPECIAL
-from synth.embedded.tree import (
+from verifiers.shell.tree import (
     Command,
     For,
     Group,

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from verifiers.binding.words import Word, parse_script
 from verifiers.interface import Evidence
+from verifiers.shell.script import Word, parse_script
 
 Key = tuple[str, str, int, str]
 """Program, slot, how many times that slot was seen before, part of the word."""

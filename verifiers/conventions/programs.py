@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from verifiers.binding.words import parse_script
 from verifiers.conventions.shell_text import SHELLS
+from verifiers.shell.script import parse_script
 
 _BUILTINS = (
     ". : [ [[ alias bg bind break builtin caller case cd command compgen complete continue declare dirs disown echo enable eval "

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sandbox.interface import JsonValue
-from verifiers.binding.words import Word, expand_braces, parse_script
 from verifiers.expectation.rooting import WORKSPACE
 from verifiers.interface import Evidence
+from verifiers.shell.script import Word, parse_script
 
 _WRITERS = frozenset(
     {"mv", "cp", "rm", "rmdir", "mkdir", "touch", "chmod", "ln", "tee", "rename", "split", "gzip", "gunzip", "bzip2", "xz", "zip",
@@ -68,7 +68,7 @@ def clues(evidence: Evidence) -> Clues:
     """The clues in all commands of a trace."""
     every = parse_script(evidence.commands).words
     words = [w for w in every if w.slot != "name"]
-    plain = [t for w in words for t in expand_braces(w.text) if w.slot != "option"]
+    plain = [t for w in words for t in w.expanded() if w.slot != "option"]
     places = [t.rstrip("/") or t for t in plain if _is_place(t)]
     globs = [t for t in plain if _GLOB.search(t) and len(t) < 200 and not re.search(r"[\s$`|\\^]", t)]
     fragments = [p for t in plain for p in _fragments(t)]
@@ -138,7 +138,7 @@ def operands(evidence: Evidence, step: int) -> list[str]:
     """Words of a step that may name files, without globs."""
     words = [w for w in words_of_step(evidence, step) if w.slot not in ("name", "option")]
     words = [w for w in words if not (w.program == "xargs" and w.slot == "#0") and not w.slot.startswith(("-exec", "-ok"))]
-    return list(dict.fromkeys(t for w in words for t in expand_braces(w.text) if _is_place(t)))
+    return list(dict.fromkeys(t for w in words for t in w.expanded() if _is_place(t)))
 
 
 def programs(evidence: Evidence, step: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -109,6 +110,18 @@ class Word:
 
 def literal_word(text: str) -> Word:
     return Word((Lit(text),))
+
+
+def tidy(parts: Sequence[Part]) -> list[Part]:
+    """Neighbouring constants joined, empty ones dropped."""
+    out: list[Part] = []
+    for part in parts:
+        last = out[-1] if out else None
+        if isinstance(part, Lit) and isinstance(last, Lit):
+            out[-1] = Lit(last.text + part.text)
+        elif part != Lit(""):
+            out.append(part)
+    return out
 
 
 @dataclass(frozen=True, slots=True)
