@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from synth.embedded.filters import Data, as_bytes, read
-from synth.embedded.names import Items
-from synth.embedded.scope import Buffer, Content, Scope, content
+from synth.embedded.scope import Buffer, Content, Items, Scope, content
 from verifiers.shell.tree import (
     Redirect,
     ShellError,

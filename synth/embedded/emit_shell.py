@@ -83,6 +83,7 @@ def staged_program(
     code = Code(taken={p.name for p in params} | {"changed", "p"})
     code.need("tempfile", "shutil", "os")
     code.helper("_shell:in")
+    code.helper("_unfinished")
     program, given = handed_over(code, program, params)
     text = "set -e -o pipefail\n" + script(tuple(settled(step) for step in apart(program)))
     code.constants.append(f"PROGRAM = {quote(text)}")
