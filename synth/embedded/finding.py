@@ -271,7 +271,8 @@ class FindReader:
         if branch.types == {"f"}:
             return compared(lambda p: f"{p}.stat().st_size", "0")
         branch.types |= {"d", "f"}
-        return Test(lambda p: f"(not any({p}.iterdir()) if {p}.is_dir() else {p}.stat().st_size == 0)", joins="or")
+        empty = "(not any({0}.iterdir()) if {0}.is_dir() else {0}.stat().st_size == 0)"
+        return Test(lambda p: f"not {p}.is_symlink() and {empty.format(p)}", joins="and")
 
     def size_test(self) -> Test:
         word = self.take().literal or ""
