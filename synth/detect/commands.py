@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 
-from synth.detect.programs import CODE, REGEX, SETS
+from verifiers.shell.commands import TABLE
 
 _OBSERVERS = """
-    ls dir cat tac head tail wc grep egrep fgrep rg find file stat du df pwd echo printf sort uniq cut tr nl od xxd hexdump md5sum
-    sha1sum sha256sum sha512sum cksum sum diff cmp comm paste join column fold fmt pr expand rev seq jq yq awk gawk mawk sed which
-    type whereis whoami id uname date env printenv true false test [ [[ tree less more basename dirname realpath readlink bc expr
-    strings zcat bzcat xzcat zgrep history ps locate tsort factor col colrm look iconv base64 sleep wait read let : export set
-    shopt declare local alias hostname nproc free uptime getent tput xargs time command exec nice numfmt shuf cal sqlite3 tar
-    unzip
+    [ [[ alias cal command declare dir exec expr false free getent history hostname iconv let local locate look mawk more less
+    nice nproc pr printenv ps rg shuf sqlite3 tar time tput unzip uptime whereis yq zgrep
 """
-OBSERVERS = frozenset(_OBSERVERS.split())
+OBSERVERS = frozenset(
+    {n for n, spec in TABLE.items() if spec.kind != "change"} - {"perl", "cd", "exit"} | set(_OBSERVERS.split())
+)
 """Commands that change no file of a workspace by themselves; exceptions are below."""
 WRITING_FLAGS: dict[str, re.Pattern[str]] = {
     "sed": re.compile(r"-[a-zA-Z]*i.*|--in-place.*"),
@@ -38,11 +36,9 @@ BUNDLED = frozenset({"tar", "ar", "7z"})
 GIT_READS = frozenset(
     {"status", "log", "diff", "show", "ls-files", "rev-parse", "blame", "grep", "describe", "shortlog", "rev-list", "cat-file"}
 )
-OPERANDS_BEFORE = {"sqlite3": 1, "mysql": 1, "psql": 1}
-"""Operands of commands with a program that come before it: its database."""
-WRAPPERS = frozenset({"sudo", "env", "time", "nice", "nohup", "command", "exec", "xargs", "timeout", "stdbuf", "doas"})
 INTERPRETERS = frozenset({"python", "python3", "perl", "ruby", "node", "bash", "sh", "zsh", "dash"})
-PROGRAMMED = CODE | REGEX | SETS | INTERPRETERS
+ALIASES = {"mawk": "awk", "nawk": "awk", "gsed": "sed", "rg": "grep", "yq": "jq", "mysql": "sqlite3", "psql": "sqlite3"}
+"""Programs whose words are another's."""
 FIND_TESTS = frozenset(
     {"-name", "-iname", "-type", "-path", "-ipath", "-maxdepth", "-mindepth", "-size", "-mtime", "-newer", "-perm"}
 )
@@ -52,15 +48,6 @@ SURROUNDINGS = frozenset({"LC_ALL", "LC_COLLATE", "LC_CTYPE", "LANG"})
 """Variables that a command is run under; what it does is the same."""
 SEARCHERS = frozenset({"find", "grep", "egrep", "fgrep", "rg", "ls", "du", "tree"})
 """Commands for which ``.`` is, after a ``cd``, the place that they would have been told without it."""
-_VALUES = {
-    "awk gawk mawk nawk": {"-v": 1, "-F": 1, "-f": 1, "--assign": 1},
-    "jq yq": {"--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2, "--indent": 1},
-    "grep egrep fgrep rg": {"-m": 1, "-A": 1, "-B": 1, "-C": 1, "-f": 1},
-    "sed gsed": {"-l": 1, "-f": 1},
-    "sqlite3": {"-separator": 1, "-cmd": 1, "-nullvalue": 1},
-}
-TAKES_VALUES = {name: flags for names, flags in _VALUES.items() for name in names.split()}
-"""Flags of commands with a program among their words, and how many words after them are not that program."""
 SHORT = {
     "sed": {"--in-place": "-i", "--expression": "-e", "--quiet": "-n", "--silent": "-n", "--regexp-extended": "-E", "-r": "-E"},
     "grep": {"--count": "-c", "--ignore-case": "-i", "--invert-match": "-v", "--extended-regexp": "-E", "--fixed-strings": "-F"},

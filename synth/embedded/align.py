@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 from synth.embedded.antiunify import Mismatch, unify
-from synth.embedded.meanings import roles
 from synth.embedded.normal import normal
 from synth.embedded.steps import Work
 from synth.embedded.template import Program, Template
+from verifiers.shell.commands import roles
 from verifiers.shell.tree import Lit, Simple
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from synth.embedded.factoring import factored
 from synth.embedded.literals import is_known, literals
-from synth.embedded.meanings import Role, roles
 from synth.embedded.pythoncode import NAMES, with_arguments
 from synth.embedded.template import Place, Program, Template, Value
+from verifiers.shell.commands import Role, roles
 from verifiers.shell.tree import Glob, Hole, Lit, Many, Part, Redirect, Simple, Word, literal_word, tidy
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from synth.embedded.code import quote
 from synth.embedded.filters import expand, receiver
-from synth.embedded.meanings import TABLE, parse_args
 from synth.embedded.scope import Items, Scope
+from verifiers.shell.commands import TABLE, parse_args
 from verifiers.shell.tree import Lit, ShellError, Word, literal_word
 
 _PACK = {"bzip2": ("bz2", "bz2.compress({data})", ".bz2"), "gzip": ("gzip", "gzip.compress({data}, mtime=0)", ".gz"),

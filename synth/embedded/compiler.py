@@ -13,11 +13,11 @@ from synth.embedded.conditions import condition
 from synth.embedded.filters import Data, as_bytes, data, expand, read
 from synth.embedded.finding import Branch, FindReader, Found, all_of, found_items
 from synth.embedded.kinds import changes, edits_in_place, only_prints, temporaries, walk, with_cursor
-from synth.embedded.meanings import TABLE, parse_args, xargs_command
 from synth.embedded.names import split_path
 from synth.embedded.scope import Content, Items, Scope, Shown
 from synth.embedded.sources import split_items
 from synth.embedded.streams import simple, stream
+from verifiers.shell.commands import TABLE, parse_args, xargs_command
 from verifiers.shell.tree import (
     CURSOR,
     Command,

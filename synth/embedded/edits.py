@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 from synth.embedded.code import Piece, joined, merge, quote
 from synth.embedded.filters import encoded, expand, option_codes, receiver, script_codes
-from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args
 from synth.embedded.regexes import delimited, is_plain, pattern_code, replacement_code
 from synth.embedded.scope import Items, Scope
 from synth.embedded.sedscript import (
@@ -22,6 +21,7 @@ from synth.embedded.sedscript import (
     script,
     unescaped,
 )
+from verifiers.shell.commands import TABLE, Parsed, Spec, parse_args
 from verifiers.shell.tree import Lit, ShellError, Word, literal_word
 
 _BACKUP = re.compile(r"(?:-i|--in-place=)(\.[\w.\-]+)")

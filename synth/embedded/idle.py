@@ -8,9 +8,9 @@ from typing import Protocol
 
 from sandbox.interface import ReplayRecord, RunRequest, ShellJob, Snapshot
 from synth.embedded.kinds import walk
-from synth.embedded.meanings import TABLE
 from synth.embedded.steps import Work
 from verifiers.expectation.equivalence import differences
+from verifiers.shell.commands import TABLE
 from verifiers.shell.tree import Seq, Simple
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from synth.embedded.meanings import TABLE, Parsed, parse_args
+from verifiers.shell.commands import TABLE, Parsed, parse_args
 from verifiers.shell.tree import (
     CURSOR,
     Command,

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from synth.embedded.kinds import with_cursor
-from synth.embedded.meanings import PREDICATE_ROLES, TABLE, Spec
 from synth.embedded.template import Program
+from verifiers.shell.commands import PREDICATE_ROLES, TABLE, Spec
 from verifiers.shell.tree import CURSOR, Arith, For, Seq, Simple, Sub, Var, Verbatim, Word, literal_word
 
 

@@ -23,11 +23,11 @@ from synth.embedded.filters import (
     run_operands,
 )
 from synth.embedded.finding import FindReader, found_items
-from synth.embedded.meanings import TABLE, Parsed, parse_args, xargs_command
 from synth.embedded.names import glob_items
 from synth.embedded.regexes import pattern_code
 from synth.embedded.scope import Content, Items, Scope, content, picked, show
 from synth.embedded.sedscript import BASIC, EXTENDED
+from verifiers.shell.commands import TABLE, Parsed, parse_args, xargs_command
 from verifiers.shell.quoting import c_decode
 from verifiers.shell.tree import (
     CURSOR,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sandbox.interface import ROOT, effects
 from synth.embedded.kinds import only_prints, walk
-from synth.embedded.meanings import TABLE
 from synth.embedded.template import Program
 from verifiers.interface import Evidence
+from verifiers.shell.commands import TABLE
 from verifiers.shell.parse import parse
 from verifiers.shell.tree import For, Group, Seq, ShellError, Simple, While
 

@@ -14,9 +14,9 @@ from synth.embedded.filters import (
     run_filter,
     run_plain,
 )
-from synth.embedded.meanings import TABLE
 from synth.embedded.scope import Content, Items, Scope
 from synth.embedded.sources import SPECIAL
+from verifiers.shell.commands import TABLE
 from verifiers.shell.tree import (
     Command,
     For,

@@ -33,6 +33,7 @@ from verifiers.shell.tree import (
     Simple,
     Sub,
     Test,
+    TooDeep,
     Var,
     Verbatim,
     While,
@@ -57,7 +58,7 @@ def parse(text: str) -> Seq:
     if syntax.root.has_error:
         raise ShellError(f"cannot parse {text[:60]!r}")
     if syntax.deeper_than(MAX_DEPTH):
-        raise ShellError(f"{text[:60]!r} is nested too deeply")
+        raise TooDeep(f"{text[:60]!r} is nested too deeply")
     return _Reader(syntax).sequence(syntax.root.children)
 
 

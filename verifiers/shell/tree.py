@@ -10,6 +10,10 @@ class ShellError(ValueError):
     """Shell text that is not understood; the message says what, for the user."""
 
 
+class TooDeep(ShellError):
+    """Text that is nested deeper than anything that works on trees can go."""
+
+
 CURSOR = "{}"
 """Name under which the path of ``find -exec`` and ``xargs -I`` is a variable."""
 
@@ -106,6 +110,17 @@ class Word:
     @property
     def has_glob(self) -> bool:
         return any(isinstance(p, Glob) for p in self.parts)
+
+
+def spelled(word: Word) -> str:
+    """A word's text without quotes, its variables as ``$name``: for those who only look at it."""
+    return "".join(_spelled(p) for p in word.parts)
+
+
+def _spelled(part: Part) -> str:
+    if isinstance(part, Lit | Glob | Verbatim):
+        return part.text
+    return f"${part.name}" if isinstance(part, Var) else "$()"
 
 
 def literal_word(text: str) -> Word:

@@ -4,12 +4,13 @@
 
 * ``filter``: standard input (or the files it names) to standard output, nothing else
 * ``show``: looks at the file system and prints
-* ``change``: changes files; ``synth.embedded.actions`` holds how each becomes idempotent
+* ``change``: changes files; ``synth.embedded.actions`` has how each becomes idempotent
 * ``shell``: changes the shell's own state only
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -282,10 +283,15 @@ def _short(spec: Spec, word: Word, head: str, words: Sequence[Word], i: int, out
 
 def roles(name: str, words: Sequence[Word]) -> list[Role]:
     """The role of every word after the name; everything is an operand for an unknown command."""
-    if name == "find":
-        return _find_roles(words)
-    if name == "xargs":
-        return _xargs_roles(words)
+    out = _find_roles(words) if name == "find" else _own_roles(name, words)
+    for start, end in started(name, words):
+        inner = words[start:end]
+        head = ["syntax"] * start if name == "xargs" else out[:start]
+        out = [*head, "syntax", *roles(inner[0].literal or "", inner[1:]), *out[end:]]
+    return out
+
+
+def _own_roles(name: str, words: Sequence[Word]) -> list[Role]:
     spec = TABLE.get(name) or WORDS_ONLY.get(name)
     plain: list[Role] = [_plain_role(w.literal or "") for w in words]
     if spec is None:
@@ -315,38 +321,42 @@ def _plain_role(word: str) -> Role:
 
 def _find_roles(words: Sequence[Word]) -> list[Role]:
     out: list[Role] = []
-    i = 0
-    while i < len(words):
-        text = words[i].literal or ""
-        if text in ("-exec", "-execdir", "-ok"):
-            end = next((k for k in range(i, len(words)) if words[k].literal in (";", "+")), len(words))
-            inner = words[i + 1 : end]
-            out.append("syntax")
-            if inner:
-                out += ["syntax", *roles(inner[0].literal or "", inner[1:])]
-            i = end
-        elif text in PREDICATE_ROLES and i + 1 < len(words):
-            out += ["syntax", PREDICATE_ROLES[text]]
-            i += 2
+    for before, word in itertools.pairwise([Word(()), *words]):
+        text = word.literal or ""
+        if (test := before.literal or "") in PREDICATE_ROLES:
+            out.append(PREDICATE_ROLES[test])
         else:
             out.append("syntax" if text[:1] in ("-", "!", "(", ")", ";", "+") and text else "operand")
-            i += 1
     return out
 
 
-def _xargs_roles(words: Sequence[Word]) -> list[Role]:
-    start = xargs_command(words)
-    inner = words[start:]
-    head: list[Role] = ["syntax"] * start
-    return head + (["syntax", *roles(inner[0].literal or "", inner[1:])] if inner else [])
+WRAPPERS: Mapping[str, int] = {
+    **dict.fromkeys(("sudo", "env", "time", "nice", "nohup", "command", "exec", "xargs", "stdbuf", "doas"), 0),
+    "timeout": 1,
+}
+"""Programs that run the command among their words, and how many words of theirs come before it."""
+
+
+def started(name: str, words: Sequence[Word]) -> list[tuple[int, int]]:
+    """Where the commands stand (first word, end) that a command's words tell it to run: ``find -exec``, ``xargs``, ``env``."""
+    if name == "find":
+        starts = [k + 1 for k, w in enumerate(words) if w.literal in ("-exec", "-execdir", "-ok")]
+        ends = (next((k for k in range(s, len(words)) if words[k].literal in (";", "+")), len(words)) for s in starts)
+        return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
+    if name not in WRAPPERS:
+        return []
+    at, skipped, valued = 0, WRAPPERS[name], TABLE[name].values if name in TABLE else {}
+    while at < len(words):
+        text = words[at].literal or ""
+        if text.startswith("-"):
+            at += 2 if text in valued and len(text) == 2 else 1
+        elif skipped or (name == "env" and "=" in (_option_head(words[at]) or "")):
+            at, skipped = at + 1, max(0, skipped - 1)
+        else:
+            return [(at, len(words))]
+    return []
 
 
 def xargs_command(words: Sequence[Word]) -> int:
     """Index of the word where the command of an xargs line starts."""
-    spec, i = TABLE["xargs"], 0
-    while i < len(words):
-        text = words[i].literal or ""
-        if not text.startswith("-"):
-            return i
-        i += 2 if text[:2] in spec.values and len(text) == 2 else 1
-    return i
+    return next((start for start, _ in started("xargs", words)), len(words))
