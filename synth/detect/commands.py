@@ -1,30 +1,7 @@
-"""What detection knows of commands by name: which only look or run others, whose words are programs, which flags take values."""
+"""What detection knows of commands by name: whose words are programs, which flags say the same, which choose nothing."""
 
 from __future__ import annotations
 
-import re
-
-from verifiers.shell.commands import TABLE
-
-_OBSERVERS = """
-    [ [[ alias cal command declare dir exec expr false free getent history hostname iconv let local locate look mawk more less
-    nice nproc pr printenv ps rg shuf sqlite3 tar time tput unzip uptime whereis yq zgrep
-"""
-OBSERVERS = frozenset(
-    {n for n, spec in TABLE.items() if spec.kind != "change"} - {"perl", "cd", "exit"} | set(_OBSERVERS.split())
-)
-"""Commands that change no file of a workspace by themselves; exceptions are below."""
-WRITING_FLAGS: dict[str, re.Pattern[str]] = {
-    "sed": re.compile(r"-[a-zA-Z]*i.*|--in-place.*"),
-    "sort": re.compile(r"-[a-z]*o.*|--output.*"),
-    "find": re.compile(r"-delete|-fprint.*|-fls"),
-    "awk": re.compile(r"inplace"),
-    "gawk": re.compile(r"inplace"),
-    "yq": re.compile(r"-[a-z]*i.*"),
-    "tar": re.compile(r"-?[a-zA-Z]*[cxru][a-zA-Z]*|--(create|extract|append|update|delete)"),
-    "unzip": re.compile(r"(?!-[lpt])[^-].*"),
-    "sqlite3": re.compile(r"(?is).*\b(insert|update|delete|create|drop|alter|import)\b.*"),
-}
 _TOOLS = """
     git svn hg docker podman kubectl helm npm yarn pnpm pip pip3 apt apt-get dpkg brew cargo go systemctl service gh aws gcloud az
     terraform conda openssl ip ufw crontab tmux nmcli journalctl make flatpak snap dnf yum poetry uv nox tar 7z ar
@@ -33,9 +10,6 @@ SUBCOMMANDS = frozenset(_TOOLS.split())
 """Tools whose first operand says what they do."""
 BUNDLED = frozenset({"tar", "ar", "7z"})
 """… unless flags say it."""
-GIT_READS = frozenset(
-    {"status", "log", "diff", "show", "ls-files", "rev-parse", "blame", "grep", "describe", "shortlog", "rev-list", "cat-file"}
-)
 INTERPRETERS = frozenset({"python", "python3", "perl", "ruby", "node", "bash", "sh", "zsh", "dash"})
 ALIASES = {"mawk": "awk", "nawk": "awk", "gsed": "sed", "rg": "grep", "yq": "jq", "mysql": "sqlite3", "psql": "sqlite3"}
 """Programs whose words are another's."""

@@ -8,27 +8,25 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from synth.detect.commands import (
     ALIASES,
     BUNDLED,
     FIND_TESTS,
-    GIT_READS,
     IGNORED_FLAGS,
     INTERPRETERS,
-    OBSERVERS,
     PROGRAM_FLAGS,
     PROGRAM_NEXT,
     SEARCHERS,
     SHORT,
     SUBCOMMANDS,
     SURROUNDINGS,
-    WRITING_FLAGS,
 )
 from synth.detect.programs import CODE, REGEX, program_shape
-from verifiers.shell.commands import WRAPPERS, roles, started
+from verifiers.shell.commands import roles, started
+from verifiers.shell.effects import OBSERVERS, may_change
 from verifiers.shell.parse import parse
 from verifiers.shell.script import parse_script, squeeze
 from verifiers.shell.tree import (
@@ -38,10 +36,8 @@ from verifiers.shell.tree import (
     For,
     Glob,
     Group,
-    If,
     Lit,
     Part,
-    Pipe,
     Redirect,
     Seq,
     ShellError,
@@ -51,10 +47,12 @@ from verifiers.shell.tree import (
     TooDeep,
     Var,
     Verbatim,
-    While,
     Word,
+    literal_word,
+    rebuilt,
     spelled,
-)
+)  # fmt: skip
+from verifiers.shell.unparse import command as unparse
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +88,9 @@ def shapes_of(command: str, moved: bool = False) -> tuple[Shape, ...]:
     variables: dict[str, str] = {}
     for node in _statements(tree):
         reader = _Reader(moved, variables)
-        skeleton = squeeze(reader.node(node))
+        skeleton = squeeze(unparse(reader.command(node)))
         moves = reader.names == ["cd"]
-        out.append(Shape(skeleton, tuple(reader.names), tuple(reader.literals), not reader.writes and not moves, moves))
+        out.append(Shape(skeleton, tuple(reader.names), tuple(reader.literals), not moves and not may_change(node), moves))
         moved = moved or moves
     return tuple(out)
 
@@ -139,61 +137,50 @@ _FLAG = re.compile(r"--?[A-Za-z0-9][^\s=]*(=.*)?", re.DOTALL)
 
 @dataclass(slots=True)
 class _Reader:
-    """Takes one statement apart."""
+    """Takes one statement apart: the same tree, with what its words are in their place."""
 
     moved: bool
     variables: dict[str, str]
     names: list[str] = field(default_factory=list)
     literals: list[str] = field(default_factory=list)
-    writes: bool = False
 
-    def node(self, node: Command) -> str:
+    def command(self, node: Command) -> Command:
+        out = self.blank(node)
+        assert isinstance(out, Command)
+        return out
+
+    def blank(self, node: object) -> object:
         if isinstance(node, Simple):
             return self.simple(node)
-        if isinstance(node, Pipe):
-            return " | ".join(map(self.node, node.stages))
-        if isinstance(node, Seq):
-            texts = map(self.node, node.items)
-            return " ".join(f"{text} {join}" for text, join in zip(texts, (*node.joins, ""), strict=True))
-        if isinstance(node, For):
-            name = self.variable(node.var)
-            return f"for {name} in {' '.join(_collapsed(map(self.word, node.words)))} ; do {self.node(node.body)} ; done"
-        if isinstance(node, While):
-            return f"while {self.node(node.cond)} ; do {self.node(node.body)} ; done {self.redirects(node.redirects)}"
-        if isinstance(node, If):
-            other = f"else {self.node(node.orelse)} ; " if node.orelse is not None else ""
-            return f"if {self.node(node.cond)} ; then {self.node(node.body)} ; {other}fi"
+        if isinstance(node, Word):
+            return literal_word(self.word(node))
+        if isinstance(node, Redirect):
+            return self.redirect(node)
         if isinstance(node, Test):
-            inner = (w.literal if _OPERATOR.fullmatch(w.literal or "") else self.word(w) for w in node.words)
-            return f"[ {' '.join(filter(None, inner))} ]"
-        if isinstance(node, Group):
-            left, right = "()" if node.subshell else "{}"
-            return f"{left} {self.node(node.body)} {right} {self.redirects(node.redirects)}"
-        return "".join(self.piece(p) for p in node.pieces)
-
-    def piece(self, piece: str | Word | Seq) -> str:
-        if isinstance(piece, str):
-            return piece
-        return self.word(piece) if isinstance(piece, Word) else self.node(piece)
+            inner = (w if _OPERATOR.fullmatch(w.literal or "") else self.blank(w) for w in node.words)
+            return Test(tuple(w for w in inner if isinstance(w, Word)), node.double)
+        if isinstance(node, For):
+            var, words = self.variable(node.var), tuple(map(literal_word, _collapsed(map(self.word, node.words))))
+            return replace(node, var=var, words=words, body=rebuilt(node.body, self.blank))
+        return rebuilt(node, self.blank)
 
     def variable(self, name: str) -> str:
         return self.variables.setdefault(name, f"v{len(self.variables)}") if name.isidentifier() else name
 
     # ------------------------------------------------------------ simple commands
 
-    def simple(self, node: Simple) -> str:
+    def simple(self, node: Simple) -> Simple:
         """Its (sub)command name, flags as they are, runs of literal operands as one."""
-        set_ = [f"{self.variable(name)} = {self.word(value)}" for name, value in node.assigns if name not in SURROUNDINGS]
-        run = self.command(node.words) if node.words else ""
-        return " ".join([*set_, run, self.redirects(node.redirects)])
+        given = [(name, value) for name, value in node.assigns if name not in SURROUNDINGS]
+        assigns = tuple((self.variable(name), literal_word(self.word(value))) for name, value in given)
+        words = tuple(map(literal_word, self.line(node.words))) if node.words else ()
+        return Simple(words, tuple(map(self.redirect, node.redirects)), assigns)
 
-    def command(self, words: Sequence[Word]) -> str:
+    def line(self, words: Sequence[Word]) -> list[str]:
         name = spelled(words[0])
         name = name.rpartition("/")[2] if name.startswith("/") else name
         self.names.append(name)
-        if name not in OBSERVERS and name not in WRAPPERS and name not in ("cd", "pushd", "popd"):
-            self.writes = self.writes or not (name == "git" and _git_reads(words[1:]))
-        return " ".join([name, *_collapsed(self.arguments(name, words[1:]))])
+        return [name, *_collapsed(self.arguments(name, words[1:]))]
 
     def arguments(self, name: str, words: Sequence[Word]) -> list[str]:
         inner = dict(started(name, words))
@@ -202,11 +189,10 @@ class _Reader:
         at, sub_due = 0, name in SUBCOMMANDS and not (name in BUNDLED and words and spelled(words[0]).startswith("-"))
         while at < len(words):
             if at in inner:
-                out.append(self.command(words[at : inner[at]]))
+                out += self.line(words[at : inner[at]])
                 at = inner[at]
                 continue
             word, text, before = words[at], spelled(words[at]), spelled(words[at - 1]) if at else ""
-            self.writes = self.writes or (name in WRITING_FLAGS and WRITING_FLAGS[name].fullmatch(text) is not None)
             flag = _FLAG.fullmatch(text) is not None and (kinds[at] == "syntax" or "=" in text)
             if name == "find" and before == "-type":
                 out.append(text)
@@ -221,9 +207,7 @@ class _Reader:
         return _find(out) if name == "find" else out
 
     def program(self, name: str, text: str) -> str:
-        if name in CODE:
-            self.writes = self.writes or bool(re.search(r">\s*\"|\bopen\(.*['\"][wa]|print\s*>", text))
-        else:
+        if name not in CODE:
             self.literals.append(text)
         return program_shape(name, text)
 
@@ -238,22 +222,14 @@ class _Reader:
         self.literals += [value] if equals else re.findall(r"\d+", text)
         return f"{head}=L" if equals else re.sub(r"\d+", "N", text)
 
-    def redirects(self, found: Sequence[Redirect]) -> str:
-        return " ".join(map(self.redirect, found))
-
-    def redirect(self, r: Redirect) -> str:
-        """A redirection; anything written to other than /dev/null and descriptors counts as a change."""
+    def redirect(self, r: Redirect) -> Redirect:
         if r.op == "<<":
             reader = self.names[-1] if self.names else ""
             self.literals.append(spelled(r.target))
-            return f"<<{program_shape(reader, spelled(r.target)) if reader in CODE | INTERPRETERS else 'L'}"
-        fd = "" if r.fd == (0 if r.op.startswith("<") else 1) else str(r.fd)
-        if r.target.literal == "/dev/null":
-            return ""
-        if r.op in (">&", "<&"):
-            return f"{fd}{r.op}{spelled(r.target)}"
-        self.writes = self.writes or ">" in r.op
-        return f"{fd}{r.op} {self.word(r.target)}"
+            said = program_shape(reader, spelled(r.target)) if reader in CODE | INTERPRETERS else "L"
+            return replace(r, target=literal_word(said))
+        plain = r.target.literal == "/dev/null" or r.op in (">&", "<&")
+        return replace(r, target=literal_word(spelled(r.target) if plain else self.word(r.target)))
 
     # ------------------------------------------------------------ words
 
@@ -275,7 +251,7 @@ class _Reader:
 
     def part(self, part: Part) -> str:
         if isinstance(part, Sub | Feed):
-            return f"$( {self.node(part.body)} )"
+            return f"$( {unparse(self.command(part.body))} )"
         if isinstance(part, Var) and not part.op:
             return "$" + self.variable(part.name)
         if isinstance(part, Var):
@@ -310,8 +286,3 @@ def _find(parts: list[str]) -> list[str]:
         tests.append(rest[:2])
         rest = rest[2:]
     return head + [word for test in sorted(tests) for word in test] + rest
-
-
-def _git_reads(arguments: Sequence[Word]) -> bool:
-    words = [spelled(a) for a in arguments if not spelled(a).startswith("-")]
-    return words in (["tag"], ["branch"], ["remote"]) or (bool(words) and words[0] in GIT_READS)

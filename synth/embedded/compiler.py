@@ -12,12 +12,13 @@ from synth.embedded.code import quote
 from synth.embedded.conditions import condition
 from synth.embedded.filters import Data, as_bytes, data, expand, read
 from synth.embedded.finding import Branch, FindReader, Found, all_of, found_items
-from synth.embedded.kinds import changes, edits_in_place, only_prints, temporaries, walk, with_cursor
+from synth.embedded.kinds import changes, temporaries, with_cursor
 from synth.embedded.names import split_path
 from synth.embedded.scope import Content, Items, Scope, Shown
 from synth.embedded.sources import split_items
 from synth.embedded.streams import simple, stream
 from verifiers.shell.commands import TABLE, parse_args, xargs_command
+from verifiers.shell.effects import edits_in_place, only_prints, walk
 from verifiers.shell.tree import (
     CURSOR,
     Command,
@@ -262,7 +263,7 @@ def effect(scope: Scope, node: Simple) -> None:
         scope.flush()
         find(scope, FindReader(scope, node.words[1:]).read())
     elif only_prints(node):
-        if scope.printing and TABLE[name].kind != "shell":
+        if scope.printing and (name not in TABLE or TABLE[name].kind != "shell"):
             scope.code.line(f"{scope.printing} += {as_bytes(scope, simple(scope, node, None))}")
     elif name == "tee":
         raise ShellError("tee without input is not understood")

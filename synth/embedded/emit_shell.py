@@ -5,19 +5,18 @@ What the program changed is then put in place path by path, each in one step, ne
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from sandbox.interface import ROOT, Effect
 from synth.embedded.code import Code, quote
-from synth.embedded.kinds import walk
 from synth.embedded.literals import encoded, is_known
 from synth.embedded.params import inner_name
 from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Param, texts
 from synth.embedded.template import Program
 from verifiers.shell.commands import WORDS_ONLY, roles
+from verifiers.shell.effects import walk
 from verifiers.shell.tree import (
     Command,
     For,
@@ -35,6 +34,7 @@ from verifiers.shell.tree import (
     While,
     Word,
     literal_word,
+    rebuilt,
 )
 from verifiers.shell.unparse import script
 
@@ -190,13 +190,7 @@ def handed_over(code: Code, program: Program, params: Sequence[Param]) -> tuple[
 
 def _everywhere(node: object, change: Callable[[Simple], Simple]) -> object:
     """The node with every simple command in it changed, those inside of words too."""
-    if isinstance(node, tuple):
-        return tuple(_everywhere(x, change) for x in node)
-    if not dataclasses.is_dataclass(node) or isinstance(node, type):
-        return node
-    node = change(node) if isinstance(node, Simple) else node
-    fields = {f.name: _everywhere(getattr(node, f.name), change) for f in dataclasses.fields(node)}
-    return dataclasses.replace(node, **fields)
+    return rebuilt(change(node) if isinstance(node, Simple) else node, lambda x: _everywhere(x, change))
 
 
 # ---------------------------------------------------------------- rewrites at the shell's level

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Protocol
 
 from sandbox.interface import ReplayRecord, RunRequest, ShellJob, Snapshot
-from synth.embedded.kinds import walk
 from synth.embedded.steps import Work
 from verifiers.expectation.equivalence import differences
 from verifiers.shell.commands import TABLE
+from verifiers.shell.effects import walk
 from verifiers.shell.tree import Seq, Simple
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class ShellError(ValueError):
@@ -216,3 +218,12 @@ class Other:
 
 
 Command = Simple | Pipe | Seq | For | While | If | Group | Test | Other
+
+
+def rebuilt(node: Any, change: Callable[[object], object]) -> Any:
+    """The node with each of its fields changed, or a tuple with its items; texts and numbers as they are. Of the node's type."""
+    if isinstance(node, tuple):
+        return tuple(change(item) for item in node)
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        return dataclasses.replace(node, **{f.name: change(getattr(node, f.name)) for f in dataclasses.fields(node)})
+    return node

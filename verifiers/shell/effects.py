@@ -1,0 +1,124 @@
+"""What commands do at a glance: which only print or look, and which may change a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+
+from verifiers.shell.commands import TABLE, Parsed, parse_args, started
+from verifiers.shell.tree import (
+    Command,
+    For,
+    Group,
+    If,
+    Lit,
+    Other,
+    Pipe,
+    Seq,
+    ShellError,
+    Simple,
+    While,
+    Word,
+    spelled,
+)
+
+_LOOKING = """
+    [ [[ alias cal command declare dir exec expr false free getent git history hostname iconv let local locate look mawk more
+    less nice nproc pr printenv ps rg shuf sqlite3 tar time tput unzip uptime whereis yq zgrep nohup sudo stdbuf timeout doas
+    popd pushd
+"""
+OBSERVERS = frozenset({n for n, spec in TABLE.items() if spec.kind != "change"} | set(_LOOKING.split()))
+"""Commands that change no file by themselves, but for what ``only_prints`` sees in their words."""
+_GIT_READS = frozenset(
+    {"status", "log", "diff", "show", "ls-files", "rev-parse", "blame", "grep", "describe", "shortlog", "rev-list", "cat-file"}
+)
+_AWK_WRITES = re.compile(r"\bprintf?\b[^;}\n]*[>|]|\bsystem\s*\(")
+"""Output to files or commands in an awk program."""
+_PERL_WRITES = re.compile(r"\bopen\b[^;]*>|\b(?:unlink|rename|mkdir|rmdir|system)\b")
+_SQL_WRITES = re.compile(r"\b(insert|update|delete|create|drop|alter|import)\b", re.IGNORECASE)
+
+
+def walk(node: object) -> Iterator[Command]:
+    """Every command below a node, those in words apart."""
+    if isinstance(node, Seq):
+        for item in node.items:
+            yield from walk(item)
+    elif isinstance(node, Pipe):
+        for stage in node.stages:
+            yield from walk(stage)
+    elif isinstance(node, For | While | Group | If):
+        yield node
+        yield from walk(node.body)
+        if isinstance(node, If) and node.orelse is not None:
+            yield from walk(node.orelse)
+    elif isinstance(node, Other):
+        for piece in node.pieces:
+            yield from walk(piece)
+    elif isinstance(node, Simple):
+        yield node
+
+
+def every(node: object) -> Iterator[object]:
+    """A node and every command and word below it, substitutions included."""
+    if isinstance(node, tuple):
+        for item in node:
+            yield from every(item)
+    elif dataclasses.is_dataclass(node):
+        yield node
+        for f in dataclasses.fields(node):
+            yield from every(getattr(node, f.name))
+
+
+def may_change(node: Command) -> bool:
+    """Whether it may change a file: a redirection to one, a command that changes some, or one of which nothing is known."""
+    return any(_writes(n) or (isinstance(n, Simple) and not only_prints(n)) for n in every(node))
+
+
+def _writes(node: object) -> bool:
+    redirects = node.redirects if isinstance(node, Simple | Group | While) else ()
+    return any(r.op in (">", ">>", "&>") and r.target.literal != "/dev/null" for r in redirects)
+
+
+def only_prints(node: Simple) -> bool:
+    """The command, and what it runs, changes nothing by itself."""
+    name, words = node.name, node.words[1:]
+    if not node.words:
+        return True
+    if name == "command" and words and words[0].literal in ("-v", "-V"):
+        return True
+    if name not in OBSERVERS or not all(only_prints(Simple(words[a:b])) for a, b in started(name, words)):
+        return False
+    texts = [spelled(w) for w in words]
+    if name in ("sed", "perl", "yq"):
+        return not edits_in_place(node.words) and not (name == "perl" and any(map(_PERL_WRITES.search, texts)))
+    if name == "sort":
+        parsed = sort_words(node)
+        return parsed is None or not parsed.has("-o", "--output")
+    if name in ("awk", "gawk", "mawk"):
+        return not any(_AWK_WRITES.search(lit.text) for w in words for lit in w.parts if isinstance(lit, Lit))
+    if name == "find":
+        return not any(re.fullmatch("-delete|-fprint.*|-fls", t) for t in texts)
+    if name == "tar":
+        return any(re.fullmatch("-?t[a-zA-Z]*|--list", t) for t in texts[:1])
+    if name == "unzip":
+        return any(re.match("-[a-zA-Z]*[lptZ]", t) for t in texts)
+    if name == "git":
+        operands = [t for t in texts if not t.startswith("-")]
+        return operands in (["tag"], ["branch"], ["remote"]) or (bool(operands) and operands[0] in _GIT_READS)
+    return name != "sqlite3" or not any(map(_SQL_WRITES.search, texts))
+
+
+def edits_in_place(words: Sequence[Word]) -> bool:
+    """sed, perl or yq with ``-i``, alone, behind other letters, or with the ending of a backup."""
+    if not words or words[0].literal not in ("sed", "perl", "yq"):
+        return False
+    return any(re.match(r"-[a-hj-zA-HJ-Z0-9]*i|--in-place", w.literal or "") for w in words[1:])
+
+
+def sort_words(node: Simple) -> Parsed | None:
+    """sort's options and operands; None where they cannot be read: it fails then."""
+    try:
+        return parse_args(TABLE["sort"], node.words[1:])
+    except ShellError:
+        return None
