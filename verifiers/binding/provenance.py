@@ -13,7 +13,7 @@ from functools import lru_cache
 from sandbox.interface import JsonValue, Snapshot
 from verifiers.interface import Evidence
 from verifiers.shell.quoting import c_decode
-from verifiers.shell.script import Script, Word, parse_script, squeeze
+from verifiers.shell.script import Script, Token, parse_script, squeeze
 
 _MAX_TEXT_BYTES = 1 << 20
 """Of one base file that is searched for values."""
@@ -138,7 +138,7 @@ def _runs(script: Script) -> Iterator[str]:
                 yield " ".join(texts)
 
 
-def _is_plain(word: Word) -> bool:
+def _is_plain(word: Token) -> bool:
     return word.slot not in ("name", "option") and _PLAIN.fullmatch(word.text) is not None
 
 

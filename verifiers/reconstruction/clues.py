@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sandbox.interface import JsonValue
 from verifiers.expectation.rooting import WORKSPACE
 from verifiers.interface import Evidence
-from verifiers.shell.script import Word, parse_script
+from verifiers.shell.commands import TABLE
+from verifiers.shell.script import Token, parse_script
 
-_WRITERS = frozenset(
-    {"mv", "cp", "rm", "rmdir", "mkdir", "touch", "chmod", "ln", "tee", "rename", "split", "gzip", "gunzip", "bzip2", "xz", "zip",
-     "unzip", "install", "truncate", "dd", "patch", "unlink", "mkfifo", "rsync", "dos2unix", "unix2dos", "sponge", "csplit"}
-)  # fmt: skip
+_MORE_WRITERS = frozenset({"csplit", "dd", "patch", "rsync", "sponge", "unzip"})
+_WRITERS = _MORE_WRITERS | {name for name, spec in TABLE.items() if spec.kind == "change"} - {"tar"}
 _GLOB = re.compile(r"[*?\[]")
 _COUNTED = re.compile(r"\s*(\d{1,15})\s+(\S.*)")
 _COUNTED_AFTER = re.compile(r"([^:]+):(\d{1,15})")
@@ -103,7 +102,7 @@ def _fragments(text: str) -> Iterator[str]:
             yield part
 
 
-def _searched(words: Sequence[Word]) -> Iterator[str]:
+def _searched(words: Sequence[Token]) -> Iterator[str]:
     """What ``grep`` (its first plain word) and ``sed`` (the first part of its script) look for, where it is plain text."""
     due = False
     for word in words:
@@ -130,7 +129,7 @@ def writes(evidence: Evidence) -> bool:
     return False
 
 
-def words_of_step(evidence: Evidence, step: int) -> list[Word]:
+def words_of_step(evidence: Evidence, step: int) -> list[Token]:
     return [w for w in parse_script(evidence.commands).words if w.step == step]
 
 
@@ -166,12 +165,8 @@ def sightings(evidence: Evidence, step: int, lines: Sequence[str]) -> list[Sight
         if seen is not None:
             joined = posixpath.join(heading, seen.path) if heading else seen.path
             out.append(replace(seen, path=joined))
-    only_dirs = any(a.text == "-type" and b.text == "d" for a, b in _pairs(words_of_step(evidence, step)))
+    only_dirs = any(a.text == "-type" and b.text == "d" for a, b in pairwise(words_of_step(evidence, step)))
     return [Sighting(s.path, True, s.mode) if only_dirs else s for s in out]
-
-
-def _pairs(words: list[Word]) -> Iterable[tuple[Word, Word]]:
-    return pairwise(words)
 
 
 def _plain(line: str, ran: list[str]) -> Sighting | None:

@@ -30,8 +30,8 @@ _MAX_EXPANSIONS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """One shell word."""
+class Token:
+    """One word, where it stands."""
 
     text: str
     """Without its quotes; expansions as written."""
@@ -59,7 +59,7 @@ class Word:
 class Script:
     """What a parse of recorded commands says."""
 
-    words: tuple[Word, ...]
+    words: tuple[Token, ...]
     statements: frozenset[str]
     """Every command, pipeline or compound of two words or more, white space normalised."""
     directories: tuple[str, ...]
@@ -71,7 +71,7 @@ class Script:
 @lru_cache(maxsize=512)
 def parse_script(commands: tuple[str, ...]) -> Script:
     """Words and statements of recorded commands, nested ``sh -c`` scripts included. Broken shell gives what can be read."""
-    words: list[Word] = []
+    words: list[Token] = []
     statements: set[str] = set()
     variables: dict[str, str] = {}
     for step, command in enumerate(commands):
@@ -96,7 +96,7 @@ class _Reader:
         self.step = step
         self.statements = statements
         self.variables = variables
-        self.words: list[Word] = []
+        self.words: list[Token] = []
 
     def read(self, command: str, depth: int = 0) -> None:
         self.syntax = Syntax(command)
@@ -109,7 +109,7 @@ class _Reader:
             if script and word.text != command:
                 self.read(word.text, depth + 1)
 
-    def walk(self, node: Node, program: str, slot: str) -> Iterator[Word]:
+    def walk(self, node: Node, program: str, slot: str) -> Iterator[Token]:
         if node.type in _STATEMENTS:
             text = squeeze(self.syntax.text(node))
             if " " in text:
@@ -125,19 +125,19 @@ class _Reader:
             for child in node.children:
                 yield from self.walk(child, program, place)
 
-    def word(self, node: Node, program: str, slot: str, call: int = -1) -> Iterator[Word]:
+    def word(self, node: Node, program: str, slot: str, call: int = -1) -> Iterator[Token]:
         written = self.syntax.text(node)
         text = self.syntax.lines(node) if node.type == "heredoc_body" else unquote(written)
-        yield Word(text, program, slot, self.step, call, "" if node.type == "heredoc_body" else written)
+        yield Token(text, program, slot, self.step, call, "" if node.type == "heredoc_body" else written)
         yield from self.nested(node)
 
-    def command(self, node: Node) -> Iterator[Word]:
+    def command(self, node: Node) -> Iterator[Token]:
         name = node.child_by_field_name("name")
         program = unquote(self.syntax.text(name)).rpartition("/")[2] if name is not None else ""
         option, count = "", 0
         for child in node.children:
             if child == name:
-                yield Word(program, program, "name", self.step, node.start_byte, program)
+                yield Token(program, program, "name", self.step, node.start_byte, program)
                 yield from self.nested(child)
             elif child.type not in WORDS:
                 yield from self.walk(child, program, "")
@@ -149,7 +149,7 @@ class _Reader:
                 yield from self.word(child, program, slot, node.start_byte)
                 option = text if is_option and "=" not in text else ""
 
-    def nested(self, node: Node) -> Iterator[Word]:
+    def nested(self, node: Node) -> Iterator[Token]:
         for child in node.children:
             if child.type in _NESTED:
                 for inner in child.children:
@@ -163,7 +163,7 @@ class _Reader:
             self.variables[name] = unquote(value)
 
 
-def _directories(words: list[Word]) -> Iterator[str]:
+def _directories(words: list[Token]) -> Iterator[str]:
     here = ""
     for word in words:
         if word.program != "cd" or word.slot == "name" or "$" in word.text or word.text.startswith("/"):
