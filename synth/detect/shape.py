@@ -25,7 +25,7 @@ from synth.detect.commands import (
     SURROUNDINGS,
 )
 from synth.detect.programs import CODE, REGEX, program_shape
-from verifiers.shell.commands import roles, started
+from verifiers.shell.commands import inner_commands, roles
 from verifiers.shell.effects import OBSERVERS, may_change
 from verifiers.shell.parse import parse
 from verifiers.shell.script import parse_script, squeeze
@@ -183,7 +183,7 @@ class _Reader:
         return [name, *_collapsed(self.arguments(name, words[1:]))]
 
     def arguments(self, name: str, words: Sequence[Word]) -> list[str]:
-        inner = dict(started(name, words))
+        inner = dict(inner_commands(name, [spelled(w) for w in words]))
         kinds = _interpreted(words) if name in INTERPRETERS else roles(ALIASES.get(name, name), words)
         out: list[str] = []
         at, sub_due = 0, name in SUBCOMMANDS and not (name in BUNDLED and words and spelled(words[0]).startswith("-"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifiers.shell.commands import TABLE, started
+from verifiers.shell.commands import TABLE, inner_commands
 from verifiers.shell.effects import sort_words, walk
-from verifiers.shell.tree import CURSOR, Command, Lit, Part, Simple, Var, Word
+from verifiers.shell.tree import CURSOR, Command, Lit, Part, Simple, Var, Word, spelled
 
 
 def changes(node: Simple) -> bool:
@@ -14,7 +14,8 @@ def changes(node: Simple) -> bool:
     spec = TABLE.get(node.name)
     if node.name == "find":
         words = node.words[1:]
-        return any(w.literal == "-delete" for w in words) or any(changes(Simple(words[a:b])) for a, b in started("find", words))
+        inner = [Simple(words[a:b]) for a, b in inner_commands("find", [spelled(w) for w in words])]
+        return any(w.literal == "-delete" for w in words) or any(map(changes, inner))
     return spec is not None and spec.kind == "change"
 
 

@@ -11,11 +11,12 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from verifiers.shell.tree import Lit, ShellError, Word
+from verifiers.shell.tree import Lit, ShellError, Word, spelled
 
 Kind = Literal["filter", "show", "change", "shell"]
 Role = Literal["syntax", "operand", "pattern", "script", "text", "number", "format", "key"]
@@ -284,7 +285,7 @@ def _short(spec: Spec, word: Word, head: str, words: Sequence[Word], i: int, out
 def roles(name: str, words: Sequence[Word]) -> list[Role]:
     """The role of every word after the name; everything is an operand for an unknown command."""
     out = _find_roles(words) if name == "find" else _own_roles(name, words)
-    for start, end in started(name, words):
+    for start, end in inner_commands(name, [spelled(w) for w in words]):
         inner = words[start:end]
         head = ["syntax"] * start if name == "xargs" else out[:start]
         out = [*head, "syntax", *roles(inner[0].literal or "", inner[1:]), *out[end:]]
@@ -330,28 +331,40 @@ def _find_roles(words: Sequence[Word]) -> list[Role]:
     return out
 
 
-WRAPPERS: Mapping[str, int] = {
-    **dict.fromkeys(("sudo", "env", "time", "nice", "nohup", "command", "exec", "xargs", "stdbuf", "doas"), 0),
-    "timeout": 1,
+STARTERS: Mapping[str, tuple[frozenset[str], int]] = {
+    name: (frozenset(valued.split()), skipped)
+    for name, valued, skipped in (
+        ("xargs", "-I -i -d -n -P -L -l -s -E -e -a", 0),
+        ("env", "-u -C -S", 0),
+        ("nice", "-n", 0),
+        ("timeout", "-s -k", 1),
+        ("stdbuf", "-i -o -e", 0),
+        ("ionice", "-c -n", 0),
+        *((name, "", 0) for name in ("nohup", "setsid", "time", "sudo", "doas", "exec", "command", "builtin")),
+        *((name, "", 1) for name in ("chroot", "flock")),
+    )
 }
-"""Programs that run the command among their words, and how many words of theirs come before it."""
+"""Programs that start the command among their words: their options that take a value, and how many words come before it."""
+_EXECS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_SETTING = re.compile(r"[A-Za-z_]\w*=")
 
 
-def started(name: str, words: Sequence[Word]) -> list[tuple[int, int]]:
+def inner_commands(name: str, words: Sequence[str]) -> list[tuple[int, int]]:
     """Where the commands stand (first word, end) that a command's words tell it to run: ``find -exec``, ``xargs``, ``env``."""
     if name == "find":
-        starts = [k + 1 for k, w in enumerate(words) if w.literal in ("-exec", "-execdir", "-ok")]
-        ends = (next((k for k in range(s, len(words)) if words[k].literal in (";", "+")), len(words)) for s in starts)
+        starts = [k + 1 for k, w in enumerate(words) if w in _EXECS]
+        ends = (next((k for k in range(s, len(words)) if words[k] in (";", "+")), len(words)) for s in starts)
         return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
-    if name not in WRAPPERS:
+    if name not in STARTERS:
         return []
-    at, skipped, valued = 0, WRAPPERS[name], TABLE[name].values if name in TABLE else {}
+    at, (valued, skipped) = 0, STARTERS[name]
     while at < len(words):
-        text = words[at].literal or ""
-        if text.startswith("-"):
-            at += 2 if text in valued and len(text) == 2 else 1
-        elif skipped or (name == "env" and "=" in (_option_head(words[at]) or "")):
-            at, skipped = at + 1, max(0, skipped - 1)
+        if words[at] in valued:
+            at += 2
+        elif words[at].startswith("-") or _SETTING.match(words[at]):
+            at += 1
+        elif skipped:
+            at, skipped = at + 1, skipped - 1
         else:
             return [(at, len(words))]
     return []
@@ -359,4 +372,4 @@ def started(name: str, words: Sequence[Word]) -> list[tuple[int, int]]:
 
 def xargs_command(words: Sequence[Word]) -> int:
     """Index of the word where the command of an xargs line starts."""
-    return next((start for start, _ in started("xargs", words)), len(words))
+    return next((start for start, _ in inner_commands("xargs", [spelled(w) for w in words])), len(words))

@@ -6,13 +6,12 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
-from verifiers.shell.commands import TABLE, Parsed, parse_args, started
+from verifiers.shell.commands import STARTERS, TABLE, Parsed, inner_commands, parse_args
 from verifiers.shell.tree import (
     Command,
     For,
     Group,
     If,
-    Lit,
     Other,
     Pipe,
     Seq,
@@ -25,18 +24,22 @@ from verifiers.shell.tree import (
 
 _LOOKING = """
     [ [[ alias cal command declare dir exec expr false free getent git history hostname iconv let local locate look mawk more
-    less nice nproc pr printenv ps rg shuf sqlite3 tar time tput unzip uptime whereis yq zgrep nohup sudo stdbuf timeout doas
+    less nice nproc pr printenv ps rg shuf sqlite3 tar time tput unzip uptime whereis yq zgrep
     popd pushd
 """
-OBSERVERS = frozenset({n for n, spec in TABLE.items() if spec.kind != "change"} | set(_LOOKING.split()))
+OBSERVERS = frozenset({n for n, spec in TABLE.items() if spec.kind != "change"} | {*_LOOKING.split(), *STARTERS})
 """Commands that change no file by themselves, but for what ``only_prints`` sees in their words."""
 _GIT_READS = frozenset(
     {"status", "log", "diff", "show", "ls-files", "rev-parse", "blame", "grep", "describe", "shortlog", "rev-list", "cat-file"}
 )
-_AWK_WRITES = re.compile(r"\bprintf?\b[^;}\n]*[>|]|\bsystem\s*\(")
-"""Output to files or commands in an awk program."""
-_PERL_WRITES = re.compile(r"\bopen\b[^;]*>|\b(?:unlink|rename|mkdir|rmdir|system)\b")
-_SQL_WRITES = re.compile(r"\b(insert|update|delete|create|drop|alter|import)\b", re.IGNORECASE)
+_AWK = re.compile(r"\bprintf?\b[^;}\n]*[>|]|\bsystem\s*\(")
+_WRITING = {
+    **dict.fromkeys(("awk", "gawk", "mawk"), _AWK),
+    "perl": re.compile(r"\bopen\b[^;]*>|\b(?:unlink|rename|mkdir|rmdir|system)\b"),
+    "sqlite3": re.compile(r"\b(insert|update|delete|create|drop|alter|import)\b", re.IGNORECASE),
+    "find": re.compile(r"^-(?:delete|fprint.*|fls)$"),
+}
+"""Words by which commands change files."""
 
 
 def walk(node: object) -> Iterator[Command]:
@@ -83,30 +86,23 @@ def _writes(node: object) -> bool:
 def only_prints(node: Simple) -> bool:
     """The command, and what it runs, changes nothing by itself."""
     name, words = node.name, node.words[1:]
-    if not node.words:
-        return True
-    if name == "command" and words and words[0].literal in ("-v", "-V"):
-        return True
-    if name not in OBSERVERS or not all(only_prints(Simple(words[a:b])) for a, b in started(name, words)):
-        return False
     texts = [spelled(w) for w in words]
-    if name in ("sed", "perl", "yq"):
-        return not edits_in_place(node.words) and not (name == "perl" and any(map(_PERL_WRITES.search, texts)))
+    if not node.words or (name == "command" and texts[:1] in (["-v"], ["-V"])):
+        return True
+    inner = (Simple(words[a:b]) for a, b in inner_commands(name, texts))
+    if name not in OBSERVERS or not all(map(only_prints, inner)):
+        return False
     if name == "sort":
         parsed = sort_words(node)
         return parsed is None or not parsed.has("-o", "--output")
-    if name in ("awk", "gawk", "mawk"):
-        return not any(_AWK_WRITES.search(lit.text) for w in words for lit in w.parts if isinstance(lit, Lit))
-    if name == "find":
-        return not any(re.fullmatch("-delete|-fprint.*|-fls", t) for t in texts)
+    if name == "git":
+        operands = [t for t in texts if not t.startswith("-")]
+        return operands in (["tag"], ["branch"], ["remote"]) or (bool(operands) and operands[0] in _GIT_READS)
     if name == "tar":
         return any(re.fullmatch("-?t[a-zA-Z]*|--list", t) for t in texts[:1])
     if name == "unzip":
         return any(re.match("-[a-zA-Z]*[lptZ]", t) for t in texts)
-    if name == "git":
-        operands = [t for t in texts if not t.startswith("-")]
-        return operands in (["tag"], ["branch"], ["remote"]) or (bool(operands) and operands[0] in _GIT_READS)
-    return name != "sqlite3" or not any(map(_SQL_WRITES.search, texts))
+    return not edits_in_place(node.words) and not (name in _WRITING and any(map(_WRITING[name].search, texts)))
 
 
 def edits_in_place(words: Sequence[Word]) -> bool:
