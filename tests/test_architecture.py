@@ -25,6 +25,7 @@ HOMES = {
     "anthropic": "synth/claude/client.py",
     "distributed": "synth/fanout.py",
     "pyte": "synth/importers/terminal.py",
+    "tree_sitter": "verifiers/shell/syntax.py",
     "tree_sitter_bash": "verifiers/shell/syntax.py",
 }
 """SDK -> the one module that imports it."""

@@ -220,6 +220,7 @@ def test_what_a_variable_gives_is_no_option(text: str, made: str) -> None:
         ("nu -c 'ls | where size > 1kb'", ""),
         ("pwsh -c 'Get-Item x'", ""),
         ("ls > save; open x", ""),
+        ("ls *.htm | rename 's/htm/html/'", ""),
         ("apt-get install x; add-apt-repository y", ""),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
@@ -19,6 +18,7 @@ from verifiers.shell.tree import (
     Simple,
     While,
     Word,
+    parts_of,
     spelled,
 )
 
@@ -64,13 +64,9 @@ def walk(node: object) -> Iterator[Command]:
 
 def every(node: object) -> Iterator[object]:
     """A node and every command and word below it, substitutions included."""
-    if isinstance(node, tuple):
-        for item in node:
-            yield from every(item)
-    elif dataclasses.is_dataclass(node):
-        yield node
-        for f in dataclasses.fields(node):
-            yield from every(getattr(node, f.name))
+    yield node
+    for part in parts_of(node):
+        yield from every(part)
 
 
 def may_change(node: Command) -> bool:

@@ -13,7 +13,7 @@ _VERBS = (
 )
 _POWERSHELL = re.compile(rf"{_START}(?:{_VERBS})-[A-Z][A-Za-z]+\b|\$env:\w+|{_START}\[[A-Z][\w.]+\]::\w+", re.MULTILINE)
 _STAGES = (
-    "where|each|par-each|get|select|reject|sort-by|group-by|update|upsert|insert|rename|save|lines|flatten|transpose|first|last|"
+    "where|each|par-each|get|select|reject|sort-by|group-by|update|upsert|insert|save|lines|flatten|transpose|first|last|"
     r"to (?:json|csv|yaml|toml|text|md|nuon)|from (?:json|csv|yaml|toml)|str (?:\w|-)+|into \w+|path \w+|math \w+|columns|length"
 )
 _NUSHELL = re.compile(

@@ -10,11 +10,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from tree_sitter import Node
-
 from verifiers.shell.others import refuse_others
 from verifiers.shell.quoting import cut_at, expand_braces, pieces
-from verifiers.shell.syntax import Syntax, below
+from verifiers.shell.syntax import Node, Syntax, below
 from verifiers.shell.tree import (
     Arith,
     Command,

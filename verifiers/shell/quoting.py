@@ -26,9 +26,12 @@ class Piece:
 # ---------------------------------------------------------------- words
 
 
+_ACTIVE = re.compile(r"['\"\\$`]")
+
+
 def unquote(text: str) -> str:
     """A shell word without its quotes and escapes; ``$`` expansions stay as written. An open quote goes on to the end."""
-    return "".join(p.text for p in pieces(text, strict=False))
+    return "".join(p.text for p in pieces(text, strict=False)) if _ACTIVE.search(text) else text
 
 
 def pieces(text: str, strict: bool = True) -> Iterator[Piece]:
@@ -59,6 +62,8 @@ def pieces(text: str, strict: bool = True) -> Iterator[Piece]:
 
 
 _SET = re.compile(r"\[[!^]?\]?(?:\[:\w+:\]|[^\]/])*\]")
+_RUN = re.compile(r"[^'\"\\$`*?\[]+")
+_QUOTED_RUN = re.compile(r"[^\"\\$`]+")
 _NAME = re.compile(r"\$([A-Za-z_]\w*|[0-9@*#?$!-])")
 
 
@@ -78,7 +83,9 @@ def _next(text: str, at: int, quoted: bool, strict: bool) -> tuple[Piece, int]:
         return Piece("glob", char, False), at + 1
     if not quoted and char == "[" and (found := _SET.match(text, at)):
         return Piece("glob", found[0], False), found.end()
-    return Piece("text", char, quoted), at + 1
+    run = (_QUOTED_RUN if quoted else _RUN).match(text, at)
+    end = run.end() if run else at + 1
+    return Piece("text", text[at:end], quoted), end
 
 
 def _skip(text: str, at: int, strict: bool) -> int:
@@ -157,7 +164,7 @@ def expand_braces(text: str, limit: int = _MOST_WORDS) -> list[str]:
     Raises:
         ShellError: a quote or an expansion is never closed.
     """
-    return list(itertools.islice(_expanded(text, limit, 0), limit))
+    return list(itertools.islice(_expanded(text, limit, 0), limit)) if "{" in text else [text]
 
 
 def _expanded(text: str, limit: int, depth: int) -> Iterator[str]:

@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tree_sitter import Node
-
 from verifiers.shell.quoting import expand_braces, unquote
-from verifiers.shell.syntax import Syntax
+from verifiers.shell.syntax import Node, Syntax
 from verifiers.shell.tree import ShellError
 
 WORDS = frozenset(

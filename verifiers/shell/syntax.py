@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 
 import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Language, Parser
+from tree_sitter import Node as Node
 
 _POSITIONAL = re.compile(rb"(?<!\\)\$[1-9]")
 _BASE = re.compile(rb"\b\d+#(?=\$)")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -224,6 +223,14 @@ def rebuilt(node: Any, change: Callable[[object], object]) -> Any:
     """The node with each of its fields changed, or a tuple with its items; texts and numbers as they are. Of the node's type."""
     if isinstance(node, tuple):
         return tuple(change(item) for item in node)
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
-        return dataclasses.replace(node, **{f.name: change(getattr(node, f.name)) for f in dataclasses.fields(node)})
-    return node
+    changed = {name: change(getattr(node, name)) for name in _fields(node)}
+    return type(node)(**changed) if changed else node
+
+
+def parts_of(node: Any) -> Iterator[object]:
+    """What a node, or a tuple, is made of; nothing for texts and numbers."""
+    return iter(node) if isinstance(node, tuple) else (getattr(node, name) for name in _fields(node))
+
+
+def _fields(node: object) -> Iterable[str]:
+    return getattr(node, "__dataclass_fields__", ())
