@@ -6,12 +6,7 @@ from collections.abc import Sequence
 
 from synth.embedded.filters import Data, as_bytes, read
 from synth.embedded.scope import Buffer, Content, Items, Scope, content
-from verifiers.shell.tree import (
-    Redirect,
-    ShellError,
-    Simple,
-    Word,
-)
+from verifiers.shell.tree import Redirect, ShellError, Simple, Word
 
 
 def output_of(redirects: Sequence[Redirect]) -> Redirect | None:

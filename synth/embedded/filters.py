@@ -12,15 +12,7 @@ from synth.embedded.names import glob_items
 from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Content, Items, Scope, content
 from verifiers.shell.commands import TABLE, Parsed, Spec, parse_args
-from verifiers.shell.tree import (
-    Feed,
-    Lit,
-    Many,
-    ShellError,
-    Simple,
-    Sub,
-    Word,
-)
+from verifiers.shell.tree import Feed, Lit, Many, ShellError, Simple, Sub, Word
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,14 +29,7 @@ from synth.embedded.scope import Content, Items, Scope, content, picked, show
 from synth.embedded.sedscript import BASIC, EXTENDED
 from verifiers.shell.commands import TABLE, Parsed, parse_args, xargs_command
 from verifiers.shell.quoting import c_decode
-from verifiers.shell.tree import (
-    CURSOR,
-    Hole,
-    Lit,
-    ShellError,
-    Var,
-    Word,
-)
+from verifiers.shell.tree import CURSOR, Hole, Lit, ShellError, Var, Word
 
 Special = Callable[[Scope, Sequence[Word], "Stream | None"], "Stream | None"]
 

@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-from synth.embedded.filters import (
-    Data,
-    Stream,
-    as_bytes,
-    data,
-    encoded,
-    named,
-    numbers,
-    read,
-    run_filter,
-    run_plain,
-)
+from synth.embedded.filters import Data, Stream, as_bytes, data, encoded, named, numbers, read, run_filter, run_plain
 from synth.embedded.scope import Content, Items, Scope
 from synth.embedded.sources import SPECIAL
 from verifiers.shell.commands import TABLE
-from verifiers.shell.tree import (
-    Command,
-    For,
-    Group,
-    Pipe,
-    Redirect,
-    Seq,
-    ShellError,
-    Simple,
-    While,
-)
+from verifiers.shell.tree import Command, For, Group, Pipe, Redirect, Seq, ShellError, Simple, While
 
 
 def stream(scope: Scope, node: Command, given: Stream | None = None) -> Stream:

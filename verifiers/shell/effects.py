@@ -6,21 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from verifiers.shell.commands import STARTERS, TABLE, Parsed, inner_commands, parse_args
-from verifiers.shell.tree import (
-    Command,
-    For,
-    Group,
-    If,
-    Other,
-    Pipe,
-    Seq,
-    ShellError,
-    Simple,
-    While,
-    Word,
-    parts_of,
-    spelled,
-)
+from verifiers.shell.tree import Command, For, Group, If, Other, Pipe, Seq, ShellError, Simple, While, Word, parts_of, spelled
 
 _LOOKING = """
     [ [[ alias cal command declare dir exec expr false free getent git history hostname iconv let local locate look mawk more
