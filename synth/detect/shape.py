@@ -26,7 +26,7 @@ from synth.detect.commands import (
 )
 from synth.detect.programs import CODE, REGEX, program_shape
 from verifiers.shell.commands import inner_commands, roles
-from verifiers.shell.effects import OBSERVERS, may_change
+from verifiers.shell.effects import may_change
 from verifiers.shell.parse import parse
 from verifiers.shell.script import parse_script, squeeze
 from verifiers.shell.tree import (
@@ -96,12 +96,12 @@ def shapes_of(command: str, moved: bool = False) -> tuple[Shape, ...]:
 
 
 def _of_words(command: str) -> Shape:
+    """What is seen of text that is not understood: it counts as work."""
     words = parse_script((command,)).words
-    named = [w.text for w in words if w.slot == "name"]
-    literals = [w.text for w in words if w.slot not in ("name", "option")]
-    kinds = (w.text if w.slot in ("name", "option") else "L" for w in words)
-    writes = any(w.slot == ">" and w.text != "/dev/null" for w in words) or not set(named) <= OBSERVERS
-    return Shape(squeeze(" ".join(_collapsed(kinds))), tuple(named), tuple(literals), not writes, moves=False)
+    names = tuple(w.text for w in words if w.slot == "name")
+    literals = tuple(w.text for w in words if w.slot not in ("name", "option"))
+    kinds = _collapsed(w.text if w.slot in ("name", "option") else "L" for w in words)
+    return Shape(squeeze(" ".join(kinds)), names, literals, observes=False, moves=False)
 
 
 def _statements(node: Seq) -> Iterator[Command]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from verifiers.shell.commands import STARTERS, TABLE, Parsed, inner_commands, parse_args
-from verifiers.shell.tree import Command, For, Group, If, Other, Pipe, Seq, ShellError, Simple, While, Word, parts_of, spelled
+from verifiers.shell.tree import Command, For, Group, If, ShellError, Simple, While, Word, parts_of, spelled
 
 _LOOKING = """
     [ [[ alias cal command declare dir exec expr false free getent git history hostname iconv let local locate look mawk more
@@ -29,23 +29,11 @@ _WRITING = {
 
 
 def walk(node: object) -> Iterator[Command]:
-    """Every command below a node, those in words apart."""
-    if isinstance(node, Seq):
-        for item in node.items:
-            yield from walk(item)
-    elif isinstance(node, Pipe):
-        for stage in node.stages:
-            yield from walk(stage)
-    elif isinstance(node, For | While | Group | If):
+    """Every command and compound below a node, those in words apart."""
+    if isinstance(node, Simple | For | While | Group | If):
         yield node
-        yield from walk(node.body)
-        if isinstance(node, If) and node.orelse is not None:
-            yield from walk(node.orelse)
-    elif isinstance(node, Other):
-        for piece in node.pieces:
-            yield from walk(piece)
-    elif isinstance(node, Simple):
-        yield node
+    for part in () if isinstance(node, Word) else parts_of(node):
+        yield from walk(part)
 
 
 def every(node: object) -> Iterator[object]:
