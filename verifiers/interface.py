@@ -276,6 +276,8 @@ class CheckResult:
 class NotChecked:
     id: str
     why: str
+    decided: bool = False
+    """Another check had failed: the verdict does not wait for this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,14 +461,18 @@ class Report:
         return next((c for c in self.checks if c.id == id), None)
 
     @property
+    def decisive(self) -> CheckResult | None:
+        """The first check that gives the verdict; None for PASS, and where a check that did not run gives it."""
+        return None if self.verdict is Verdict.PASS else next((c for c in self.checks if c.verdict is self.verdict), None)
+
+    @property
     def why(self) -> str:
         """One sentence: why the verdict is not PASS ("" for PASS)."""
         if self.verdict is Verdict.PASS:
             return ""
-        for c in self.checks:
-            if c.verdict is self.verdict:
-                errors = [f.message for f in c.findings if f.severity == "error"]
-                return f"{c.id}: {errors[0] if errors else c.why}"
+        if (check := self.decisive) is not None:
+            errors = [f.message for f in check.findings if f.severity == "error"]
+            return f"{check.id}: {errors[0] if errors else check.why}"
         if self.not_checked:
             return f"{self.not_checked[0].id} was not checked: {self.not_checked[0].why}"
         return "nothing was checked"

@@ -227,11 +227,12 @@ def _dynamic(
     sandbox: Sandbox | None, options: Options, seed: int, no_sandbox: str,
 ) -> None:  # fmt: skip
     waiting = [c.id for c in checks]
-    why = "a static check failed" if run.failed and options.stop_early else ""
+    decided = run.failed and options.stop_early
+    why = "a static check failed" if decided else ""
     why = why or ("" if sandbox is not None else no_sandbox)
     why = why or ("" if evidence else "there is no evidence: record some with `assay record`")
     if why or sandbox is None:
-        run.not_checked += [NotChecked(i, why) for i in waiting]
+        run.not_checked += [NotChecked(i, why, decided) for i in waiting]
         return
     memory: Memory = options.memory if options.memory is not None else {}
     began = time.monotonic()
@@ -287,7 +288,7 @@ def _run_checks(run: _Run, checks: Sequence[Check], context: Context, options: O
     while queue:
         check = queue.pop(_next(queue, context) if options.stop_early else 0)
         if run.failed and options.stop_early:
-            run.not_checked += [NotChecked(i, "stopped after the first FAIL (--all goes on)") for i in waiting]
+            run.not_checked += [NotChecked(i, "stopped after the first FAIL (--all goes on)", True) for i in waiting]
             waiting.clear()
             return
         if not context.cases and check.id != "evidence-reproduces":

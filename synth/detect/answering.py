@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from synth.interface import ExecutionTrace
 from synth.tracing.traces import to_evidence
-from verifiers.binding.words import parse_script
 from verifiers.conventions.programs import named
 from verifiers.interface import ANSWER_STEP, Evidence
+from verifiers.shell.script import parse_script
 
 TIDYING = frozenset({"rm", "rmdir", "unlink", "true", "kill", "sync", "sleep"})
 """Programs that put a workspace in order behind an answer. Builtins (``cd``, ``unset``) do too."""

@@ -13,7 +13,7 @@ from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
 from synth.tracing.redact import redact
 
-FEATURES_VERSION = 7
+FEATURES_VERSION = 8
 """Raise it when a feature's meaning changes: cached ones are then made again."""
 
 MOST_CONSTANTS = 60

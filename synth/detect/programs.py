@@ -9,26 +9,8 @@ from __future__ import annotations
 import re
 
 REGEX = frozenset({"sed", "gsed", "grep", "egrep", "fgrep", "rename", "prename", "perl-rename", "rg", "expr"})
-CODE = frozenset(
-    {
-        "awk",
-        "gawk",
-        "mawk",
-        "nawk",
-        "jq",
-        "yq",
-        "sqlite3",
-        "perl",
-        "python",
-        "python3",
-        "ruby",
-        "node",
-        "bc",
-        "dc",
-        "mysql",
-        "psql",
-    }
-)
+_CODE = "awk gawk mawk nawk jq yq sqlite3 perl python python3 ruby node bc dc mysql psql"
+CODE = frozenset(_CODE.split())
 SETS = frozenset({"tr"})
 
 _AWK = """begin end nr nf fs ofs rs ors fnr filename print printf length substr split gsub sub match toupper tolower sprintf int

@@ -1,4 +1,4 @@
-"""The shape of a shell command: names, flags and structure stay, literals go. Parsed by tree-sitter, never run.
+"""The shape of a shell command: names, flags and structure stay, literals go. Parsed, never run.
 
 Two commands of one shape differ only in literals, which is what anti-unification can turn into parameters.
 """
@@ -7,33 +7,52 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
-
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from synth.detect.commands import (
+    ALIASES,
     BUNDLED,
     FIND_TESTS,
-    GIT_READS,
     IGNORED_FLAGS,
     INTERPRETERS,
-    OBSERVERS,
-    OPERANDS_BEFORE,
     PROGRAM_FLAGS,
     PROGRAM_NEXT,
-    PROGRAMMED,
     SEARCHERS,
     SHORT,
     SUBCOMMANDS,
     SURROUNDINGS,
-    TAKES_VALUES,
-    WRAPPERS,
-    WRITING_FLAGS,
 )
-from synth.detect.programs import CODE, REGEX, SETS, program_shape
+from synth.detect.programs import CODE, REGEX, program_shape
+from verifiers.shell.commands import inner_commands, roles
+from verifiers.shell.effects import may_change
+from verifiers.shell.parse import parse
+from verifiers.shell.script import parse_script, squeeze
+from verifiers.shell.tree import (
+    Arith,
+    Command,
+    Feed,
+    For,
+    Glob,
+    Group,
+    Lit,
+    Part,
+    Redirect,
+    Seq,
+    ShellError,
+    Simple,
+    Sub,
+    Test,
+    TooDeep,
+    Var,
+    Verbatim,
+    Word,
+    literal_word,
+    rebuilt,
+    spelled,
+)  # fmt: skip
+from verifiers.shell.unparse import command as unparse
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,227 +70,211 @@ class Shape:
     """A plain ``cd``."""
 
 
-@dataclass(slots=True)
-class _Walk:
-    variables: dict[str, str] = field(default_factory=dict)
-    names: list[str] = field(default_factory=list)
-    literals: list[str] = field(default_factory=list)
-    writes: bool = False
-    moved: bool = False
-
-    def variable(self, name: str) -> str:
-        if not name.isidentifier():
-            return name
-        return self.variables.setdefault(name, f"v{len(self.variables)}")
-
-
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
-
-
 @lru_cache(maxsize=50_000)
 def shapes_of(command: str, moved: bool = False) -> tuple[Shape, ...]:
     """The shapes of a command line's statements: what stands between ``;``, ``&&`` and line ends, outside of loops and functions.
 
     Args:
-        command: Text that is no shell gets shapes too: of what could be parsed of it.
+        command: Text that is no shell, or more than is understood, gets one shape, of the words that are seen in it.
         moved: Whether a ``cd`` came before.
     """
-    # tree-sitter-bash 0.25 ends the process on "${" and a letter beyond the basic plane, so it does not see those.
-    plain = re.sub("[\U00010000-\U0010ffff]", "x", command)
-    root = _parser().parse(plain.encode("utf-8", "surrogatepass")).root_node
     try:
-        return tuple(_shapes(root, _Walk(moved=moved)))
-    except RecursionError:  # nested some hundred levels deep: like nothing but itself
+        tree = parse(command)
+    except TooDeep:  # like nothing but itself
         return (Shape(command, (), (), observes=False, moves=False),)
+    except ShellError:
+        return (_of_words(command),)
+    out: list[Shape] = []
+    variables: dict[str, str] = {}
+    for node in _statements(tree):
+        reader = _Reader(moved, variables)
+        skeleton = squeeze(unparse(reader.command(node)))
+        moves = reader.names == ["cd"]
+        out.append(Shape(skeleton, tuple(reader.names), tuple(reader.literals), not moves and not may_change(node), moves))
+        moved = moved or moves
+    return tuple(out)
 
 
-def _shapes(root: Node, walk: _Walk) -> Iterator[Shape]:
-    for nodes in _statements(root):
-        shape = _shape(nodes, walk)
-        walk = _Walk(walk.variables, moved=walk.moved or shape.moves)
-        yield shape
+def _of_words(command: str) -> Shape:
+    """What is seen of text that is not understood: it counts as work."""
+    words = parse_script((command,)).words
+    names = tuple(w.text for w in words if w.slot == "name")
+    literals = tuple(w.text for w in words if w.slot not in ("name", "option"))
+    kinds = _collapsed(w.text if w.slot in ("name", "option") else "L" for w in words)
+    return Shape(squeeze(" ".join(kinds)), names, literals, observes=False, moves=False)
 
 
-def _statements(node: Node) -> Iterator[tuple[Node, ...]]:
-    """The nodes of each statement; of a list that all of must succeed, each member."""
-    for child in node.named_children:
-        body = child.child_by_field_name("body") if child.type == "redirected_statement" else None
-        if body is not None and _all_of(body):
-            # The grammar hangs a redirection on the whole list; the shell applies it to the last command.
-            *before, last = _statements_of(body)
-            yield from before
-            yield (*last, *(c for c in child.named_children if c != body))
-        else:
-            yield from _statements_of(child)
+def _statements(node: Seq) -> Iterator[Command]:
+    """The commands of a sequence, those apart that depend on each other: of a list that all of must succeed, each."""
+    first = 0
+    for end, join in enumerate((*node.joins, ";"), 1):
+        if join in (";", "&"):
+            items, joins = node.items[first:end], node.joins[first : end - 1]
+            if "||" in joins:
+                yield Seq(items, joins)
+            else:
+                yield from (inner for item in items for inner in _inside(item))
+            first = end
 
 
-def _statements_of(node: Node) -> list[tuple[Node, ...]]:
-    if _all_of(node) or node.type in ("compound_statement", "subshell"):
-        return list(_statements(node))
-    return [] if node.type == "comment" else [(node,)]
+def _inside(node: Command) -> Iterator[Command]:
+    if isinstance(node, Group) and not node.redirects:
+        yield from _statements(node.body)
+    elif isinstance(node, Seq):
+        yield from _statements(node)
+    else:
+        yield node
 
 
-def _all_of(node: Node) -> bool:
-    return node.type == "list" and bool(node.named_children) and all(c.is_named or c.type == "&&" for c in node.children)
-
-
-def _shape(nodes: tuple[Node, ...], walk: _Walk) -> Shape:
-    skeleton = re.sub(r"\s+", " ", " ".join(_node(n, walk) for n in nodes)).strip()
-    moves = walk.names == ["cd"]
-    return Shape(skeleton, tuple(walk.names), tuple(walk.literals), not walk.writes and not moves, moves)
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")  # the parser cuts a lone surrogate into its bytes
-
-
-def _node(node: Node, walk: _Walk) -> str:
-    kind = node.type
-    if kind == "command":
-        return _command(node, walk)
-    if kind in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
-        return _redirect(node, walk)
-    if kind == "for_statement":
-        for child in node.children_by_field_name("variable"):
-            walk.variable(_text(child))
-    if not node.is_named:
-        return ";" if _text(node) == "\n" else _text(node)
-    if kind == "comment":
-        return ""
-    if kind in _WORDS:
-        return _word(node, walk, "")
-    return " ".join(_node(child, walk) for child in node.children)
-
-
-_WORDS = frozenset(
-    """
-    word string raw_string ansi_c_string concatenation number simple_expansion expansion translated_string command_substitution
-    process_substitution variable_name string_content regex extglob_pattern arithmetic_expansion
-    """.split()  # noqa: SIM905 -- a list of words reads better as text
-)
-
-
-def _command(node: Node, walk: _Walk) -> str:
-    """One simple command: its (sub)command name, flags as they are, runs of literal operands as one."""
-    name_node = node.child_by_field_name("name")
-    name = _unquoted(name_node) if name_node is not None else ""
-    name = name.rpartition("/")[2] if name.startswith("/") else name
-    walk.names.append(name)
-    assigned = (c for c in node.children if c.type == "variable_assignment")
-    out = [_node(c, walk) for c in assigned if _text(c).partition("=")[0] not in SURROUNDINGS]
-    out.append(name)
-    out += _arguments(name, list(node.children_by_field_name("argument")), walk)
-    out += [_redirect(c, walk) for c in node.children if c.type.endswith("_redirect")]
-    return " ".join(_collapsed(out))
-
-
-def _collapsed(parts: list[str]) -> list[str]:
+def _collapsed(parts: Iterable[str]) -> list[str]:
     """Runs of equal literals as one, so that arity does not matter."""
-    out: list[str] = []
-    for part in parts:
-        if part and not (out and part == out[-1] and part in ("L", "G")):
-            out.append(part)
-    return out
+    return [p for p, run in itertools.groupby(filter(None, parts)) for p in ([p] if p in ("L", "G") else run)]
+
+
+_OPERATOR = re.compile(r"[!=<>]=?|=~|-[a-z]{1,2}|&&|\|\||\(|\)")
+_FLAG = re.compile(r"--?[A-Za-z0-9][^\s=]*(=.*)?", re.DOTALL)
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Where in a command's words the reading is."""
+    """Takes one statement apart: the same tree, with what its words are in their place."""
 
-    name: str
-    """Whose operands these are: the command, or the one that it runs (``find -exec``, ``xargs``)."""
-    host: str
-    program_due: bool
-    nested: bool
-    sub_due: bool
-    keep_next: bool = False
-    values_due: int = 0
-    """Words that belong to the flag before."""
-    last: str = ""
-    """The word before."""
-    before: int = 0
-    """Operands that come before the program."""
+    moved: bool
+    variables: dict[str, str]
+    names: list[str] = field(default_factory=list)
+    literals: list[str] = field(default_factory=list)
+
+    def command(self, node: Command) -> Command:
+        out = self.blank(node)
+        assert isinstance(out, Command)
+        return out
+
+    def blank(self, node: object) -> object:
+        if isinstance(node, Simple):
+            return self.simple(node)
+        if isinstance(node, Word):
+            return literal_word(self.word(node))
+        if isinstance(node, Redirect):
+            return self.redirect(node)
+        if isinstance(node, Test):
+            inner = (w if _OPERATOR.fullmatch(w.literal or "") else self.blank(w) for w in node.words)
+            return Test(tuple(w for w in inner if isinstance(w, Word)), node.double)
+        if isinstance(node, For):
+            var, words = self.variable(node.var), tuple(map(literal_word, _collapsed(map(self.word, node.words))))
+            return replace(node, var=var, words=words, body=rebuilt(node.body, self.blank))
+        return rebuilt(node, self.blank)
+
+    def variable(self, name: str) -> str:
+        return self.variables.setdefault(name, f"v{len(self.variables)}") if name.isidentifier() else name
+
+    # ------------------------------------------------------------ simple commands
+
+    def simple(self, node: Simple) -> Simple:
+        """Its (sub)command name, flags as they are, runs of literal operands as one."""
+        given = [(name, value) for name, value in node.assigns if name not in SURROUNDINGS]
+        assigns = tuple((self.variable(name), literal_word(self.word(value))) for name, value in given)
+        words = tuple(map(literal_word, self.line(node.words))) if node.words else ()
+        return Simple(words, tuple(map(self.redirect, node.redirects)), assigns)
+
+    def line(self, words: Sequence[Word]) -> list[str]:
+        name = spelled(words[0])
+        name = name.rpartition("/")[2] if name.startswith("/") else name
+        self.names.append(name)
+        return [name, *_collapsed(self.arguments(name, words[1:]))]
+
+    def arguments(self, name: str, words: Sequence[Word]) -> list[str]:
+        inner = dict(inner_commands(name, [spelled(w) for w in words]))
+        kinds = _interpreted(words) if name in INTERPRETERS else roles(ALIASES.get(name, name), words)
+        out: list[str] = []
+        at, sub_due = 0, name in SUBCOMMANDS and not (name in BUNDLED and words and spelled(words[0]).startswith("-"))
+        while at < len(words):
+            if at in inner:
+                out += self.line(words[at : inner[at]])
+                at = inner[at]
+                continue
+            word, text, before = words[at], spelled(words[at]), spelled(words[at - 1]) if at else ""
+            flag = _FLAG.fullmatch(text) is not None and (kinds[at] == "syntax" or "=" in text)
+            if name == "find" and before == "-type":
+                out.append(text)
+            elif flag or text in IGNORED_FLAGS:
+                out.append(self.flag(name, SHORT.get(name, {}).get(text, text), word))
+            elif sub_due or (kinds[at] == "syntax" and name in INTERPRETERS):
+                out.append(text)
+                sub_due = False
+            else:
+                out.append(self.program(name, text) if kinds[at] == "script" else self.word(word, name))
+            at += 1
+        return _find(out) if name == "find" else out
+
+    def program(self, name: str, text: str) -> str:
+        if name not in CODE:
+            self.literals.append(text)
+        return program_shape(name, text)
+
+    def flag(self, name: str, text: str, word: Word) -> str:
+        """A flag with its attached value taken out: ``--name=x`` and ``-n5``."""
+        said_by_order = text in PROGRAM_NEXT and name in REGEX
+        if said_by_order or text in IGNORED_FLAGS or (text == "-r" and name == "xargs"):
+            return ""
+        if word.literal is None:
+            return "".join(re.sub(r"\d+", "N", p.text) if isinstance(p, Lit) else self.part(p) for p in word.parts)
+        head, equals, value = text.partition("=")
+        self.literals += [value] if equals else re.findall(r"\d+", text)
+        return f"{head}=L" if equals else re.sub(r"\d+", "N", text)
+
+    def redirect(self, r: Redirect) -> Redirect:
+        if r.op == "<<":
+            reader = self.names[-1] if self.names else ""
+            self.literals.append(spelled(r.target))
+            said = program_shape(reader, spelled(r.target)) if reader in CODE | INTERPRETERS else "L"
+            return replace(r, target=literal_word(said))
+        plain = r.target.literal == "/dev/null" or r.op in (">&", "<&")
+        return replace(r, target=literal_word(spelled(r.target) if plain else self.word(r.target)))
+
+    # ------------------------------------------------------------ words
+
+    def word(self, word: Word, command: str = "") -> str:
+        """``L`` a literal, ``G`` one with a glob, ``.`` and ``{}`` themselves; expansions by their structure."""
+        text = spelled(word)
+        if not all(isinstance(p, Lit | Glob) for p in word.parts):
+            return re.sub("[LG]{2,}", "L", "".join(map(self.part, word.parts)))
+        if text == "." and self.moved and command in SEARCHERS:
+            return "L"
+        if text in (".", "-", "{}", "", ";", "+", "!", "(", ")", "/") or word.parts == (Glob("*"),):
+            return "" if text in (";", "+") else text
+        if "{}" in text:
+            self.literals += [p for p in text.split("{}") if p]
+            return "{}".join("L" if p else "" for p in text.split("{}"))
+        found = re.fullmatch(r"([A-Za-z_]+)=(.*)", text, re.DOTALL) if command in ("dd", "env", "make") else None
+        self.literals.append(found[2] if found else text)
+        return f"{found[1]}=L" if found else "G" if word.has_glob else "L"
+
+    def part(self, part: Part) -> str:
+        if isinstance(part, Sub | Feed):
+            return f"$( {unparse(self.command(part.body))} )"
+        if isinstance(part, Var) and not part.op:
+            return "$" + self.variable(part.name)
+        if isinstance(part, Var):
+            self.literals += [spelled(a) for a in part.args]
+            return f"${{{self.variable(part.name)}{part.op}L}}"
+        if isinstance(part, Arith) or (isinstance(part, Verbatim) and part.text.startswith("$((")):
+            return "$((" + re.sub(r"[A-Za-z_]\w*", "w", part.text.removeprefix("$((").removesuffix("))")).replace(" ", "") + "))"
+        if isinstance(part, Verbatim):
+            return re.sub(r"[A-Za-z_]\w*", lambda m: self.variable(m[0]), part.text, count=1)
+        self.literals.append(spelled(Word((part,))))
+        return "G" if isinstance(part, Glob) else "L"
 
 
-def _arguments(name: str, arguments: list[Node], walk: _Walk) -> list[str]:
-    if name not in OBSERVERS and name not in WRAPPERS and name not in ("cd", "pushd", "popd"):
-        walk.writes = walk.writes or not (name == "git" and _git_reads(arguments))
-    first = _text(arguments[0]) if arguments else ""
-    due = name in SUBCOMMANDS and not (name in BUNDLED and first.startswith("-"))
-    state = _Reader(name, name, name in PROGRAMMED, name in WRAPPERS, due, before=OPERANDS_BEFORE.get(name, 0))
-    out = []
-    for argument in arguments:
-        out.append(_argument(argument, state, walk))
-        state.last = _unquoted(argument)
-    return _find(out) if name == "find" else out
-
-
-def _argument(argument: Node, state: _Reader, walk: _Walk) -> str:
-    text = _unquoted(argument)
-    pattern = WRITING_FLAGS.get(state.name)
-    if pattern is not None and pattern.fullmatch(text):
-        walk.writes = True
-    if state.keep_next:
-        state.keep_next = False
-        return text
-    text = SHORT.get(state.name, {}).get(text, text)
-    if text in PROGRAM_NEXT and state.name in REGEX:
-        _expect(text, state)
-        return ""
-    if text in IGNORED_FLAGS or (text == "-r" and state.name == "xargs"):
-        return ""
-    if state.values_due:
-        state.values_due -= 1
-        return _word(argument, walk, state.name)
-    if text.startswith("-") and len(text) > 1 and argument.type in ("word", "number", "concatenation"):
-        state.keep_next = state.host == "find" and text == "-type"
-        if state.host == "find" and text in ("-exec", "-execdir", "-ok"):
-            state.nested = True
-        elif state.host == "find" and not state.nested:
-            state.name, state.program_due = ("find", False) if text in FIND_TESTS else (state.name, state.program_due)
-        _expect(text, state)
-        return _flag(text, walk)
-    if state.nested and argument.type == "word" and re.fullmatch(r"[\w./+-]*[a-zA-Z][\w.+-]*", text):
-        return _inner_command(text, state, walk)
-    if state.sub_due:
-        state.sub_due = False
-        return text
-    if state.program_due and state.name in INTERPRETERS and state.last not in PROGRAM_FLAGS:
-        state.program_due = False
-        return text  # a script's name says what is done
-    if state.before:
-        state.before -= 1
-        return _word(argument, walk, state.name)
-    if state.program_due and argument.type in ("string", "raw_string", "word", "ansi_c_string", "concatenation"):
-        return _program(text, state, walk)
-    return _word(argument, walk, state.name)
-
-
-def _expect(flag: str, state: _Reader) -> None:
-    """What comes after a flag of a command that takes a program: the flag's values, the program, or no program any more."""
-    state.values_due = TAKES_VALUES.get(state.name, {}).get(flag, 0)
-    if state.name in PROGRAMMED - SETS:
-        state.program_due = (state.program_due or flag in PROGRAM_FLAGS) and not (flag == "-f" and state.values_due)
-
-
-def _inner_command(text: str, state: _Reader, walk: _Walk) -> str:
-    """A command that this command runs: its name stays, its operands are read as its own."""
-    walk.names.append(text)
-    walk.writes = walk.writes or text not in OBSERVERS
-    state.nested, state.name = text in WRAPPERS, text
-    state.program_due, state.sub_due = text in PROGRAMMED, text in SUBCOMMANDS
-    return text
-
-
-def _program(text: str, state: _Reader, walk: _Walk) -> str:
-    state.program_due = state.name in SETS
-    if state.name in CODE:
-        walk.writes = walk.writes or bool(re.search(r">\s*\"|\bopen\(.*['\"][wa]|print\s*>", text))
-    else:
-        walk.literals.append(text)
-    return program_shape(state.name, text)
+def _interpreted(words: Sequence[Word]) -> list[str]:
+    """Roles of an interpreter's words: the program behind its flag, else the script's name, which says what is done."""
+    out, due, before = [], True, ""
+    for word in words:
+        flag = _FLAG.fullmatch(spelled(word)) is not None
+        kind = "script" if before in PROGRAM_FLAGS else "syntax"
+        out.append("syntax" if flag else kind if due else "operand")
+        due = due and flag
+        before = spelled(word)
+    return out
 
 
 def _find(parts: list[str]) -> list[str]:
@@ -283,102 +286,3 @@ def _find(parts: list[str]) -> list[str]:
         tests.append(rest[:2])
         rest = rest[2:]
     return head + [word for test in sorted(tests) for word in test] + rest
-
-
-def _git_reads(arguments: list[Node]) -> bool:
-    words = [_text(a) for a in arguments if not _text(a).startswith("-")]
-    return words in (["tag"], ["branch"], ["remote"]) or (bool(words) and words[0] in GIT_READS)
-
-
-def _flag(text: str, walk: _Walk) -> str:
-    """A flag with its attached value taken out: ``--name=x`` and ``-n5``."""
-    head, eq, value = text.partition("=")
-    if eq:
-        walk.literals.append(value)
-        return f"{head}=L"
-    if re.search(r"\d", text):
-        walk.literals += re.findall(r"\d+", text)
-    return re.sub(r"\d+", "N", text)
-
-
-def _redirect(node: Node, walk: _Walk) -> str:
-    """A redirection; anything written to other than /dev/null and descriptors counts as a change."""
-    if node.type == "heredoc_redirect":
-        body = "".join(_text(c) for c in node.children if c.type == "heredoc_body")
-        walk.literals.append(body)
-        rest = [c for c in node.children if c.is_named and c.type not in ("heredoc_start", "heredoc_body", "heredoc_end")]
-        reader = walk.names[-1] if walk.names else ""
-        said = program_shape(reader, body) if reader in CODE | INTERPRETERS else "L"
-        return " ".join([f"<<{said}", *(_node(c, walk) for c in rest)])
-    operator = "".join(_text(c) for c in node.children if not c.is_named)
-    target = node.child_by_field_name("destination") or (node.children[-1] if node.children else node)
-    text = _unquoted(target)
-    descriptor = "".join(_text(c) for c in node.children if c.type == "file_descriptor")
-    if text == "/dev/null" or operator.endswith("&"):
-        return f"{descriptor}{operator}{text}" if text != "/dev/null" else ""
-    if ">" in operator:
-        walk.writes = True
-    return f"{descriptor}{operator} {_word(target, walk, '')}"
-
-
-def _unquoted(node: Node) -> str:
-    """A word's text without its outermost quotes."""
-    text = _text(node)
-    if node.type in ("string", "raw_string") and len(text) >= 2:
-        return text[1:-1]
-    return re.sub(r"\\(.)", r"\1", text) if node.type in ("word", "command_name") else text
-
-
-def _word(node: Node, walk: _Walk, command: str) -> str:
-    """``L`` a literal, ``G`` one with a glob, ``.`` and ``{}`` themselves; expansions by their structure."""
-    kind = node.type
-    if kind in ("command_substitution", "process_substitution"):
-        return "$( " + " ".join(_node(c, walk) for c in node.named_children) + " )"
-    if kind == "simple_expansion":
-        return "$" + walk.variable(_text(node)[1:])
-    if kind == "variable_name":
-        return walk.variable(_text(node))
-    if kind == "expansion":
-        return _expansion(node, walk)
-    if kind == "arithmetic_expansion":
-        return "$((" + re.sub(r"[A-Za-z_]\w*", "w", _text(node)[3:-2]).replace(" ", "") + "))"
-    if kind in ("string", "concatenation", "translated_string") and any(_expands(c) for c in node.named_children):
-        parts = [_word(c, walk, command) for c in node.named_children]
-        return re.sub("[LG]{2,}", "L", "".join(parts))
-    text = _unquoted(node)
-    if text == "." and walk.moved and command in SEARCHERS:
-        return "L"
-    if text in (".", "-", "{}", "", ";", "+", "!", "(", ")", "/") or (text == "*" and kind == "word"):
-        return "" if text in (";", "+") else text
-    if "{}" in text:
-        walk.literals += [p for p in text.split("{}") if p]
-        return "{}".join("L" if p else "" for p in text.split("{}"))
-    if kind == "number" or text.isdecimal():
-        walk.literals.append(text)
-        return "L"
-    found = re.match(r"([A-Za-z_]+)=(.*)", text, re.DOTALL)
-    if found and command in ("dd", "env", "make", ""):
-        walk.literals.append(found[2])
-        return f"{found[1]}=L"
-    walk.literals.append(text)
-    return "G" if kind in ("word", "concatenation", "extglob_pattern") and re.search(r"[*?\[]", text) else "L"
-
-
-def _expands(node: Node) -> bool:
-    if node.type in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion", "process_substitution"):
-        return True
-    return node.type in ("string", "concatenation") and any(_expands(c) for c in node.named_children)
-
-
-def _expansion(node: Node, walk: _Walk) -> str:
-    """``${name…}``: the operator stays, what it takes off is a literal."""
-    text = _text(node)[2:-1]
-    found = re.match(r"([#!]?)(\w+)(.*)", text, re.DOTALL)
-    if found is None:
-        return "${}"
-    mark, name, rest = found.groups()
-    operator = re.match(r"%%|%|##|#|//|/|\^\^|\^|,,|,|:-|:=|:\+|:", rest)
-    if operator is None:
-        return f"${mark}{walk.variable(name)}"
-    walk.literals.append(rest[operator.end() :])
-    return f"${{{mark}{walk.variable(name)}{operator[0]}L}}"

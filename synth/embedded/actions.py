@@ -8,11 +8,10 @@ from synth.embedded.archives import ARCHIVES
 from synth.embedded.code import Piece, joined, merge, quote
 from synth.embedded.edits import EDITS
 from synth.embedded.filters import expand, named, receiver
-from synth.embedded.meanings import TABLE, Parsed, parse_args
-from synth.embedded.names import Items
 from synth.embedded.regexes import delimited, expand_ranges, pattern_code, replacement_code
-from synth.embedded.scope import Scope
-from synth.embedded.tree import Lit, ShellError, Var, Word
+from synth.embedded.scope import Items, Scope
+from verifiers.shell.commands import TABLE, Parsed, parse_args
+from verifiers.shell.tree import Lit, ShellError, Var, Word
 
 
 def change(scope: Scope, name: str, words: Sequence[Word]) -> None:

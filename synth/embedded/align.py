@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 
 from synth.embedded.antiunify import Mismatch, unify
-from synth.embedded.meanings import roles
 from synth.embedded.normal import normal
 from synth.embedded.steps import Work
 from synth.embedded.template import Program, Template
-from synth.embedded.tree import Lit, Simple
+from verifiers.shell.commands import roles
+from verifiers.shell.tree import Lit, Simple, rebuilt
 
 
 def clusters(works: Sequence[Work], as_written: bool = False) -> list[list[Work]]:
@@ -110,9 +110,4 @@ def _substituted(node: object, pattern: re.Pattern[str], changes: dict[str, str]
         words = [w if k == "syntax" else _substituted(w, pattern, changes) for w, k in zip(node.words[1:], kinds, strict=True)]
         redirects = _substituted(node.redirects, pattern, changes)
         return dataclasses.replace(node, words=(*node.words[:1], *words), redirects=redirects)  # type: ignore[arg-type]  # untyped
-    if isinstance(node, tuple):
-        return tuple(_substituted(x, pattern, changes) for x in node)
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
-        fields = {f.name: _substituted(getattr(node, f.name), pattern, changes) for f in dataclasses.fields(node)}
-        return dataclasses.replace(node, **fields)
-    return node
+    return rebuilt(node, lambda x: _substituted(x, pattern, changes))

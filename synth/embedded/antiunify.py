@@ -10,10 +10,10 @@ from typing import Any
 
 from synth.embedded.factoring import factored
 from synth.embedded.literals import is_known, literals
-from synth.embedded.meanings import Role, roles
 from synth.embedded.pythoncode import NAMES, with_arguments
-from synth.embedded.template import Place, Program, Template, Value, tidy
-from synth.embedded.tree import Glob, Hole, Lit, Many, Part, Redirect, Simple, Word, literal_word
+from synth.embedded.template import Place, Program, Template, Value
+from verifiers.shell.commands import Role, roles
+from verifiers.shell.tree import Glob, Hole, Lit, Many, Part, Redirect, Simple, Word, literal_word, tidy
 
 
 class Mismatch(Exception):

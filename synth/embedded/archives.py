@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from synth.embedded.code import quote
 from synth.embedded.filters import expand, receiver
-from synth.embedded.meanings import TABLE, parse_args
-from synth.embedded.names import Items
-from synth.embedded.scope import Scope
-from synth.embedded.tree import Lit, ShellError, Word, literal_word
+from synth.embedded.scope import Items, Scope
+from verifiers.shell.commands import TABLE, parse_args
+from verifiers.shell.tree import Lit, ShellError, Word, literal_word
 
-_PACK = {"bzip2": ("bz2", "bz2.compress({data})", ".bz2"), "gzip": ("gzip", "gzip.compress({data}, mtime=0)", ".gz"),
-         "xz": ("lzma", "lzma.compress({data})", ".xz")}  # fmt: skip
-_UNPACK = {"bunzip2": ("bz2", "bz2.decompress({data})", ".bz2"), "gunzip": ("gzip", "gzip.decompress({data})", ".gz"),
-           "unxz": ("lzma", "lzma.decompress({data})", ".xz")}  # fmt: skip
-_INVERSE = {"bzip2": "bunzip2", "gzip": "gunzip", "xz": "unxz"}
+_FORMATS = {"bzip2": ("bz2", ".bz2"), "gzip": ("gzip", ".gz"), "xz": ("lzma", ".xz")}
+_INVERSE = {"bunzip2": "bzip2", "gunzip": "gzip", "unxz": "xz"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """One way to pack or unpack a file."""
+
+    module: str
+    suffix: str
+    unpack: bool
+
+    def of(self, data: str) -> str:
+        """The other form of a bytes expression."""
+        dated = ", mtime=0" if self.module == "gzip" else ""
+        return f"{self.module}.decompress({data})" if self.unpack else f"{self.module}.compress({data}{dated})"
+
+    def target(self, path: str) -> str:
+        """Where the other form of a file goes, as a Path expression."""
+        if self.unpack:
+            return f"Path(str({path}).removesuffix({quote(self.suffix)}))"
+        return f'Path(f"{{{path}}}{self.suffix}")'
 
 
 def pack(name: str) -> Callable[[Scope, Sequence[Word]], None]:
@@ -23,34 +40,28 @@ def pack(name: str) -> Callable[[Scope, Sequence[Word]], None]:
         parsed = parse_args(TABLE[name], words)
         if parsed.names - {"-k", "-9", "-f", "-v", "-d", "-1", "-n", "--keep", "--best", "-q"} or parsed.has("-c"):
             raise ShellError(f"{name} with these options is not understood")
-        unpack = name in _UNPACK or parsed.has("-d")
-        module, call, suffix = _UNPACK[_INVERSE.get(name, name)] if unpack else _PACK[name]
-        scope.code.need(module)
+        form = _Form(*_FORMATS[_INVERSE.get(name, name)], unpack=name in _INVERSE or parsed.has("-d"))
+        scope.code.need(form.module)
         keep = parsed.has("-k", "--keep")
         for operand in expand(scope, parsed.operands):
             if isinstance(operand, Items):
                 var = scope.code.fresh("path")
                 with scope.code.block(f"for {var} in {operand.code}:"):
-                    _packed(scope, var, call, suffix, unpack, keep, parsed.has("-f"))
+                    _packed(scope, var, form, keep, parsed.has("-f"))
             elif not keep and not scope.code.depth > 1:
                 path = scope.code.assign("path", scope.path(operand))
-                _named_packed(scope, path, call, suffix, unpack)
+                _named_packed(scope, path, form)
             else:
-                _packed(scope, scope.path(operand), call, suffix, unpack, keep, parsed.has("-f"))
+                _packed(scope, scope.path(operand), form, keep, parsed.has("-f"))
 
     return run
 
 
-def _target(path: str, suffix: str, unpack: bool) -> str:
-    return f"Path(str({path}).removesuffix({quote(suffix)}))" if unpack else f'Path(f"{{{path}}}{suffix}")'
-
-
-def _packed(scope: Scope, path: str, call: str, suffix: str, unpack: bool, keep: bool, force: bool) -> None:
+def _packed(scope: Scope, path: str, form: _Form, keep: bool, force: bool) -> None:
     """Writes the other form beside a file, then removes the file: killed in between, a second run does both again."""
     if not path.isidentifier():
         path = scope.code.assign("path", path)
-    data = call.replace("{data}", f"{path}.read_bytes()")
-    target = _target(path, suffix, unpack)
+    data, target = form.of(f"{path}.read_bytes()"), form.target(path)
     if not force:
         data = scope.code.assign("content", data)
         scope.code.line(f"{scope.code.helper('_vacant')}({target}, {data})")
@@ -59,13 +70,13 @@ def _packed(scope: Scope, path: str, call: str, suffix: str, unpack: bool, keep:
         scope.code.line(f"{path}.unlink()")
 
 
-def _named_packed(scope: Scope, path: str, call: str, suffix: str, unpack: bool) -> None:
+def _named_packed(scope: Scope, path: str, form: _Form) -> None:
     """As ``_packed`` for a file given by name: it is gone when a second run looks for it."""
-    target = scope.code.assign("target", _target(path, suffix, unpack))
+    target = scope.code.assign("target", form.target(path))
     with scope.code.block(f"if not {path}.exists() and not {target}.exists():"):
         scope.code.line(f'raise FileNotFoundError(f"{{{path}}} does not exist")')
     with scope.code.block(f"if {path}.exists():"):
-        data = call.replace("{data}", f"{path}.read_bytes()")
+        data = form.of(f"{path}.read_bytes()")
         scope.count(f"{scope.code.helper('_set')}({target}, {data}, {path}.stat().st_mode & 0o777)")
         scope.code.line(f"{path}.unlink()")
 
@@ -103,9 +114,9 @@ def _compressed(scope: Scope, code: str, letters: set[str], out: Word) -> str:
     kind = "gzip" if letters & {"-z", "--gzip"} else "bzip2" if "-j" in letters else "xz" if "-J" in letters else ""
     if not kind:
         return code
-    module, call, _ = _PACK[kind]
-    scope.code.need(module)
-    return call.replace("{data}", code)
+    form = _Form(*_FORMATS[kind], unpack=False)
+    scope.code.need(form.module)
+    return form.of(code)
 
 
 def zip_(scope: Scope, words: Sequence[Word]) -> None:
@@ -156,7 +167,7 @@ def split(scope: Scope, words: Sequence[Word]) -> None:
 
 
 ARCHIVES: dict[str, Callable[[Scope, Sequence[Word]], None]] = {
-    **{name: pack(name) for name in (*_PACK, *_UNPACK)},
+    **{name: pack(name) for name in (*_FORMATS, *_INVERSE)},
     "tar": tar,
     "zip": zip_,
     "split": split,

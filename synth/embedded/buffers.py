@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from synth.embedded.filters import Data, as_bytes, read
-from synth.embedded.names import Items
-from synth.embedded.scope import Buffer, Content, Scope, content
-from synth.embedded.tree import (
-    Redirect,
-    ShellError,
-    Simple,
-    Word,
-)
+from synth.embedded.scope import Buffer, Content, Items, Scope, content
+from verifiers.shell.tree import Redirect, ShellError, Simple, Word
 
 
 def output_of(redirects: Sequence[Redirect]) -> Redirect | None:

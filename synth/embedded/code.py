@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import keyword
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -59,23 +61,16 @@ def joined(pieces: list[Piece], is_text: bool = False) -> str:
     if len(parts) == 1:
         const, text = parts[0]
         return quote(text) if const else (text if is_text else f"str({text})")
-    runs: list[str] = []
-    for const, text in parts:
-        if not const and not text.isidentifier():
-            runs.append(text)
-            continue
-        inner = escaped(text).replace("{", "{{").replace("}", "}}") if const else f"{{{text}}}"
-        if runs and runs[-1].startswith('f"'):
-            runs[-1] = runs[-1][:-1] + inner + '"'
-        else:
-            runs.append(f'f"{inner}"')
-    return " + ".join(_plain(r) for r in runs)
+    runs = itertools.groupby(parts, key=lambda part: part[0] or part[1].isidentifier())
+    return " + ".join(text for plain, run in runs for text in ([_literal(list(run))] if plain else [t for _, t in run]))
 
 
-def _plain(run: str) -> str:
-    """An f-string without expressions as a plain literal."""
-    inner = run[2:-1].replace("{{", "").replace("}}", "")
-    return run[1:].replace("{{", "{").replace("}}", "}") if run.startswith('f"') and "{" not in inner else run
+def _literal(parts: list[Piece]) -> str:
+    """Constants and names as one literal."""
+    if all(const for const, _ in parts):
+        return quote("".join(text for _, text in parts))
+    doubled = str.maketrans({"{": "{{", "}": "}}"})
+    return f'f"{"".join(escaped(t).translate(doubled) if const else f"{{{t}}}" for const, t in parts)}"'
 
 
 @dataclass
@@ -125,3 +120,8 @@ class Code:
     def helper(self, name: str) -> str:
         self.helpers.add(name)
         return name
+
+    def used(self) -> set[str]:
+        """The helpers that the lines call: a form that was tried and given up leaves its own behind."""
+        body = "\n".join(self.lines)
+        return {h for h in self.helpers if re.search(rf"\b{h.partition(':')[0]}\b", body)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,14 +11,15 @@ from synth.embedded.buffers import append, output_of, transient, write
 from synth.embedded.code import quote
 from synth.embedded.conditions import condition
 from synth.embedded.filters import Data, as_bytes, data, expand, read
-from synth.embedded.finding import Branch, FindReader, Found, found_items
-from synth.embedded.kinds import changes, edits_in_place, only_prints, temporaries, walk, with_cursor
-from synth.embedded.meanings import TABLE, parse_args, xargs_command
-from synth.embedded.names import DOT, Items, split_path
-from synth.embedded.scope import Content, Scope
+from synth.embedded.finding import Branch, FindReader, Found, all_of, found_items
+from synth.embedded.kinds import changes, temporaries, with_cursor
+from synth.embedded.names import split_path
+from synth.embedded.scope import Content, Items, Scope, Shown
 from synth.embedded.sources import split_items
 from synth.embedded.streams import simple, stream
-from synth.embedded.tree import (
+from verifiers.shell.commands import TABLE, parse_args, xargs_command
+from verifiers.shell.effects import edits_in_place, only_prints, walk
+from verifiers.shell.tree import (
     CURSOR,
     Command,
     For,
@@ -140,11 +140,11 @@ def loop(scope: Scope, node: For) -> None:
     finish_gather(scope, outer)
 
 
-def run_loop(scope: Scope, var: str, code: str, kind: str, body: Seq, fixed: tuple[bool, bool], shown: str = "str({p})") -> None:
+def run_loop(scope: Scope, var: str, code: str, kind: str, body: Seq, fixed: tuple[bool, bool], shown: Shown = "path") -> None:
     name = scope.code.fresh("path" if kind == "Path" else var if len(var) > 1 else "name")
     before = dict(scope.vars)
     scope.vars[var] = (name, kind)
-    if shown == DOT:
+    if shown == "dotted":
         scope.dotted.add(name)
     scope.fixed[name] = fixed
     with scope.code.block(f"for {name} in {code}:"):
@@ -263,7 +263,7 @@ def effect(scope: Scope, node: Simple) -> None:
         scope.flush()
         find(scope, FindReader(scope, node.words[1:]).read())
     elif only_prints(node):
-        if scope.printing and TABLE[name].kind != "shell":
+        if scope.printing and (name not in TABLE or TABLE[name].kind != "shell"):
             scope.code.line(f"{scope.printing} += {as_bytes(scope, simple(scope, node, None))}")
     elif name == "tee":
         raise ShellError("tee without input is not understood")
@@ -306,15 +306,10 @@ def find(scope: Scope, found: Found) -> None:
     with scope.code.block(f"for {name} in {source}:"):
         head = "if"
         for b in found.branches:
-            condition_ = _renamed(" and ".join(b.tests), name)
-            with scope.code.block(f"{head} {condition_ or 'True'}:"), cursor(scope, name):
+            with scope.code.block(f"{head} {all_of(b.tests).of(name)}:"), cursor(scope, name):
                 acts(scope, b)
                 scope.flush()
             head = "elif"
-
-
-def _renamed(tests: str, name: str) -> str:
-    return re.sub(r"\bp\b(?=[.,)]|$)", name, tests)
 
 
 @contextmanager
@@ -339,8 +334,7 @@ def acts(scope: Scope, found_branch: Branch) -> None:
     path = scope.vars[CURSOR][0]
     for action in found_branch.actions:
         if action.kind == "delete":
-            folders = any("is_dir()" in t and not t.startswith("not") for t in found_branch.tests)
-            one_more(scope, f"{path}.{'rmdir' if folders else 'unlink'}()")
+            delete(scope, path, found_branch.types)
         elif action.kind == "exec":
             commands.append(Simple(tuple(with_cursor(w, CURSOR) for w in action.words)))
     outer_temps = scope.temps
@@ -349,6 +343,19 @@ def acts(scope: Scope, found_branch: Branch) -> None:
         statement(scope, node)
     scope.flush()
     scope.temps = outer_temps
+
+
+def delete(scope: Scope, path: str, types: frozenset[str]) -> None:
+    """Removes what was found: a folder is removed as one, where it may be one."""
+    if "d" in types and types != {"d"}:
+        with scope.code.block(f"if {path}.is_dir() and not {path}.is_symlink():"):
+            scope.code.line(f"{path}.rmdir()")
+        with scope.code.block("else:"):
+            scope.code.line(f"{path}.unlink()")
+        scope.changes = True
+        scope.code.line("changed += 1")
+    else:
+        one_more(scope, f"{path}.{'rmdir' if types == {'d'} else 'unlink'}()")
 
 
 def pipe(scope: Scope, node: Pipe) -> None:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from synth.embedded.code import quote
 from synth.embedded.filters import option_codes, read, receiver, run_filter
-from synth.embedded.meanings import TABLE, parse_args
 from synth.embedded.scope import Scope, content
 from synth.embedded.streams import stream
-from synth.embedded.tree import Command, Pipe, Seq, ShellError, Simple, Test, Word
+from verifiers.shell.commands import TABLE, parse_args
+from verifiers.shell.tree import Command, Pipe, Seq, ShellError, Simple, Test, Word
 
 _FILE = {"-e": "exists()", "-f": "is_file()", "-d": "is_dir()", "-L": "is_symlink()", "-h": "is_symlink()"}
 

@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 
 from synth.embedded.code import Piece, joined, merge, quote
 from synth.embedded.filters import encoded, expand, option_codes, receiver, script_codes
-from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args
-from synth.embedded.names import Items
 from synth.embedded.regexes import delimited, is_plain, pattern_code, replacement_code
-from synth.embedded.scope import Scope
+from synth.embedded.scope import Items, Scope
 from synth.embedded.sedscript import (
     BASIC,
     EXTENDED,
@@ -23,7 +21,8 @@ from synth.embedded.sedscript import (
     script,
     unescaped,
 )
-from synth.embedded.tree import Lit, ShellError, Word, literal_word
+from verifiers.shell.commands import TABLE, Parsed, Spec, parse_args
+from verifiers.shell.tree import Lit, ShellError, Word, literal_word
 
 _BACKUP = re.compile(r"(?:-i|--in-place=)(\.[\w.\-]+)")
 """``-i.bak``: what is behind the name of the copy that keeps the old content."""

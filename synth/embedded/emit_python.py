@@ -10,14 +10,13 @@ from pathlib import Path
 
 from synth.embedded.code import Code, escaped, quote
 from synth.embedded.compiler import acts_only, block, printed, sequence, statement
-from synth.embedded.filters import Data, as_bytes
+from synth.embedded.filters import as_bytes
 from synth.embedded.helpers import HELPERS, closure
 from synth.embedded.kinds import sorted_in_place, temporaries
-from synth.embedded.names import UNFINISHED
-from synth.embedded.scope import Facts, Param, Scope
+from synth.embedded.scope import Facts, Items, Param, Scope
 from synth.embedded.streams import stream, substituted
 from synth.embedded.template import Program
-from synth.embedded.tree import Seq, ShellError, Simple
+from verifiers.shell.tree import Seq, ShellError, Simple
 
 _MODULES = (
     "bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "json", "lzma", "os", "re", "shutil", "stat", "subprocess", "tarfile",
@@ -36,8 +35,15 @@ def compile_program(program: Program, params: Sequence[Param], facts: Facts, wri
     Raises:
         ShellError: some command has no meaning in the table.
     """
+    code = _compiled(program, params, facts, writes, guarded=True)
+    # A killed run leaves unfinished files only where it writes contents.
+    written = {"_put", "_set", "_give"} & {h.partition(":")[0] for h in closure(code.used())}
+    return code if written else _compiled(program, params, facts, writes, guarded=False)
+
+
+def _compiled(program: Program, params: Sequence[Param], facts: Facts, writes: bool, guarded: bool) -> Code:
     code = Code(taken={p.name for p in params} | {"p", "n", "changed", "output"})
-    scope = Scope(code, params, facts, temps=temporaries(program), sorted=sorted_in_place(program))
+    scope = Scope(code, params, facts, temps=temporaries(program), sorted=sorted_in_place(program), guarded=guarded)
     scope.fed = lambda inner, body: as_bytes(inner, stream(inner, body))
     scope.substitute, scope.printed, scope.acts, scope.listed = _substitution, printed, acts_only, substituted
     if writes:
@@ -57,12 +63,10 @@ def compile_program(program: Program, params: Sequence[Param], facts: Facts, wri
     got = stream(scope, program[-1])
     if scope.changes:
         raise ShellError("a task without effect whose commands change files is not understood")
-    text = as_bytes(scope, got)
-    if text.startswith("os.fsencode(") and not isinstance(got, Data):
-        text = text.removeprefix("os.fsencode(")[:-1]
-        code.line(f'return {{"output": {text}}}')
+    if isinstance(got, Items):
+        code.line(f'return {{"output": {got.lines()}}}')
     else:
-        output = code.assign("answer", text)
+        output = code.assign("answer", as_bytes(scope, got))
         code.line(f'return {{"output": {output}.decode(errors="replace")}}')
     return code
 
@@ -84,12 +88,7 @@ def _substitution(scope: Scope, body: Seq) -> str:
 def skill_source(name: str, summary: str, params: Sequence[Param], code: Code, returns: str) -> str:
     """The whole file."""
     body = "\n".join(code.lines)
-    # A form that was tried and given up leaves its helpers behind.
-    helpers = closure({h for h in code.helpers if re.search(rf"\b{h.partition(':')[0]}\b", body)})
-    if not {"_put", "_set", "_give"} & {h.partition(":")[0] for h in helpers}:
-        body = body.replace(f" and {UNFINISHED}", "").replace(f" if {UNFINISHED}", "")
-    if "_unfinished(" in body:
-        helpers = closure({*helpers, "_unfinished"})
+    helpers = closure(code.used())
     text = "".join("\n\n" + HELPERS[h].text.strip() + "\n" for h in helpers)
     used = {m for m in _MODULES if re.search(rf"(?<![\w.\"]){m}\.\w", body + text)}
     plain = sorted(f"import {m}" for m in used)

@@ -5,20 +5,19 @@ What the program changed is then put in place path by path, each in one step, ne
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from sandbox.interface import ROOT, Effect
 from synth.embedded.code import Code, quote
-from synth.embedded.kinds import walk
 from synth.embedded.literals import encoded, is_known
-from synth.embedded.meanings import WORDS_ONLY, roles
 from synth.embedded.params import inner_name
 from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Param, texts
 from synth.embedded.template import Program
-from synth.embedded.tree import (
+from verifiers.shell.commands import WORDS_ONLY, roles
+from verifiers.shell.effects import walk
+from verifiers.shell.tree import (
     Command,
     For,
     Group,
@@ -35,8 +34,9 @@ from synth.embedded.tree import (
     While,
     Word,
     literal_word,
+    rebuilt,
 )
-from synth.embedded.unparse import script
+from verifiers.shell.unparse import script
 
 _INTERPRETERS = frozenset({"python", "python3", "bash", "sh", "ruby", "node", "bc", "make", "eval"})
 """Programs whose plain words may be code."""
@@ -83,6 +83,7 @@ def staged_program(
     code = Code(taken={p.name for p in params} | {"changed", "p"})
     code.need("tempfile", "shutil", "os")
     code.helper("_shell:in")
+    code.helper("_unfinished")
     program, given = handed_over(code, program, params)
     text = "set -e -o pipefail\n" + script(tuple(settled(step) for step in apart(program)))
     code.constants.append(f"PROGRAM = {quote(text)}")
@@ -189,13 +190,7 @@ def handed_over(code: Code, program: Program, params: Sequence[Param]) -> tuple[
 
 def _everywhere(node: object, change: Callable[[Simple], Simple]) -> object:
     """The node with every simple command in it changed, those inside of words too."""
-    if isinstance(node, tuple):
-        return tuple(_everywhere(x, change) for x in node)
-    if not dataclasses.is_dataclass(node) or isinstance(node, type):
-        return node
-    node = change(node) if isinstance(node, Simple) else node
-    fields = {f.name: _everywhere(getattr(node, f.name), change) for f in dataclasses.fields(node)}
-    return dataclasses.replace(node, **fields)
+    return rebuilt(change(node) if isinstance(node, Simple) else node, lambda x: _everywhere(x, change))
 
 
 # ---------------------------------------------------------------- rewrites at the shell's level

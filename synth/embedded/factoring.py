@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import os
 import re
 from collections.abc import Sequence
 
-from synth.embedded.template import Place, Template, Value, tidy
-from synth.embedded.tree import Hole, Lit, Many, Part, Word
+from synth.embedded.template import Place, Template, Value
+from verifiers.shell.tree import Hole, Lit, Many, Part, Word, rebuilt, tidy
 
 
 def factored(raw: object, values: list[tuple[Value, ...]], places: list[Place]) -> Template:
@@ -96,12 +95,7 @@ def composed(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth:
 def _replace(node: object, made: dict[int, list[Part]], number: dict[int, int]) -> object:
     if isinstance(node, Word):
         return Word(tuple(tidy([p for part in node.parts for p in _parts(part, made, number)])))
-    if isinstance(node, tuple):
-        return tuple(_replace(x, made, number) for x in node)
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
-        fields = {f.name: _replace(getattr(node, f.name), made, number) for f in dataclasses.fields(node)}
-        return dataclasses.replace(node, **fields)
-    return node
+    return rebuilt(node, lambda x: _replace(x, made, number))
 
 
 def _parts(part: Part, made: dict[int, list[Part]], number: dict[int, int]) -> list[Part]:

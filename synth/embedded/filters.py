@@ -8,19 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from synth.embedded.code import Piece, escaped, joined, merge, quote, quote_bytes
-from synth.embedded.meanings import TABLE, Parsed, Spec, parse_args
-from synth.embedded.names import Items, glob_items
+from synth.embedded.names import glob_items
 from synth.embedded.pythoncode import arguments
-from synth.embedded.scope import DOT, Content, Scope, content
-from synth.embedded.tree import (
-    Feed,
-    Lit,
-    Many,
-    ShellError,
-    Simple,
-    Sub,
-    Word,
-)
+from synth.embedded.scope import Content, Items, Scope, content
+from verifiers.shell.commands import TABLE, Parsed, Spec, parse_args
+from verifiers.shell.tree import Feed, Lit, Many, ShellError, Simple, Sub, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +46,14 @@ def as_bytes(scope: Scope, stream: Stream | None) -> str:
     if isinstance(stream, Data):
         return stream.code
     scope.code.need("os")
-    shown = stream.show("p")
-    body = f'f"{{{shown}}}\\n"' if shown.isidentifier() else f"{shown} + {quote(chr(10))}"
-    if shown == "str(p)":
-        body = 'f"{p}\\n"'
-    elif shown.startswith('f"'):
-        body = shown[:-1] + '\\n"'
-    return f'os.fsencode("".join({body} for p in {stream.code}))'
+    return f"os.fsencode({stream.lines()})"
 
 
 def named(scope: Scope, stream: Items, name: str = "found") -> Items:
     """The list under a name of its own."""
     if stream.code.isidentifier():
         return stream
-    return replace(stream, code=scope.code.assign(name, stream.code))
+    return replace(stream, code=scope.code.assign(name, stream.code), inner="", steps=0)
 
 
 def encoded(scope: Scope, pieces: list[Piece]) -> str:
@@ -130,11 +116,11 @@ def numbers(scope: Scope, node: Simple) -> Items:
     step = bounds[1] if len(bounds) == 3 else ""
     span = f"range({first}, {last} + 1{', ' + step if step else ''})"
     if parsed.has("-w"):
-        return Items(f'[f"{{n:0{{len(str({last}))}}d}}" for n in {span}]', "{p}", "str")
+        return Items(f'[f"{{n:0{{len(str({last}))}}d}}" for n in {span}]', "text", "str")
     form = parsed.value("-f")
     if form is None:
-        return Items(f"[str(n) for n in {span}]", "{p}", "str")
-    return Items(f"[{formatted(scope, form)} for n in {span}]", "{p}", "str")
+        return Items(f"[str(n) for n in {span}]", "text", "str")
+    return Items(f"[{formatted(scope, form)} for n in {span}]", "text", "str")
 
 
 def number(scope: Scope, word: Word) -> str:
@@ -194,7 +180,7 @@ def run_plain(scope: Scope, name: str, spec: Spec | None, words: Sequence[Word],
             raise ShellError(f"a parameter inside a {name} program would run as code")
         for got in expand(scope, [word]):
             if isinstance(got, Items):
-                argv.append(f"*({got.show('p')} for p in {got.code})" if got.shown != "str({p})" else f"*map(str, {got.code})")
+                argv.append(got.texts())
             else:
                 argv.append(scope.text(got))
         before = word.literal or ""
@@ -209,21 +195,8 @@ def run_plain(scope: Scope, name: str, spec: Spec | None, words: Sequence[Word],
 
 def read_all(scope: Scope, operand: Word | Items) -> list[Content]:
     if isinstance(operand, Items):
-        return [Content(f'b"".join(p.read_bytes() for p in {unlisted(operand.code)})')]
+        return [Content(f'b"".join(p.read_bytes() for p in {operand.each})')]
     return read(scope, operand)
-
-
-def unlisted(code: str) -> str:
-    """The inside of a list comprehension over p, to go on in another one; other lists as they are."""
-    head = "[p for p in "
-    if not code.startswith(head) or not code.endswith("]"):
-        return code
-    depth = 0
-    for k, c in enumerate(code):
-        depth += (c in "[(") - (c in "])")
-        if depth == 0 and k < len(code) - 1:
-            return code
-    return code[len(head) : -1]
 
 
 def stays_operand(name: str, spec: Spec, parsed: Parsed, files: Sequence[Word | Items]) -> bool:
@@ -238,9 +211,9 @@ def run_operands(scope: Scope, spec: Spec, argv: list[str], files: Sequence[Word
     words: list[str] = []
     for f in files:
         if isinstance(f, Items):
-            if scope.cwd is not None and f.shown == DOT:
+            if scope.cwd is not None and f.shown == "dotted":
                 raise ShellError("names below another working directory are not understood here")
-            words.append(f"*({f.show('p')} for p in {f.code})" if f.shown != "str({p})" else f"*map(str, {f.code})")
+            words.append(f.texts())
         elif f.literal == "-":
             inputs.append(as_bytes(scope, given))
             words.append(quote("-"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from synth.embedded.names import DOT, UNFINISHED, Items, glob_items, match, whole_pattern
+from synth.embedded.names import Match, glob_items, match, whole_pattern
 from synth.embedded.regexes import pattern_code
-from synth.embedded.scope import Scope
-from synth.embedded.tree import Hole, Lit, ShellError, Var, Word, literal_word
+from synth.embedded.scope import Items, Scope, Shown, picked, show
+from verifiers.shell.tree import Hole, Lit, ShellError, Var, Word, literal_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +21,62 @@ class Action:
     batch: bool = False
 
 
+Of = Callable[[str], str]
+"""Python for the variable that holds a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A condition on a path."""
+
+    of: Of
+    otherwise: Of | None = None
+    """Its negation, where that is not ``not …``."""
+    joins: Literal["", "and", "or"] = ""
+    """It is one of several conditions."""
+
+    def negated(self) -> Test:
+        mark = "not ({})" if self.joins else "not {}"
+        return Test(self.otherwise or (lambda p: mark.format(self.of(p))), self.of)
+
+
+def compared(left: Of, right: str) -> Test:
+    """Whether something about a path equals something."""
+    return Test(lambda p: f"{left(p)} == {right}", lambda p: f"{left(p)} != {right}")
+
+
+def all_of(tests: Sequence[Test]) -> Test:
+    """Every one of them holds."""
+    if len(tests) == 1:
+        return tests[0]
+    return Test(lambda p: " and ".join(t.of(p) for t in tests) or "True", joins="and" if tests else "")
+
+
+def any_of(tests: Sequence[Test], apart: bool = False) -> Test:
+    """One of them holds; each in parentheses of its own if ``apart``."""
+    inner = [apart or (len(tests) > 1 and t.joins == "and") for t in tests]
+
+    def of(p: str) -> str:
+        return f"({' or '.join(f'({t.of(p)})' if own else t.of(p) for t, own in zip(tests, inner, strict=True))})"
+
+    return Test(of, joins="or")
+
+
+def common(branches: Sequence[Branch]) -> frozenset[str]:
+    """The types that one of these may find, where each tells its own."""
+    return frozenset().union(*(b.types for b in branches)) if all(b.types for b in branches) else frozenset()
+
+
 @dataclass
 class Branch:
     """Tests that must hold, then actions."""
 
-    tests: list[str] = field(default_factory=list)
+    tests: list[Test] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     named: bool = False
     """Some test fixes the end of the name."""
+    types: frozenset[str] = frozenset()
+    """Types of what is found, as ``-type`` writes them, as far as they are told."""
 
 
 @dataclass
@@ -37,17 +86,19 @@ class Found:
     source: str
     """Python iterable of all paths, parents first."""
     branches: list[Branch]
-    shown: str
+    shown: Shown
     depth_first: bool
     changing: bool
     """Its tests look at things that its actions change (``-empty``)."""
+    steps: int = 0
+    """Comprehensions and sortings in ``source``."""
 
 
 _TYPES = {
-    "f": "p.is_file() and not p.is_symlink()",
-    "d": "p.is_dir() and not p.is_symlink()",
-    "l": "p.is_symlink()",
-    "p": "p.is_fifo()",
+    "f": Test(lambda p: f"{p}.is_file() and not {p}.is_symlink()", joins="and"),
+    "d": Test(lambda p: f"{p}.is_dir() and not {p}.is_symlink()", joins="and"),
+    "l": Test(lambda p: f"{p}.is_symlink()"),
+    "p": Test(lambda p: f"{p}.is_fifo()"),
 }
 
 
@@ -60,9 +111,9 @@ class FindReader:
         self.i = 0
         self.depth_first = False
         self.changing = False
-        self.types: set[str] = set()
-        self.shown = "str({p})"
+        self.shown: Shown = "path"
         self.root = ""
+        self.steps = 0
 
     def read(self) -> Found:
         roots: list[Word] = []
@@ -79,9 +130,9 @@ class FindReader:
         if len(branches) > 1 and not all(b.actions for b in branches):
             if any(b.actions for b in branches[:-1]):
                 raise ShellError("this find expression is not understood")
-            tests = " or ".join(f"({' and '.join(b.tests) or 'True'})" for b in branches)
-            branches = [Branch([f"({tests})"], branches[-1].actions, all(b.named for b in branches))]
-        return Found(source, branches, self.shown, self.depth_first, self.changing)
+            tests = any_of([all_of(b.tests) for b in branches], apart=True)
+            branches = [Branch([tests], branches[-1].actions, all(b.named for b in branches), common(branches))]
+        return Found(source, branches, self.shown, self.depth_first, self.changing, self.steps)
 
     def is_test(self, word: Word) -> bool:
         text = word.literal
@@ -99,6 +150,7 @@ class FindReader:
     def source(self, roots: list[Word]) -> str:
         if len(roots) == 1 and roots[0].has_glob:
             items = glob_items(self.scope, roots[0])
+            self.steps = items.steps
             if (self.literal_after("-maxdepth") or "") == "0":
                 self.shown = items.shown
                 return items.code
@@ -109,7 +161,7 @@ class FindReader:
         root = roots[0]
         self.scope.code.helper("_walk:gone" if self.scope.facts.vanishes(root, self.scope.cwd) else "_walk")
         if root.literal in (".", "./"):
-            self.shown = DOT
+            self.shown = "dotted"
             where = self.scope.path_in_root(self.scope.cwd) if self.scope.cwd is not None else 'Path(".")'
             self.scope.code.need("Path")
             self.root = where if self.scope.cwd is not None else ""
@@ -125,7 +177,6 @@ class FindReader:
 
     def branch(self) -> Branch:
         branch = Branch()
-        self.types = set()
         while self.i < len(self.words) and self.peek() not in ("-o", "-or", ")"):
             if self.peek() in ("-a", "-and"):
                 self.i += 1
@@ -141,10 +192,9 @@ class FindReader:
             if inner.actions:
                 raise ShellError("a negated action is not understood")
             if inner.tests:
-                branch.tests.append(f"not ({' and '.join(inner.tests)})" if len(inner.tests) > 1 else _negated(inner.tests[0]))
+                branch.tests.append(all_of(inner.tests).negated())
         elif name == "(":
-            inner_tests = self.group()
-            branch.tests.append(inner_tests)
+            self.group(branch)
         elif name in ("-exec", "-execdir", "-ok"):
             words: list[Word] = []
             while self.peek() not in (";", "+"):
@@ -162,22 +212,20 @@ class FindReader:
         else:
             self.test(name, branch)
 
-    def group(self) -> str:
-        alternatives: list[str] = []
-        while True:
-            inner = self.branch()
-            if inner.actions:
-                raise ShellError("actions inside parentheses are not understood")
-            alternatives.append(" and ".join(inner.tests) or "True")
-            closing = self.take().literal
-            if closing == ")":
-                break
-        return f"({' or '.join(f'({a})' if ' and ' in a and len(alternatives) > 1 else a for a in alternatives)})"
+    def group(self, branch: Branch) -> None:
+        """What stands in parentheses, as one more test of the branch."""
+        alternatives = [self.branch()]
+        while self.take().literal != ")":
+            alternatives.append(self.branch())
+        if any(a.actions for a in alternatives):
+            raise ShellError("actions inside parentheses are not understood")
+        branch.tests.append(any_of([all_of(a.tests) for a in alternatives]))
+        branch.types |= common(alternatives)
 
     def test(self, name: str, branch: Branch) -> None:
-        tests: dict[str, Callable[[], str]] = {
-            "-type": self.type_test,
-            "-empty": self.empty_test,
+        tests: dict[str, Callable[[], Test | None]] = {
+            "-type": lambda: self.type_test(branch),
+            "-empty": lambda: self.empty_test(branch),
             "-size": self.size_test,
             "-perm": self.perm_test,
             "-maxdepth": lambda: self.depth_test("<="),
@@ -190,43 +238,43 @@ class FindReader:
             branch.named = branch.named or (isinstance(last, Lit) and last.text[-1:] not in "*?]") or isinstance(last, Hole | Var)
             if whole_pattern(self.scope, word):
                 branch.named = False
-            test = match(self.scope, "p.name", word, name == "-iname")
+            test = _fits(match(self.scope, word, name == "-iname"), "name")
         elif name in ("-path", "-wholename", "-ipath"):
             word = self.take()
             if word.literal == ".":
                 return
-            test = match(self.scope, self.show("p"), word, name == "-ipath")
+            test = _fits(match(self.scope, word, name == "-ipath"), self.shown)
         elif name == "-regex":
             self.scope.code.need("re")
-            test = f"re.fullmatch({pattern_code(self.scope.pieces(self.take()), 'basic')}, {self.show('p')})"
+            pattern = pattern_code(self.scope.pieces(self.take()), "basic")
+            test = Test(lambda p: f"re.fullmatch({pattern}, {show(self.shown, p)})")
         elif name in tests:
             test = tests[name]()
         else:
             raise ShellError(f"find {name} is not understood")
-        if test:
+        if test is not None:
             branch.tests.append(test)
 
-    def show(self, var: str) -> str:
-        return self.shown.replace("{p}", var)
-
-    def type_test(self) -> str:
+    def type_test(self, branch: Branch) -> Test:
         kinds = (self.take().literal or "").split(",")
-        self.types.update(kinds)
+        branch.types |= set(kinds)
         try:
             tests = [_TYPES[k] for k in kinds]
         except KeyError:
             raise ShellError(f"find -type {kinds} is not understood") from None
-        return tests[0] if len(tests) == 1 else "(" + " or ".join(f"({t})" for t in tests) + ")"
+        return tests[0] if len(tests) == 1 else any_of(tests, apart=True)
 
-    def empty_test(self) -> str:
+    def empty_test(self, branch: Branch) -> Test:
         self.changing = True
-        if self.types == {"d"}:
-            return "not any(p.iterdir())"
-        if self.types == {"f"}:
-            return "p.stat().st_size == 0"
-        return "(not any(p.iterdir()) if p.is_dir() else p.stat().st_size == 0)"
+        if branch.types == {"d"}:
+            return Test(lambda p: f"not any({p}.iterdir())", lambda p: f"any({p}.iterdir())")
+        if branch.types == {"f"}:
+            return compared(lambda p: f"{p}.stat().st_size", "0")
+        branch.types |= {"d", "f"}
+        empty = "(not any({0}.iterdir()) if {0}.is_dir() else {0}.stat().st_size == 0)"
+        return Test(lambda p: f"not {p}.is_symlink() and {empty.format(p)}", joins="and")
 
-    def size_test(self) -> str:
+    def size_test(self) -> Test:
         word = self.take().literal or ""
         sign = word[:1] if word[:1] in "+-" else ""
         body = word.lstrip("+-")
@@ -234,51 +282,53 @@ class FindReader:
         number = body.rstrip("cwbkMG")
         if not number.isdecimal():
             raise ShellError(f"find -size {word} is not understood")
-        size = "p.lstat().st_size" if unit == 1 else f"-(-p.lstat().st_size // {unit})"
-        return f"{size} { {'+': '>', '-': '<', '': '=='}[sign] } {number}"
+        less, more = ("", "") if unit == 1 else ("-(-", f" // {unit})")
+        if not sign:
+            return compared(lambda p: f"{less}{p}.lstat().st_size{more}", number)
+        order = {"+": ">", "-": "<"}[sign]
+        return Test(lambda p: f"{less}{p}.lstat().st_size{more} {order} {number}")
 
-    def perm_test(self) -> str:
+    def perm_test(self) -> Test:
         text = self.take().literal or ""
         body = text.lstrip("-/")
         if not body.isdecimal():
             raise ShellError(f"find -perm {text} is not understood")
-        mode = "p.lstat().st_mode & 0o7777"
-        if text.startswith("-"):
-            return f"p.lstat().st_mode & 0o{body} == 0o{body}"
-        return f"p.lstat().st_mode & 0o{body} != 0" if text.startswith("/") else f"{mode} == 0o{body}"
+        if text.startswith("/"):
+            return compared(lambda p: f"{p}.lstat().st_mode & 0o{body}", "0").negated()
+        mask = body if text.startswith("-") else "7777"
+        return compared(lambda p: f"{p}.lstat().st_mode & 0o{mask}", f"0o{body}")
 
-    def depth_test(self, sign: str) -> str:
+    def depth_test(self, sign: str) -> Test | None:
         word = self.take()
         number = self.scope.text(word) if word.literal is None else word.literal
         if self.literal_roots_are_globs() and number == "0":
-            return ""
-        depth = f"len(p.relative_to({self.root}).parts)" if self.root else "len(p.parts)"
-        return f"{depth} {sign} {number}"
+            return None
+        below = f".relative_to({self.root})" if self.root else ""
+        return Test(lambda p: f"len({p}{below}.parts) {sign} {number}")
 
     def literal_roots_are_globs(self) -> bool:
         return bool(self.words) and self.words[0].has_glob
 
-    def access(self, kind: str) -> str:
+    def access(self, kind: str) -> Test:
         self.scope.code.need("os")
-        return f"os.access(p, os.{kind})"
+        return Test(lambda p: f"os.access({p}, os.{kind})")
 
 
-def _negated(test: str) -> str:
-    if " and " in test or " or " in test or test.startswith("not "):
-        return f"not ({test})"
-    return test.replace(" == ", " != ", 1) if " == " in test else f"not {test}"
+def _fits(found: Match | None, shown: Shown) -> Test | None:
+    if found is None:
+        return None
+    return Test(lambda p: found.of(show(shown, p)), lambda p: found.of(show(shown, p), negated=True))
 
 
 def found_items(scope: Scope, found: Found, branch: Branch, writes: bool) -> Items:
     """The list of paths of one branch. ``writes``: files are written later, so unfinished ones are left out."""
-    tests = list(branch.tests)
-    if writes and not branch.named:
-        tests.append(UNFINISHED)
+    tests = [t.of("p") for t in branch.tests]
+    if writes and not branch.named and scope.guarded:
+        scope.code.helper("_unfinished")
+        tests.append("not _unfinished(p.name)")
     for written in scope.writing:
-        if not branch.named and found.shown == DOT:
+        if not branch.named and found.shown == "dotted":
             tests.append(f"p != {scope.path(written)}")
-    source = found.source
-    if found.depth_first:
-        source = f"reversed(list({source}))"
+    source = f"reversed(list({found.source}))" if found.depth_first else found.source
     condition = f" if {' and '.join(tests)}" if tests else ""
-    return Items(f"[p for p in {source}{condition}]", found.shown)
+    return picked(f"{source}{condition}", found.shown, found.steps)

@@ -25,18 +25,18 @@ from synth.embedded.scope import Facts, Param
 from synth.embedded.states.generate import state_candidates
 from synth.embedded.steps import Work, changes_something, why_no_work, work
 from synth.embedded.template import Template, Value
-from synth.embedded.tree import Hole, Lit, ShellError, Word
 from synth.embedded.trial import trial
 from synth.interface import Candidate, TracePattern
 from synth.interface import Template as Form
 from verifiers.expectation.equivalence import differences
 from verifiers.interface import Args, Evidence, Report
+from verifiers.shell.tree import Hole, Lit, ShellError, Word
 
 RETURNS_CHANGES = "``ok`` and the number of changes made (0 where all was done already)."
 RETURNS_ANSWER = "``output``: the answer as text."
 
 
-_FINAL = ("evidence-reproduces", "bindings", "controls-fail")
+_FINAL = frozenset({"evidence-reproduces", "bindings", "controls-fail"})
 """Checks whose refusal of one candidate holds for another form of the same commands."""
 
 
@@ -72,7 +72,7 @@ class EmbeddedGenerator:
         self.replays: Callable[[], AbstractContextManager[Replays]] | None = None
         """Opens a place where the traces' own commands can be run again, to tell steps that do nothing; None = there is none."""
         self._why: list[str] = []
-        self._rejected: list[str] = []
+        self._rejected: list[Report] = []
 
     def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], template: Form = "skill") -> Iterator[Candidate]:
         """Yields candidates, those for most traces first. ``template`` is the same for every form: a skill file."""
@@ -117,7 +117,7 @@ class EmbeddedGenerator:
 
     def _hopeless(self, candidate: Candidate) -> bool:
         """Counterexamples prune: where the plain form cannot be repeated or the evidence fails, the pipeline cannot help."""
-        return candidate.cost > 0 and any(why.startswith(_FINAL) for why in self._rejected)
+        return candidate.cost > 0 and not _FINAL.isdisjoint(r.decisive.id for r in self._rejected if r.decisive)
 
     def _tried(self, candidate: Candidate, evidence: Sequence[Evidence], writes: bool) -> bool:
         if self._session is None:
@@ -151,11 +151,11 @@ class EmbeddedGenerator:
         return Candidate(name, source, bindings, summary, self.name, notes, float(cost))
 
     def rejected(self, candidate: Candidate, report: Report) -> None:
-        self._rejected.append(report.why)
+        self._rejected.append(report)
 
     def why_none(self) -> str:
         if self._rejected:
-            return f"no candidate passed: {self._rejected[-1]}"
+            return f"no candidate passed: {self._rejected[-1].why}"
         if self._why:
             return f"no candidate could be made: {self._why[0]}"
         return "no candidate could be made from these traces"

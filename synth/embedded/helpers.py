@@ -206,17 +206,24 @@ def _stands(new: bytes, old: bytes, values: list[str]) -> bool:
     return all([told, only, beside])
 '''
 
-_SHELL = '''
-def _shell(values: list[str]) -> bytes:
-    """Return what the program prints, values handed over as positional parameters; raise where it fails."""
+_SHELL_RUN = """
     done = subprocess.run(["bash", "-c", PROGRAM, "skill", *values], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     said = done.stderr.decode(errors="replace").strip()
-    if done.returncode != 0:
+    """
+_SHELL_END = """
         raise RuntimeError(f"exit status {done.returncode}: {said}")
     return done.stdout
-'''
+"""
 
-_SHELL_SAID = _SHELL.replace("raise where it fails", "raise where it complains").replace(" != 0:", " != 0 or said:")
+
+def _shell(raises: str, test: str) -> str:
+    head = "\ndef _shell(values: list[str]) -> bytes:"
+    doc = f'    """Return what the program prints, values handed over as positional parameters; raise where it {raises}."""'
+    return f"{head}\n{doc}{_SHELL_RUN}if {test}:{_SHELL_END}"
+
+
+_SHELL = _shell("fails", "done.returncode != 0")
+_SHELL_SAID = _shell("complains", "done.returncode != 0 or said")
 """Where programs run whose exit status nobody asks for: ``<(…)``."""
 
 _SHELL_IN = '''

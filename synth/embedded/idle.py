@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Protocol
 
 from sandbox.interface import ReplayRecord, RunRequest, ShellJob, Snapshot
-from synth.embedded.kinds import walk
-from synth.embedded.meanings import TABLE
 from synth.embedded.steps import Work
-from synth.embedded.tree import Seq, Simple
 from verifiers.expectation.equivalence import differences
+from verifiers.shell.commands import TABLE
+from verifiers.shell.effects import walk
+from verifiers.shell.tree import Seq, Simple
 
 
 class Replays(Protocol):

@@ -1,83 +1,21 @@
-"""What commands do at a glance: which only print, which change something, which files are made and removed again."""
+"""What the generator asks of a program: which files it makes and removes again, which paths its loops go over."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from synth.embedded.meanings import TABLE, Parsed, parse_args
-from synth.embedded.tree import (
-    CURSOR,
-    Command,
-    For,
-    Group,
-    If,
-    Lit,
-    Other,
-    Part,
-    Pipe,
-    Seq,
-    ShellError,
-    Simple,
-    Var,
-    While,
-    Word,
-)
-
-
-def walk(node: object) -> Iterator[Command]:
-    """Every command below a node."""
-    if isinstance(node, Seq):
-        for item in node.items:
-            yield from walk(item)
-    elif isinstance(node, Pipe):
-        for stage in node.stages:
-            yield from walk(stage)
-    elif isinstance(node, For | While | Group | If):
-        yield node
-        yield from walk(node.body)
-        if isinstance(node, If) and node.orelse is not None:
-            yield from walk(node.orelse)
-    elif isinstance(node, Other):
-        for piece in node.pieces:
-            yield from walk(piece)
-    elif isinstance(node, Simple):
-        yield node
-
-
-def only_prints(node: Simple) -> bool:
-    """The command changes nothing by itself."""
-    if node.name in ("sed", "perl"):
-        return not edits_in_place(node.words)
-    if node.name == "sort":
-        parsed = _sort(node)
-        return parsed is None or not parsed.has("-o", "--output")
-    if node.name in ("awk", "gawk"):
-        return not any(_AWK_WRITES.search(lit.text) for w in node.words[1:] for lit in w.parts if isinstance(lit, Lit))
-    if node.name == "tar" and len(node.words) > 1:
-        mode = node.words[1].literal or ""
-        return "t" in mode.lstrip("-")[:1] or mode == "--list"
-    return node.name in TABLE and TABLE[node.name].kind != "change"
-
-
-_AWK_WRITES = re.compile(r"\bprintf?\b[^;}\n]*[>|]|\bsystem\s*\(")
-"""Output to files or commands in an awk program."""
-
-
-def edits_in_place(words: Sequence[Word]) -> bool:
-    """sed or perl with ``-i``, alone, behind other letters, or with the ending of a backup."""
-    if not words or words[0].literal not in ("sed", "perl"):
-        return False
-    return any(re.match(r"-[a-hj-zA-HJ-Z0-9]*i|--in-place", w.literal or "") for w in words[1:])
+from verifiers.shell.commands import TABLE, inner_commands
+from verifiers.shell.effects import sort_words, walk
+from verifiers.shell.tree import CURSOR, Command, Lit, Part, Simple, Var, Word, spelled
 
 
 def changes(node: Simple) -> bool:
     """A find that changes something, or a changing command at the head of a pipeline."""
     spec = TABLE.get(node.name)
     if node.name == "find":
-        texts = [w.literal or "" for w in node.words]
-        after = [texts[k + 1] for k, t in enumerate(texts[:-1]) if t in ("-exec", "-execdir")]
-        return "-delete" in texts or any(a in TABLE and TABLE[a].kind == "change" for a in after)
+        words = node.words[1:]
+        inner = [Simple(words[a:b]) for a, b in inner_commands("find", [spelled(w) for w in words])]
+        return any(w.literal == "-delete" for w in words) or any(map(changes, inner))
     return spec is not None and spec.kind == "change"
 
 
@@ -104,18 +42,10 @@ def sorted_in_place(items: Sequence[Command]) -> frozenset[Word]:
     """Files that ``sort -o FILE FILE`` puts into order."""
     out: set[Word] = set()
     for node in (n for item in items for n in walk(item)):
-        parsed = _sort(node) if isinstance(node, Simple) and node.name == "sort" else None
+        parsed = sort_words(node) if isinstance(node, Simple) and node.name == "sort" else None
         if parsed is not None:
             out.update(w for n, w in parsed.options if n == "-o" and w is not None and w in parsed.operands)
     return frozenset(out)
-
-
-def _sort(node: Simple) -> Parsed | None:
-    """sort's options and operands; None where they cannot be read: it fails then."""
-    try:
-        return parse_args(TABLE["sort"], node.words[1:])
-    except ShellError:
-        return None
 
 
 def with_cursor(word: Word, mark: str) -> Word:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from synth.embedded.tree import Hole, Lit, Part, Positional, ShellError, Word
+from verifiers.shell.tree import Hole, Lit, Part, Positional, ShellError, Word
 
 _MARK = 0xE000
 """Holes stand in the scanned text as characters from here on (private use, so no program has them)."""

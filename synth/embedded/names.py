@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from synth.embedded.code import Piece, joined
-from synth.embedded.scope import DOT as DOT
-from synth.embedded.scope import Items as Items
-from synth.embedded.scope import Scope
-from synth.embedded.tree import Glob, Hole, Lit, ShellError, Word
+from synth.embedded.scope import Items, Scope
+from verifiers.shell.tree import Glob, Hole, Lit, ShellError, Word
 
-UNFINISHED = "not _unfinished(p.name)"
-"""Leaves out what a killed run may have left; taken out again where the skill writes no content."""
+Way = Literal["equals", "begins", "ends", "holds", "fits"]
 
 
-def name_test(scope: Scope, subject: str, word: Word, fold: bool = False) -> str:
-    """A Python condition: ``subject`` (a str expression) matches the glob in ``word``; ``""`` where all do."""
-    pieces = pattern_pieces(scope, word)
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A test of a name or path: how it compares with a text (a str expression), or that it fits a pattern."""
+
+    way: Way
+    code: str
+    fold: bool = False
+    """Whatever its case."""
+
+    def of(self, subject: str, negated: bool = False) -> str:
+        """The condition on a str expression."""
+        text = f"{subject}.lower()" if self.fold else subject
+        if self.way == "equals":
+            return f"{text} {'!=' if negated else '=='} {self.code}"
+        calls = {"begins": f"{text}.startswith({self.code})", "ends": f"{text}.endswith({self.code})"}
+        calls |= {"holds": f"{self.code} in {text}", "fits": f"fnmatch.fnmatchcase({text}, {self.code})"}
+        return f"not {calls[self.way]}" if negated else calls[self.way]
+
+
+def name_match(scope: Scope, word: Word, fold: bool = False) -> Match | None:
+    """What a glob says of a name; None where all names fit."""
+    pieces = scope.pieces(word)
     if fold:
-        subject = f"{subject}.lower()"
         pieces = [(const, text.lower() if const else _lowered(scope, text)) for const, text in pieces]
     shape = "".join(text if const else "x" for const, text in pieces)
     inner = shape.strip("*")
     if not inner:
-        return ""
+        return None
     if any(c in inner for c in "*?[\\"):
         scope.code.need("fnmatch")
         escaped = [(const, text if const else f"glob.escape({text})") for const, text in pieces]
         if any(not const for const, _ in pieces):
             scope.code.need("glob")
-        return f"fnmatch.fnmatchcase({subject}, {joined(escaped, True)})"
+        return Match("fits", joined(escaped, True), fold)
     plain = joined(_stripped(pieces), _one_text(scope, _stripped(pieces)))
-    if shape.startswith("*") and shape.endswith("*"):
-        return f"{plain} in {subject}"
-    if shape.startswith("*"):
-        return f"{subject}.endswith({plain})"
-    return f"{subject}.startswith({plain})" if shape.endswith("*") else f"{subject} == {plain}"
+    ways: dict[tuple[bool, bool], Way] = {(True, True): "holds", (True, False): "ends", (False, True): "begins"}
+    return Match(ways.get((shape.startswith("*"), shape.endswith("*")), "equals"), plain, fold)
 
 
 def whole_pattern(scope: Scope, word: Word) -> str | None:
@@ -43,10 +58,6 @@ def whole_pattern(scope: Scope, word: Word) -> str | None:
         if any(c in str(v) for v in param.values for c in "*?["):
             return param.name
     return None
-
-
-def pattern_pieces(scope: Scope, word: Word) -> list[Piece]:
-    return scope.pieces(word)
 
 
 def _one_text(scope: Scope, pieces: list[Piece]) -> bool:
@@ -66,14 +77,13 @@ def _stripped(pieces: list[Piece]) -> list[Piece]:
     return [p for p in out if p != (True, "")]
 
 
-def match(scope: Scope, subject: str, word: Word, fold: bool = False) -> str:
-    """As ``name_test``, but a parameter that is a whole pattern is used as one."""
+def match(scope: Scope, word: Word, fold: bool = False) -> Match | None:
+    """As ``name_match``, but a parameter that is a whole pattern is used as one."""
     param = whole_pattern(scope, word)
     if param is None:
-        return name_test(scope, subject, word, fold)
+        return name_match(scope, word, fold)
     scope.code.need("fnmatch")
-    tail = ".lower()" if fold else ""
-    return f"fnmatch.fnmatchcase({subject}{tail}, {param}{tail})"
+    return Match("fits", f"{param}.lower()" if fold else param, fold)
 
 
 def glob_items(scope: Scope, word: Word) -> Items:
@@ -85,22 +95,19 @@ def glob_items(scope: Scope, word: Word) -> Items:
     folder, name = split_path(word)
     if folder is not None and folder.has_glob:
         raise ShellError("a pattern in the middle of a path is not understood")
-    if name.parts and isinstance(name.parts[0], Glob) and name.parts[0].text == "*" and len(name.parts) == 1:
-        condition = ""
-    else:
-        condition = name_test(scope, "p.name", name)
+    named = None if name.parts == (Glob("*"),) else name_match(scope, name)
     here = scope.path_in_root(scope.cwd) if scope.cwd is not None else "Path()"
     where = scope.path(folder) if folder is not None else here
     where = f"({where})" if " / " in where else where
     scope.code.need("Path")
     first = name.parts[0] if name.parts else None
     hidden = isinstance(first, Lit) and first.text.startswith(".")
-    tests = ([condition] if condition else []) + ([] if hidden else ['not p.name.startswith(".")'])
+    tests = ([named.of("p.name")] if named else []) + ([] if hidden else ['not p.name.startswith(".")'])
     for written in scope.writing:
         if split_path(written)[0] == folder and not written.has_glob:
             tests.append(f"p.name != {scope.text(split_path(written)[1])}")
     code = f"sorted(p for p in {where}.iterdir() if {' and '.join(tests)})" if tests else f"sorted({where}.iterdir())"
-    return Items(code, "{p}.name" if folder is None and scope.cwd is not None else "str({p})")
+    return Items(code, "name" if folder is None and scope.cwd is not None else "path", steps=1)
 
 
 def split_path(word: Word) -> tuple[Word | None, Word]:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 
 from synth.embedded.kinds import with_cursor
-from synth.embedded.meanings import PREDICATE_ROLES, TABLE, Spec
 from synth.embedded.template import Program
-from synth.embedded.tree import CURSOR, Arith, For, Seq, Simple, Sub, Var, Verbatim, Word, literal_word
+from verifiers.shell.commands import PREDICATE_ROLES, TABLE, Spec
+from verifiers.shell.tree import CURSOR, Arith, For, Seq, Simple, Sub, Var, Verbatim, Word, literal_word, rebuilt
 
 
 def normal(program: Program) -> Program:
@@ -48,12 +48,7 @@ def _normal(node: object, names: dict[str, str]) -> object:
             words = plain.words
         rest = {"redirects": _normal(node.redirects, names), "assigns": _normal(node.assigns, names)}
         return dataclasses.replace(node, words=words, **rest)  # type: ignore[arg-type]  # replace() is untyped here
-    if isinstance(node, tuple):
-        return tuple(_normal(x, names) for x in node)
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
-        fields = {f.name: _normal(getattr(node, f.name), names) for f in dataclasses.fields(node)}
-        return dataclasses.replace(node, **fields)
-    return node
+    return rebuilt(node, lambda x: _normal(x, names))
 
 
 def detached(name: str, words: tuple[Word, ...]) -> tuple[Word, ...]:

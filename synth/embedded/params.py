@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from synth.embedded.literals import is_known
-from synth.embedded.meanings import roles, xargs_command
 from synth.embedded.pythoncode import NAMES
 from synth.embedded.scope import Param
 from synth.embedded.template import Template, Value
-from synth.embedded.tree import (
+from verifiers.shell.commands import roles, xargs_command
+from verifiers.shell.tree import (
     CURSOR,
     Feed,
     For,

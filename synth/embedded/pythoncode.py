@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from synth.embedded.tree import Simple, Word, literal_word
+from verifiers.shell.tree import Simple, Word, literal_word
 from verifiers.source.parsing import expression, parsed
 
 NAMES = frozenset({"python", "python3"})

@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from synth.embedded.code import Piece, merge, quote
-from synth.embedded.tree import ShellError
+from verifiers.shell.tree import ShellError
 
 Dialect = Literal["basic", "extended", "perl"]
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from synth.embedded.code import Code, Piece, joined, merge, quote
-from synth.embedded.tree import Arith, Command, Feed, Glob, Hole, Lit, Many, Positional, Seq, ShellError, Var, Verbatim, Word
+from verifiers.shell.tree import Arith, Command, Feed, Glob, Hole, Lit, Many, Positional, Seq, ShellError, Var, Verbatim, Word
 
 Kind = str
 """``str``, ``int``, ``list[str]`` or ``Path``."""
 
 
-DOT = 'f"./{{p}}"'
-"""How find shows what it found below ``.``"""
+Shown = Literal["path", "dotted", "name", "text"]
+"""How a command prints one of many paths: as it is, with ``./`` in front as find does below ``.``, or its name alone."""
+
+
+def show(shown: Shown, var: str) -> str:
+    """A str expression for what is printed of the path that a variable holds; ``text`` is printed as it is."""
+    return {"path": f"str({var})", "dotted": f'f"./{{{var}}}"', "name": f"{var}.name", "text": var}[shown]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +28,32 @@ class Items:
     """Many paths: a Python ``list[Path]`` expression."""
 
     code: str
-    shown: str = "str({p})"
-    """How a command prints one of them: a template with ``{p}``."""
+    shown: Shown = "path"
     kind: str = "Path"
     """``str`` for words that need not be paths."""
+    inner: str = ""
+    """What ``for p in`` goes over, with its tests, where the list is a comprehension; "" else."""
+    steps: int = 0
+    """Comprehensions and sortings in the expression."""
 
-    def show(self, var: str) -> str:
-        return self.shown.replace("{p}", var)
+    @property
+    def each(self) -> str:
+        """What another comprehension over p goes on from."""
+        return self.inner or self.code
+
+    def texts(self) -> str:
+        """Arguments of a call: what is printed of each."""
+        return f"*map(str, {self.code})" if self.shown == "path" else f"*({show(self.shown, 'p')} for p in {self.code})"
+
+    def lines(self) -> str:
+        """A str expression for all that is printed, one a line."""
+        line = {"path": 'f"{p}\\n"', "dotted": 'f"./{p}\\n"', "name": 'p.name + "\\n"', "text": 'f"{p}\\n"'}[self.shown]
+        return f'"".join({line} for p in {self.code})'
+
+
+def picked(inner: str, shown: Shown, steps: int) -> Items:
+    """The paths p of ``SOURCE if TESTS``."""
+    return Items(f"[p for p in {inner}]", shown, inner=inner, steps=steps + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +128,8 @@ class Scope:
     backup: str = ""
     """What ``sed -i.bak`` puts behind the name of the old content's copy; "" = no copy is kept."""
     made_dirs: set[Word] = field(default_factory=set)
+    guarded: bool = True
+    """What a killed run may have left is not listed: the skill writes content."""
     substitute: Callable[[Scope, Seq], str] | None = None
     """Compiles a command substitution to a str expression (set by the compiler)."""
     fed: Callable[[Scope, Seq], str] | None = None

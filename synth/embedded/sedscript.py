@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from synth.embedded.code import Piece, merge, quote
-from synth.embedded.tree import ShellError
+from verifiers.shell.tree import ShellError
 
 Char = str | Piece
 """One character of a script, or a parameter (its expression)."""

@@ -21,23 +21,15 @@ from synth.embedded.filters import (
     run_code,
     run_filter,
     run_operands,
-    unlisted,
 )
 from synth.embedded.finding import FindReader, found_items
-from synth.embedded.meanings import TABLE, Parsed, parse_args, xargs_command
-from synth.embedded.names import Items, glob_items
+from synth.embedded.names import glob_items
 from synth.embedded.regexes import pattern_code
-from synth.embedded.scope import Content, Scope, content
+from synth.embedded.scope import Content, Items, Scope, content, picked, show
 from synth.embedded.sedscript import BASIC, EXTENDED
-from synth.embedded.tree import (
-    CURSOR,
-    Hole,
-    Lit,
-    ShellError,
-    Var,
-    Word,
-)
-from synth.embedded.words import ansi_c
+from verifiers.shell.commands import TABLE, Parsed, parse_args, xargs_command
+from verifiers.shell.quoting import c_decode
+from verifiers.shell.tree import CURSOR, Hole, Lit, ShellError, Var, Word
 
 Special = Callable[[Scope, Sequence[Word], "Stream | None"], "Stream | None"]
 
@@ -53,7 +45,7 @@ def _echo(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream |
         if word.has_glob:
             raise ShellError("echo of a pattern is not understood")
         pieces += [(True, " ")] if k else []
-        pieces += [(c, ansi_c(t)) if c and escapes else (c, t) for c, t in got]
+        pieces += [(c, c_decode(t)) if c and escapes else (c, t) for c, t in got]
     return data(encoded(scope, [*pieces, (True, "\n" if newline else "")]))
 
 
@@ -62,7 +54,7 @@ def _printf(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream
     if head is None:
         raise ShellError("printf with a computed format is not understood")
     rest = [list(scope.pieces(w)) for w in words[1:]]
-    bits = ansi_c(head).replace("%%", "\0").split("%s")
+    bits = c_decode(head).replace("%%", "\0").split("%s")
     if any("%" in b for b in bits) or any(w.has_glob for w in words):
         if rest:
             raise ShellError(f"printf {head!r} is not understood")
@@ -129,7 +121,7 @@ def apply(scope: Scope, words: list[Word], items: Items, one_by_one: bool) -> St
     if spec is None or (spec.kind != "filter") or any(isinstance(p, Var) and p.name == CURSOR for w in plain for p in w.parts):
         raise ShellError(f"{name} on a list of paths is not understood")
     if name == "cat" and len(plain) == 1:
-        return data(f'b"".join(p.read_bytes() for p in {unlisted(items.code)})')
+        return data(f'b"".join(p.read_bytes() for p in {items.each})')
     if one_by_one and name not in ("md5sum", "sha256sum", "sha1sum"):
         raise ShellError(f"{name} on one path after another is not understood")
     return run_filter(scope, name, spec, plain[1:], None, items)
@@ -142,9 +134,9 @@ def is_cursor(word: Word) -> bool:
 def _sort(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
     flags = {w.literal for w in words}
     if isinstance(given, Items) and flags <= {"-z", "-u", "-r"}:
-        shown = given.show("p")
-        key = "str" if given.shown == "str({p})" else f"lambda p: {shown}"
-        return replace(given, code=f"sorted({given.code}, key={key}{', reverse=True' if '-r' in flags else ''})")
+        key = "str" if given.shown == "path" else f"lambda p: {show(given.shown, 'p')}"
+        code = f"sorted({given.code}, key={key}{', reverse=True' if '-r' in flags else ''})"
+        return replace(given, code=code, inner="", steps=given.steps + 1)
     return None
 
 
@@ -168,8 +160,8 @@ def _filtered(scope: Scope, parsed: Parsed, given: Items) -> Items:
     scope.code.need("re")
     pattern = pattern_code(scope.pieces(parsed.operands[0]), "extended" if parsed.has("-E") else "basic")
     flags = ", re.IGNORECASE" if parsed.has("-i") else ""
-    test = f"{'not ' if parsed.has('-v') else ''}re.search({pattern}, {given.show('p')}{flags})"
-    return replace(given, code=f"[p for p in {given.code} if {test}]")
+    test = f"{'not ' if parsed.has('-v') else ''}re.search({pattern}, {show(given.shown, 'p')}{flags})"
+    return picked(f"{given.code} if {test}", given.shown, given.steps)
 
 
 def _grep_tree(scope: Scope, parsed: Parsed) -> Stream:
@@ -186,26 +178,25 @@ def _grep_tree(scope: Scope, parsed: Parsed) -> Stream:
     found = reader.read()
     items = found_items(scope, found, found.branches[0], writes=False)
     if not roots:
-        items = replace(items, shown="str({p})")
+        items = replace(items, shown="path")
     dropped = ("-r", "-R", "--recursive", "--include", "--exclude", "-H")
     kept = Parsed(tuple((n, v) for n, v in parsed.options if n not in dropped), ())
     listing = parsed.has("-l", "-L", "--files-with-matches")
     extra = [] if listing or parsed.has("-h") else [quote("-H")]
     argv = [quote("grep"), *option_codes(scope, kept), *extra, *([quote("-Z")] if listing else []), quote("--")]
     argv += map(scope.text, patterns)
-    files = f"*map(str, {items.code})" if items.shown == "str({p})" else f"*({items.show('p')} for p in {items.code})"
-    call = f"{scope.code.helper('_run')}([{', '.join([*argv, files])}], accepted={spec.no_match})"
+    call = f"{scope.code.helper('_run')}([{', '.join([*argv, items.texts()])}], accepted={spec.no_match})"
     if not listing:
         return data(call)
     scope.code.need("Path", "os")
-    return Items(f'[Path(os.fsdecode(p)) for p in {call}.split(b"\\0")[:-1]]', items.shown)
+    return Items(f'[Path(os.fsdecode(p)) for p in {call}.split(b"\\0")[:-1]]', items.shown, steps=items.steps)
 
 
 def _head(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
     parsed = parse_args(TABLE["head"], words)
     value = parsed.value("-n", "--lines")
     if isinstance(given, Items) and not parsed.operands and (value is None or (value.literal or "x").isdecimal()):
-        return replace(given, code=f"{given.code}[:{value.literal if value else 10}]")
+        return replace(given, code=f"{given.code}[:{value.literal if value else 10}]", inner="")
     return None
 
 
@@ -217,7 +208,7 @@ def _ls(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | N
         return glob_items(scope, parsed.operands[0])
     where = scope.path(parsed.operands[0]) if parsed.operands else "Path()"
     scope.code.need("Path")
-    return Items(f'sorted(p for p in {receiver(where)}.iterdir() if not p.name.startswith("."))', "{p}.name")
+    return Items(f'sorted(p for p in {receiver(where)}.iterdir() if not p.name.startswith("."))', "name", steps=1)
 
 
 def _jq(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:

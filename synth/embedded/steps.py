@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sandbox.interface import ROOT, effects
-from synth.embedded.kinds import only_prints, walk
-from synth.embedded.meanings import TABLE
-from synth.embedded.shell import parse
 from synth.embedded.template import Program
-from synth.embedded.tree import For, Group, Seq, ShellError, Simple, While
 from verifiers.interface import Evidence
+from verifiers.shell.effects import may_change
+from verifiers.shell.parse import parse
+from verifiers.shell.tree import Seq, ShellError, Simple
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class Work:
 
 def changes_something(evidence: Evidence) -> bool:
     if evidence.base is None or evidence.post is None:
-        return any(_may_change(parse_or_none(c)) for c in evidence.commands)
+        return any(_changes(parse_or_none(c)) for c in evidence.commands)
     return any(e.path != ROOT for e in effects(evidence.base, evidence.post))
 
 
@@ -51,7 +50,7 @@ def work(evidence: Evidence, writes: bool, drop_failed: bool = False) -> Work | 
     for k, tree in enumerate(trees):
         if drop_failed and codes[k] != 0:
             dropped.append(f"step {k + 1} failed: {evidence.commands[k][:60]}")
-        elif (tree is not None and _is_cd(tree)) or (writes and _may_change(tree)) or (not writes and k == evidence.answer_step):
+        elif (tree is not None and _is_cd(tree)) or (writes and _changes(tree)) or (not writes and k == evidence.answer_step):
             kept.append(k)
         else:
             dropped.append(f"step {k + 1} only looks: {evidence.commands[k][:60]}")
@@ -75,29 +74,5 @@ def _is_cd(tree: Seq) -> bool:
     return all(isinstance(i, Simple) and i.name == "cd" for i in tree.items)
 
 
-def _may_change(tree: Seq | None) -> bool:
-    """Redirections to files, changing commands and commands without a meaning."""
-    if tree is None:
-        return True
-    for node in walk(tree):
-        redirects = node.redirects if isinstance(node, Simple | Group | While) else ()
-        if any(r.op in (">", ">>", "&>") and r.target.literal != "/dev/null" for r in redirects):
-            return True
-        if isinstance(node, Simple) and node.words and _simple_changes(node):
-            return True
-        if isinstance(node, For) and _may_change(node.body):
-            return True
-    return False
-
-
-def _simple_changes(node: Simple) -> bool:
-    if node.name in ("find", "xargs"):
-        texts = [w.literal or "" for w in node.words]
-        if "-delete" in texts or "-fprint" in texts:
-            return True
-        starts = [k + 1 for k, t in enumerate(texts) if t in ("-exec", "-execdir", "-ok")]
-        if node.name == "xargs":
-            starts = [next((k for k in range(1, len(texts)) if texts[k] in TABLE), 0)]
-        inner = [Simple(node.words[s:]) for s in starts if 0 < s < len(texts)]
-        return any(i.name not in TABLE or not only_prints(i) for i in inner)
-    return node.name not in TABLE or not only_prints(node)
+def _changes(tree: Seq | None) -> bool:
+    return tree is None or may_change(tree)

@@ -2,33 +2,11 @@
 
 from __future__ import annotations
 
-from synth.embedded.filters import (
-    Data,
-    Stream,
-    as_bytes,
-    data,
-    encoded,
-    named,
-    numbers,
-    read,
-    run_filter,
-    run_plain,
-)
-from synth.embedded.meanings import TABLE
-from synth.embedded.names import Items
-from synth.embedded.scope import Content, Scope
+from synth.embedded.filters import Data, Stream, as_bytes, data, encoded, named, numbers, read, run_filter, run_plain
+from synth.embedded.scope import Content, Items, Scope
 from synth.embedded.sources import SPECIAL
-from synth.embedded.tree import (
-    Command,
-    For,
-    Group,
-    Pipe,
-    Redirect,
-    Seq,
-    ShellError,
-    Simple,
-    While,
-)
+from verifiers.shell.commands import TABLE
+from verifiers.shell.tree import Command, For, Group, Pipe, Redirect, Seq, ShellError, Simple, While
 
 
 def stream(scope: Scope, node: Command, given: Stream | None = None) -> Stream:
@@ -41,7 +19,7 @@ def stream(scope: Scope, node: Command, given: Stream | None = None) -> Stream:
         current = given
         for stage in node.stages:
             current = stream(scope, stage, current)
-            if isinstance(current, Items) and current.code.count("[p for p in ") + current.code.count("sorted(") > 1:
+            if isinstance(current, Items) and current.steps > 1:
                 current = named(scope, current)
         return current if current is not None else data()
     if isinstance(node, Group) and not node.redirects:
@@ -101,4 +79,4 @@ def substituted(scope: Scope, body: Seq) -> Items:
         return numbers(scope, only)
     got = stream(scope, body)
     scope.code.need("os")
-    return got if isinstance(got, Items) else Items(f"os.fsdecode({got.code}).split()", "{p}", "str")
+    return got if isinstance(got, Items) else Items(f"os.fsdecode({got.code}).split()", "text", "str")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from synth.embedded.tree import Lit, Part, Seq
+from verifiers.shell.tree import Seq
 
 Program = tuple[Seq, ...]
 """One sequence a working step."""
@@ -29,15 +28,3 @@ class Template:
     """Per hole, one value a program."""
     places: tuple[Place, ...]
     """Per hole, where it first occurs."""
-
-
-def tidy(parts: Sequence[Part]) -> list[Part]:
-    """Neighbouring constants joined, empty ones dropped."""
-    out: list[Part] = []
-    for part in parts:
-        last = out[-1] if out else None
-        if isinstance(part, Lit) and isinstance(last, Lit):
-            out[-1] = Lit(last.text + part.text)
-        elif part != Lit(""):
-            out.append(part)
-    return out

@@ -199,10 +199,15 @@ class Tasks:
 
 
 def observes(command: str) -> bool:
-    """Whether a command only looks around."""
-    from synth.detect.shape import shapes_of
+    """Whether a command only looks around. What cannot be read may do more."""
+    from verifiers.shell.effects import may_change
+    from verifiers.shell.parse import parse
+    from verifiers.shell.tree import ShellError
 
-    return all(s.observes or s.moves for s in shapes_of(command, False))
+    try:
+        return not may_change(parse(command))
+    except ShellError:
+        return False
 
 
 def _works(turn: Turn) -> bool:

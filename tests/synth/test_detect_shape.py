@@ -117,6 +117,15 @@ def test_literals_and_names_are_listed() -> None:
     assert shape.literals == ("src", "*.c", "out file")
 
 
+@pytest.mark.parametrize("form", ["f() {{ cp -r {0} b; }}; f {0}", "cp -r {0} b )", "Copy-Item -Recurse {0} b | Out-Null"])
+def test_what_is_not_understood_is_one_statement_of_its_words(form: str) -> None:
+    """A function, a syntax error, another shell: values go, names and options stay, and it counts as work."""
+    one, other = shape_of(form.format("x.txt")), shape_of(form.format("'y z.md'"))
+    assert (one.skeleton, one.names) == (other.skeleton, other.names)
+    assert not one.observes
+    assert "x.txt" in one.literals
+
+
 def test_cd_is_a_move() -> None:
     """Neither work nor observation: it goes along with what follows."""
     assert shape_of("cd 'a b'").moves

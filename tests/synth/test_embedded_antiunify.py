@@ -13,11 +13,11 @@ from synth.embedded.align import lifted, same_form, tokens, transferred
 from synth.embedded.antiunify import Mismatch, unify
 from synth.embedded.normal import normal
 from synth.embedded.params import make_params
-from synth.embedded.shell import parse
 from synth.embedded.steps import Work
 from synth.embedded.template import Program, Template
-from synth.embedded.tree import Hole, Lit, Many, Word
 from verifiers.interface import Evidence
+from verifiers.shell.parse import parse
+from verifiers.shell.tree import Hole, Lit, Many, Word
 
 NAME = st.text(st.sampled_from("abcdexyz019_-. é"), min_size=1, max_size=12).filter(lambda s: s.strip(" .-") == s)
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
 from synth.embedded import EmbeddedGenerator
-from synth.embedded.meanings import TABLE
 from synth.embedded.naming import skill_name, summary_of
 from synth.interface import TracePattern
 from verifiers.interface import Evidence, Verdict
+from verifiers.shell.commands import TABLE
 from verifiers.source.static import run_static
 from verifiers.subject import parse_subject
 

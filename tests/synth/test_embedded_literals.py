@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.embedded.literals import escapes, literals
-from synth.embedded.tree import Hole, Lit, ShellError, Word
+from verifiers.shell.tree import Hole, Lit, ShellError, Word
 
 TEXT = st.text(st.sampled_from("ab 01.*[]^$\\/&+?(){}|#,;'\"%@é"), min_size=1, max_size=10)
 

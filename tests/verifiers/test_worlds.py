@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.expectation.oracle import Expectation
+from verifiers.shell.characters import characters, meaning, splice
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.hostile import missing_inputs, removed_by_the_task
 from verifiers.worlds.plans import Plan, plans
 from verifiers.worlds.renaming import expected_under, renamable, renamings, unsafe_characters
-from verifiers.worlds.shelltext import characters, meaning, splice
 from verifiers.worlds.template import templates
 from verifiers.worlds.tokens import fresh_words, substitute
 from verifiers.worlds.variation import Step

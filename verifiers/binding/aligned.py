@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from sandbox.interface import JsonValue
 from verifiers.binding.provenance import format_number
-from verifiers.binding.words import parse_script
 from verifiers.interface import Args, Evidence
+from verifiers.shell.script import parse_script
 
 Place = tuple[str, str, int]
 """Program, slot and how many times that slot was seen before."""

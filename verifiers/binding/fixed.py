@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sandbox.interface import Snapshot
-from verifiers.binding.words import parse_script
 from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args, Evidence
+from verifiers.shell.script import parse_script
 from verifiers.worlds.constants import texts
 from verifiers.worlds.tokens import snapshot_tokens, tokens
 

@@ -13,6 +13,7 @@ from sandbox.interface import JsonValue
 from verifiers.binding.argtypes import fits
 from verifiers.binding.literals import LIST_SEPARATOR, Literal, Slot, slots
 from verifiers.interface import Binding, Evidence, Parameter, Subject
+from verifiers.shell.script import parse_script
 
 _SLOTS_PER_PARAMETER = 8
 _MAX_COMBINATIONS = 20_000
@@ -201,8 +202,9 @@ def _mention_points(parameter: Parameter, value: str, trace: Evidence) -> float:
 
 def _flag(parameter: Parameter, traces: Sequence[Evidence]) -> bool:
     letter = parameter.name[:1]
-    pattern = rf"(^|\s)(-[A-Za-z]*[{letter}{letter.upper()}][A-Za-z]*|--{re.escape(parameter.name)})(\s|$)"
-    return any(re.search(pattern, c) for t in traces for c in t.commands)
+    pattern = rf"-[A-Za-z]*[{letter}{letter.upper()}][A-Za-z]*|--{re.escape(parameter.name)}"
+    options = (w.text for t in traces for w in parse_script(t.commands).words if w.slot == "option")
+    return any(re.fullmatch(pattern, option) for option in options)
 
 
 # ---------------------------------------------------------------- all parameters

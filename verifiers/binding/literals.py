@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from verifiers.binding.words import Word, parse_script
 from verifiers.interface import Evidence
+from verifiers.shell.script import Token, parse_script
 
 Key = tuple[str, str, int, str]
 """Program, slot, how many times that slot was seen before, part of the word."""
@@ -110,9 +110,9 @@ def _described(text: str) -> Iterator[Literal]:
             yield Literal(word, ("", "description", 0, f"word{n}"), 1e6 + match.start(), hint="described")
 
 
-def _lists(words: Sequence[Word]) -> Iterator[Literal]:
+def _lists(words: Sequence[Token]) -> Iterator[Literal]:
     """The arguments of each call as one list."""
-    calls: dict[tuple[int, int], list[tuple[int, Word]]] = {}
+    calls: dict[tuple[int, int], list[tuple[int, Token]]] = {}
     for order, word in enumerate(words):
         if word.call >= 0 and word.slot not in ("name", "option"):
             calls.setdefault((word.step, word.call), []).append((order, word))
@@ -124,7 +124,7 @@ def _lists(words: Sequence[Word]) -> Iterator[Literal]:
         seen[program] += 1
 
 
-def _parts(word: Word, place: tuple[str, str, int], order: float) -> Iterator[Literal]:
+def _parts(word: Token, place: tuple[str, str, int], order: float) -> Iterator[Literal]:
     text = word.text
 
     def part(kind: str, value: str, start: int, hint: str) -> Literal:

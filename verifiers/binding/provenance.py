@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from sandbox.interface import JsonValue, Snapshot
-from verifiers.binding.words import Script, Word, c_decode, expand_braces, parse_script, squeeze
 from verifiers.interface import Evidence
+from verifiers.shell.quoting import c_decode
+from verifiers.shell.script import Script, Token, parse_script, squeeze
 
 _MAX_TEXT_BYTES = 1 << 20
 """Of one base file that is searched for values."""
@@ -115,10 +116,9 @@ def _sources(evidence: Evidence) -> tuple[str, ...]:
 
 def _word_variants(script: Script) -> Iterator[str]:
     for word in script.words:
-        for text in dict.fromkeys((word.text, c_decode(word.text), word.text.replace("\\", ""), _filled_in(word.text, script))):
+        written = dict.fromkeys((word.text, *word.expanded()))
+        for text in (t for w in written for t in dict.fromkeys((w, c_decode(w), w.replace("\\", ""), _filled_in(w, script)))):
             yield text
-            if "{" in text:
-                yield from expand_braces(text)
             for directory in script.directories:
                 yield f"{directory}/{_clean_path(text)}"
     yield from _runs(script)
@@ -138,7 +138,7 @@ def _runs(script: Script) -> Iterator[str]:
                 yield " ".join(texts)
 
 
-def _is_plain(word: Word) -> bool:
+def _is_plain(word: Token) -> bool:
     return word.slot not in ("name", "option") and _PLAIN.fullmatch(word.text) is not None
 
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from verifiers.binding.words import parse_script
 from verifiers.conventions.shell_text import SHELLS
+from verifiers.shell.commands import inner_commands
+from verifiers.shell.script import parse_script
 
 _BUILTINS = (
     ". : [ [[ alias bg bind break builtin caller case cd command compgen complete continue declare dirs disown echo enable eval "
@@ -17,23 +18,9 @@ _BUILTINS = (
 BUILTINS = frozenset(_BUILTINS.split())
 """Of bash and dash."""
 
-_STARTERS: dict[str, tuple[frozenset[str], int]] = {
-    name: (frozenset(valued.split()), skipped)
-    for name, valued, skipped in (
-        ("xargs", "-I -i -d -n -P -L -l -s -E -e -a", 0),
-        ("env", "-u -C -S", 0),
-        ("nice", "-n", 0),
-        ("timeout", "-s -k", 1),
-        ("stdbuf", "-i -o -e", 0),
-        ("ionice", "-c -n", 0),
-        *((name, "", 0) for name in ("nohup", "setsid", "time", "sudo", "exec", "command", "builtin", "type", "which", "hash")),
-        *((name, "", 1) for name in ("chroot", "flock")),
-    )
-}
-"""Programs that start the one named among their words: options of theirs that take a value, and how many words come before it."""
-_EXECS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_NAMING = frozenset({"type", "which", "hash"})
+"""Programs that only name another one."""
 _FUNCTION = re.compile(r"(?:^|[\s;&|{(])(?:function\s+)?([A-Za-z_][\w-]*)\s*\(\s*\)")
-_SETTING = re.compile(r"[A-Za-z_]\w*=")
 
 
 def named(commands: Iterable[str]) -> frozenset[str]:
@@ -66,30 +53,10 @@ def _line(words: Sequence[str]) -> Iterator[str]:
     yield name
     if name in SHELLS:
         yield from named(_text_of_shell(words[1:]))
-    elif name == "find":
-        for at, word in enumerate(words):
-            if word in _EXECS:
-                yield from _line(words[at + 1 :])
-    elif name in _STARTERS:
-        yield from _line(_told(words, *_STARTERS[name]))
+    for start, end in inner_commands("command" if name in _NAMING else name, words[1:]):
+        yield from _line(words[1 + start : 1 + end])
 
 
 def _text_of_shell(words: Sequence[str]) -> list[str]:
     """What a shell is told to run by ``-c``: the words behind it are data, whatever they look like."""
     return [text for option, text in pairwise(words) if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", option)][:1]
-
-
-def _told(words: Sequence[str], valued: frozenset[str], skipped: int) -> Sequence[str]:
-    """The command line that a starter is given: behind its options, their values, its settings and its own words."""
-    at = 1
-    while at < len(words):
-        word = words[at]
-        if word in valued:
-            at += 2
-        elif word.startswith("-") or _SETTING.match(word):
-            at += 1
-        elif skipped:
-            at, skipped = at + 1, skipped - 1
-        else:
-            break
-    return words[at:]

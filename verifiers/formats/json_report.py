@@ -56,7 +56,7 @@ def report_to_json(report: Report) -> dict[str, JsonValue]:
         "profile": report.profile,
         "checks": [_check(c) for c in done],
         "not_applicable": [_not_applicable(n, c) for n, c in enumerate(report.checks) if c.verdict is None],
-        "not_checked": [{"id": n.id, "why": n.why} for n in report.not_checked],
+        "not_checked": [{"id": n.id, "why": n.why, **({"decided": True} if n.decided else {})} for n in report.not_checked],
         "evidence": {
             "sha256": report.evidence.sha256,
             "traces": report.evidence.traces,
@@ -181,7 +181,9 @@ def _report(data: Mapping[str, Any]) -> Report:
         verdict=Verdict[text(data["verdict"])],
         score=_read_score(data),
         checks=tuple(checks),
-        not_checked=tuple(NotChecked(text(n["id"]), text(n["why"])) for n in items(data["not_checked"])),
+        not_checked=tuple(
+            NotChecked(text(n["id"]), text(n["why"]), n.get("decided") is True) for n in items(data["not_checked"])
+        ),
         evidence=EvidenceSummary(
             sha256=text(evidence["sha256"]),
             traces=whole(evidence["traces"]),

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sandbox.interface import JsonValue
-from verifiers.binding.words import Word, expand_braces, parse_script
 from verifiers.expectation.rooting import WORKSPACE
 from verifiers.interface import Evidence
+from verifiers.shell.commands import TABLE
+from verifiers.shell.script import Token, parse_script
 
-_WRITERS = frozenset(
-    {"mv", "cp", "rm", "rmdir", "mkdir", "touch", "chmod", "ln", "tee", "rename", "split", "gzip", "gunzip", "bzip2", "xz", "zip",
-     "unzip", "install", "truncate", "dd", "patch", "unlink", "mkfifo", "rsync", "dos2unix", "unix2dos", "sponge", "csplit"}
-)  # fmt: skip
+_MORE_WRITERS = frozenset({"csplit", "dd", "patch", "rsync", "sponge", "unzip"})
+_WRITERS = _MORE_WRITERS | {name for name, spec in TABLE.items() if spec.kind == "change"} - {"tar"}
 _GLOB = re.compile(r"[*?\[]")
 _COUNTED = re.compile(r"\s*(\d{1,15})\s+(\S.*)")
 _COUNTED_AFTER = re.compile(r"([^:]+):(\d{1,15})")
@@ -68,7 +67,7 @@ def clues(evidence: Evidence) -> Clues:
     """The clues in all commands of a trace."""
     every = parse_script(evidence.commands).words
     words = [w for w in every if w.slot != "name"]
-    plain = [t for w in words for t in expand_braces(w.text) if w.slot != "option"]
+    plain = [t for w in words for t in w.expanded() if w.slot != "option"]
     places = [t.rstrip("/") or t for t in plain if _is_place(t)]
     globs = [t for t in plain if _GLOB.search(t) and len(t) < 200 and not re.search(r"[\s$`|\\^]", t)]
     fragments = [p for t in plain for p in _fragments(t)]
@@ -103,7 +102,7 @@ def _fragments(text: str) -> Iterator[str]:
             yield part
 
 
-def _searched(words: Sequence[Word]) -> Iterator[str]:
+def _searched(words: Sequence[Token]) -> Iterator[str]:
     """What ``grep`` (its first plain word) and ``sed`` (the first part of its script) look for, where it is plain text."""
     due = False
     for word in words:
@@ -130,7 +129,7 @@ def writes(evidence: Evidence) -> bool:
     return False
 
 
-def words_of_step(evidence: Evidence, step: int) -> list[Word]:
+def words_of_step(evidence: Evidence, step: int) -> list[Token]:
     return [w for w in parse_script(evidence.commands).words if w.step == step]
 
 
@@ -138,7 +137,7 @@ def operands(evidence: Evidence, step: int) -> list[str]:
     """Words of a step that may name files, without globs."""
     words = [w for w in words_of_step(evidence, step) if w.slot not in ("name", "option")]
     words = [w for w in words if not (w.program == "xargs" and w.slot == "#0") and not w.slot.startswith(("-exec", "-ok"))]
-    return list(dict.fromkeys(t for w in words for t in expand_braces(w.text) if _is_place(t)))
+    return list(dict.fromkeys(t for w in words for t in w.expanded() if _is_place(t)))
 
 
 def programs(evidence: Evidence, step: int) -> list[str]:
@@ -166,12 +165,8 @@ def sightings(evidence: Evidence, step: int, lines: Sequence[str]) -> list[Sight
         if seen is not None:
             joined = posixpath.join(heading, seen.path) if heading else seen.path
             out.append(replace(seen, path=joined))
-    only_dirs = any(a.text == "-type" and b.text == "d" for a, b in _pairs(words_of_step(evidence, step)))
+    only_dirs = any(a.text == "-type" and b.text == "d" for a, b in pairwise(words_of_step(evidence, step)))
     return [Sighting(s.path, True, s.mode) if only_dirs else s for s in out]
-
-
-def _pairs(words: list[Word]) -> Iterable[tuple[Word, Word]]:
-    return pairwise(words)
 
 
 def _plain(line: str, ran: list[str]) -> Sighting | None:

@@ -10,10 +10,10 @@ from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import shell_request
+from verifiers.shell.characters import meaning
 from verifiers.worlds.commanded import stated
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.plans import Plan
-from verifiers.worlds.shelltext import meaning
 from verifiers.worlds.template import Hole, as_pattern, as_text
 from verifiers.worlds.tokens import all_text
 from verifiers.worlds.trials import Beyond, Trial

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from verifiers.interface import Args
-from verifiers.worlds.shelltext import characters, meaning, splice
+from verifiers.shell.characters import characters, meaning, splice
 
 MAX_STATES = 20_000
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, zip_longest
 
-from verifiers.binding.words import parse_script
+from verifiers.shell.script import parse_script
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines

@@ -1,4 +1,4 @@
-"""Shell text -> a small typed tree. tree-sitter finds the structure; words are read here, as bash reads them.
+"""Shell text -> a small typed tree: the parser finds the structure, ``quoting`` the pieces of words.
 
 What has no node of its own (``case``, ``((…))``, ``until``) is kept as it was written, with the words and commands in it.
 What is left out on purpose (functions, whose ``$1`` is another one, and arrays) raises ``ShellError``.
@@ -10,15 +10,20 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from tree_sitter import Node
-
-from synth.embedded.tree import (
+from verifiers.shell.others import refuse_others
+from verifiers.shell.quoting import cut_at, expand_braces, pieces
+from verifiers.shell.syntax import Node, Syntax, below
+from verifiers.shell.tree import (
+    Arith,
     Command,
     Feed,
     For,
+    Glob,
     Group,
     If,
+    Lit,
     Other,
+    Part,
     Pipe,
     Redirect,
     Seq,
@@ -26,12 +31,14 @@ from synth.embedded.tree import (
     Simple,
     Sub,
     Test,
+    TooDeep,
+    Var,
+    Verbatim,
     While,
     Word,
     literal_word,
+    tidy,
 )
-from synth.embedded.words import lex_words
-from verifiers.binding.words import heredoc_lines, syntax
 
 MAX_DEPTH = 150
 """Levels of a command's syntax tree: all that works on it is recursive, and Python's stack is not deep."""
@@ -42,26 +49,82 @@ def parse(text: str) -> Seq:
     """The tree of a command line.
 
     Raises:
-        ShellError: a syntax error, or a construct that this module does not hold.
+        ShellError: a syntax error, another shell's language, or a construct that this module does not hold.
     """
-    source = text.encode("utf-8", "surrogatepass")
-    root = syntax(source)
-    if root.has_error:
+    refuse_others(text)
+    syntax = Syntax(text)
+    if syntax.root.has_error:
         raise ShellError(f"cannot parse {text[:60]!r}")
-    if _deeper(root, MAX_DEPTH):
-        raise ShellError(f"{text[:60]!r} is nested too deeply")
-    return _Reader(source).sequence(root.children)
+    if syntax.deeper_than(MAX_DEPTH):
+        raise TooDeep(f"{text[:60]!r} is nested too deeply")
+    return _Reader(syntax).sequence(syntax.root.children)
 
 
-def _deeper(root: Node, most: int) -> bool:
-    """Whether a node lies more than so many levels down."""
-    level = [root]
-    for _ in range(most):
-        level = [child for node in level for child in node.children]
-        if not level:
-            return False
-    return True
+# ---------------------------------------------------------------- words
 
+
+def read_words(text: str) -> list[Word]:
+    """The words of one argument (braces may make several).
+
+    Raises:
+        ShellError: an expansion that is not understood.
+    """
+    return [_word(t) for t in expand_braces(text)]
+
+
+def _word(text: str) -> Word:
+    if text.startswith("~"):
+        raise ShellError("~ is not understood")
+    parts: list[Part] = []
+    for piece in pieces(text):
+        if piece.kind == "glob":
+            parts.append(Glob("[!" + piece.text[2:] if piece.text.startswith("[^") else piece.text))
+        else:
+            parts.append(Lit(piece.text) if piece.kind == "text" else _expansion(piece.text, piece.quoted))
+    return Word(tuple(tidy(parts) or parts[:1]))
+
+
+_ARITHMETIC = re.compile(r"\$\(\(((?:[\w\s+*%/<>=!-]|\$\w)*)\)\)")
+_OPS = ("%%", "%", "##", "#", "//", "/", ",,", "^^", ":-")
+
+
+def _expansion(text: str, quoted: bool) -> Part:
+    """What ``$`` or a backtick begins."""
+    if text[0] == "`":
+        return Sub(parse(re.sub(r"\\([`$\\])", r"\1", text[1:-1])), quoted)
+    if sum_ := _ARITHMETIC.fullmatch(text):
+        return Arith(sum_[1].strip())
+    if text.startswith("$((") and text.endswith("))"):
+        return Verbatim(text, quoted)
+    if text.startswith("$("):
+        return Sub(parse(text[2:-1]), quoted)
+    if not text.startswith("${"):
+        return Var(text[1:], quoted=quoted)
+    found = re.match(r"([A-Za-z_]\w*|[0-9@*])", text[2:-1])
+    rest = text[2 + len(found[0]) : -1] if found else ""
+    op = next((o for o in _OPS if rest.startswith(o)), None) if rest else ""
+    if not found or op is None:
+        return Verbatim(text, quoted)
+    return Var(found[1], op, _arguments(op, rest[len(op) :]), quoted)
+
+
+def _arguments(op: str, text: str) -> tuple[Word, ...]:
+    """Pattern (and replacement) words of an expansion."""
+    if op not in ("/", "//"):
+        return (_word(text),) if text else ()
+    cut = cut_at(text, "/")
+    return (_word(text[:cut]), _word(text[cut + 1 :]))
+
+
+def _split(text: str) -> list[Word]:
+    """The words of a line without operators (the inside of a test)."""
+    node = parse(": " + text).items[0] if text.strip() else Simple(())
+    if not isinstance(node, Simple) or node.redirects:
+        raise ShellError("operators inside a test are not understood")
+    return list(node.words[1:])
+
+
+# ---------------------------------------------------------------- commands
 
 _WORDS = frozenset(
     {"word", "string", "raw_string", "ansi_c_string", "concatenation", "simple_expansion", "expansion", "command_substitution"}
@@ -75,11 +138,9 @@ _COMMANDS = frozenset(
 class _Reader:
     """Walks one syntax tree."""
 
-    def __init__(self, source: bytes) -> None:
-        self._source = source
-
-    def text(self, node: Node) -> str:
-        return self._source[node.start_byte : node.end_byte].decode("utf-8", "surrogatepass")
+    def __init__(self, syntax: Syntax) -> None:
+        self._syntax = syntax
+        self.text = syntax.text
 
     def sequence(self, nodes: list[Node]) -> Seq:
         items: list[Command] = []
@@ -141,7 +202,7 @@ class _Reader:
     def pieces(self, node: Node) -> Iterator[str | Word | Seq]:
         at = node.start_byte
         for child in node.children:
-            yield self._source[at : child.start_byte].decode("utf-8", "surrogatepass")
+            yield self._syntax.between(at, child.start_byte)
             at = child.end_byte
             words = read_words(self.text(child)) if child.type in _WORDS else []
             if child.type in _COMMANDS:
@@ -152,7 +213,7 @@ class _Reader:
                 yield from self.pieces(child)
             else:
                 yield self.text(child)
-        yield self._source[at : node.end_byte].decode("utf-8", "surrogatepass")
+        yield self._syntax.between(at, node.end_byte)
 
     def compound(self, node: Node) -> Command:
         if node.type == "for_statement":
@@ -186,7 +247,7 @@ class _Reader:
         return If(self.sequence(nodes[:then]), body, orelse)
 
     def do_group(self, node: Node) -> Seq:
-        group = next(c for c in node.children if c.type == "do_group")
+        group = next(below(node, "do_group"))
         return self.sequence(group.children[1:-1])
 
     def test(self, node: Node) -> Test:
@@ -195,7 +256,7 @@ class _Reader:
         inner = text[2:-2] if double else text[1:-1]
         if "((" in text[:2] or not text.startswith("["):
             raise ShellError("arithmetic is not understood")
-        return Test(tuple(split_words(inner)), double)
+        return Test(tuple(_split(inner)), double)
 
     def simple(self, node: Node) -> Simple:
         words: list[Word] = []
@@ -241,7 +302,7 @@ class _Reader:
 
     def behind(self, node: Node, body: Command) -> Command:
         """What stands on the line where a here-document starts, behind its start: ``cat <<X | sort``, ``cat <<X && ls``."""
-        for start in (c for c in node.children if c.type == "heredoc_redirect"):
+        for start in below(node, "heredoc_redirect"):
             for k, child in enumerate(start.children):
                 if start.field_name_for_child(k) == "right":
                     after = self.sequence([child])
@@ -263,7 +324,7 @@ class _Reader:
                 if child.type.endswith("_redirect"):
                     yield from self.redirect(child)
             return
-        fd_node = next((c for c in node.children if c.type == "file_descriptor"), None)
+        fd_node = next(below(node, "file_descriptor"), None)
         named = [c for c in node.children if c.is_named and c.type != "file_descriptor"]
         op = next(self.text(c) for c in node.children if not c.is_named)
         if node.type == "herestring_redirect":
@@ -279,9 +340,8 @@ class _Reader:
         yield Redirect(fd, {">|": ">"}.get(op, op), targets[0])
 
     def heredoc(self, node: Node) -> Redirect:
-        start = next(self.text(c) for c in node.children if c.type == "heredoc_start")
-        lines = next((heredoc_lines(c, self._source) for c in node.children if c.type == "heredoc_body"), b"")
-        body = lines.decode("utf-8", "surrogatepass")
+        start = next(self.text(c) for c in below(node, "heredoc_start"))
+        body = next((self._syntax.lines(c) for c in below(node, "heredoc_body")), "")
         if self.text(node).startswith("<<-"):
             body = "".join(line.lstrip("\t") for line in body.splitlines(keepends=True))
         if start[:1] in "'\"\\":
@@ -325,20 +385,3 @@ def attach(body: Command, redirects: tuple[Redirect, ...]) -> Command:
     if isinstance(body, Seq) and body.items:
         return Seq((*body.items[:-1], attach(body.items[-1], redirects)), body.joins)
     return Group(Seq((body,)), False, redirects)
-
-
-def read_words(text: str) -> list[Word]:
-    """The words of one argument (braces may make several).
-
-    Raises:
-        ShellError: an expansion that is not understood.
-    """
-    return lex_words(text, parse)
-
-
-def split_words(text: str) -> list[Word]:
-    """The words of a line without operators (the inside of a test)."""
-    node = parse(": " + text).items[0] if text.strip() else Simple(())
-    if not isinstance(node, Simple) or node.redirects:
-        raise ShellError("operators inside a test are not understood")
-    return list(node.words[1:])

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from synth.embedded.antiunify import unify
 from synth.embedded.emit_shell import _no_option
 from synth.embedded.normal import normal
-from synth.embedded.shell import parse, read_words
-from synth.embedded.tree import For, Glob, Group, If, Lit, Pipe, Seq, ShellError, Simple, Sub, Var, While, Word, literal_word
-from synth.embedded.unparse import command, word
-from synth.embedded.words import ansi_c, expand_braces
+from verifiers.shell.others import other_shell
+from verifiers.shell.parse import parse, read_words
+from verifiers.shell.tree import For, Glob, Group, If, Lit, Pipe, Seq, ShellError, Simple, Sub, Var, While, Word, literal_word
+from verifiers.shell.unparse import command, word
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\n\r"), max_size=30)
 
@@ -62,26 +62,6 @@ def test_rare_letters_do_not_end_the_process() -> None:
     assert only("echo \U0010e198é").words[1].literal == "\U0010e198é"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a{b,c}d", ["abd", "acd"]),
-        ("{1..3}", ["1", "2", "3"]),
-        ("{01..03}", ["01", "02", "03"]),
-        ("{3..1}", ["3", "2", "1"]),
-        ("{a..c}x", ["ax", "bx", "cx"]),
-        ("p/{x,y/{1,2}}", ["p/x", "p/y/1", "p/y/2"]),
-        ("'{a,b}'", ["'{a,b}'"]),
-        ("{}", ["{}"]),
-        ("${a,b}", ["${a,b}"]),
-        ("{a,b}{c,d}", ["ac", "ad", "bc", "bd"]),
-    ],
-)
-def test_braces_expand_as_in_bash(text: str, expected: list[str]) -> None:
-    """Nested, quoted and numeric ones."""
-    assert expand_braces(text) == expected
-
-
 def test_globs_are_active_only_outside_quotes() -> None:
     """``*.txt`` and ``"*.txt"``."""
     assert read_words("*.txt")[0] == Word((Glob("*"), Lit(".txt")))
@@ -104,11 +84,6 @@ def test_what_is_not_understood_says_so(text: str) -> None:
     """A clear error, no guess."""
     with pytest.raises(ShellError, match="not understood"):
         read_words(text)
-
-
-def test_escapes_of_printf() -> None:
-    """Newlines, octal and hexadecimal."""
-    assert ansi_c(r"a\n\t\x41\101\\") == "a\n\tAA\\"
 
 
 def test_structures_are_found() -> None:
@@ -225,3 +200,33 @@ def test_an_open_quote_is_an_error_and_no_endless_loop(text: str) -> None:
 def test_what_a_variable_gives_is_no_option(text: str, made: str) -> None:
     """Where the program knows ``--`` and its options come first."""
     assert command(_no_option(parse(text).items[0])) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Get-ChildItem -Recurse *.log | Remove-Item", "PowerShell"),
+        ("cd x; $env:PATH", "PowerShell"),
+        ("Get-Content a.txt |\n  ForEach-Object { $_.ToUpper() } |\n  Set-Content b.txt", "PowerShell"),
+        ("[System.IO.File]::ReadAllText('a')", "PowerShell"),
+        ("ls | where size > 1kb | sort-by name", "Nushell"),
+        ("open data.json | get items | length", "Nushell"),
+        ("let n = (ls | length)", "Nushell"),
+        ("ls *.txt | each { |f| mv $f.name $'($f.name).bak' }", "Nushell"),
+        ("grep -r 'Get-Item' src | sort", ""),
+        ("cat <<'E'\nGet-Item x\nE", ""),
+        ("let x=1+2", ""),
+        ("ls | sort | head -n 3", ""),
+        ("nu -c 'ls | where size > 1kb'", ""),
+        ("pwsh -c 'Get-Item x'", ""),
+        ("ls > save; open x", ""),
+        ("ls *.htm | rename 's/htm/html/'", ""),
+        ("apt-get install x; add-apt-repository y", ""),
+    ],
+)
+def test_other_shells_are_refused_by_name(text: str, name: str) -> None:
+    """What only they have tells them; in quotes, or given to their own program, it is data."""
+    assert other_shell(text) == name
+    if name:
+        with pytest.raises(ShellError, match=name):
+            parse(text)

@@ -4,17 +4,19 @@
 
 * ``filter``: standard input (or the files it names) to standard output, nothing else
 * ``show``: looks at the file system and prints
-* ``change``: changes files; ``synth.embedded.actions`` holds how each becomes idempotent
+* ``change``: changes files; ``synth.embedded.actions`` has how each becomes idempotent
 * ``shell``: changes the shell's own state only
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from synth.embedded.tree import Lit, ShellError, Word
+from verifiers.shell.tree import Lit, ShellError, Word, spelled
 
 Kind = Literal["filter", "show", "change", "shell"]
 Role = Literal["syntax", "operand", "pattern", "script", "text", "number", "format", "key"]
@@ -282,10 +284,15 @@ def _short(spec: Spec, word: Word, head: str, words: Sequence[Word], i: int, out
 
 def roles(name: str, words: Sequence[Word]) -> list[Role]:
     """The role of every word after the name; everything is an operand for an unknown command."""
-    if name == "find":
-        return _find_roles(words)
-    if name == "xargs":
-        return _xargs_roles(words)
+    out = _find_roles(words) if name == "find" else _own_roles(name, words)
+    for start, end in inner_commands(name, [spelled(w) for w in words]):
+        inner = words[start:end]
+        head = ["syntax"] * start if name == "xargs" else out[:start]
+        out = [*head, "syntax", *roles(inner[0].literal or "", inner[1:]), *out[end:]]
+    return out
+
+
+def _own_roles(name: str, words: Sequence[Word]) -> list[Role]:
     spec = TABLE.get(name) or WORDS_ONLY.get(name)
     plain: list[Role] = [_plain_role(w.literal or "") for w in words]
     if spec is None:
@@ -315,38 +322,54 @@ def _plain_role(word: str) -> Role:
 
 def _find_roles(words: Sequence[Word]) -> list[Role]:
     out: list[Role] = []
-    i = 0
-    while i < len(words):
-        text = words[i].literal or ""
-        if text in ("-exec", "-execdir", "-ok"):
-            end = next((k for k in range(i, len(words)) if words[k].literal in (";", "+")), len(words))
-            inner = words[i + 1 : end]
-            out.append("syntax")
-            if inner:
-                out += ["syntax", *roles(inner[0].literal or "", inner[1:])]
-            i = end
-        elif text in PREDICATE_ROLES and i + 1 < len(words):
-            out += ["syntax", PREDICATE_ROLES[text]]
-            i += 2
+    for before, word in itertools.pairwise([Word(()), *words]):
+        text = word.literal or ""
+        if (test := before.literal or "") in PREDICATE_ROLES:
+            out.append(PREDICATE_ROLES[test])
         else:
             out.append("syntax" if text[:1] in ("-", "!", "(", ")", ";", "+") and text else "operand")
-            i += 1
     return out
 
 
-def _xargs_roles(words: Sequence[Word]) -> list[Role]:
-    start = xargs_command(words)
-    inner = words[start:]
-    head: list[Role] = ["syntax"] * start
-    return head + (["syntax", *roles(inner[0].literal or "", inner[1:])] if inner else [])
+STARTERS: Mapping[str, tuple[frozenset[str], int]] = {
+    name: (frozenset(valued.split()), skipped)
+    for name, valued, skipped in (
+        ("xargs", "-I -i -d -n -P -L -l -s -E -e -a", 0),
+        ("env", "-u -C -S", 0),
+        ("nice", "-n", 0),
+        ("timeout", "-s -k", 1),
+        ("stdbuf", "-i -o -e", 0),
+        ("ionice", "-c -n", 0),
+        *((name, "", 0) for name in ("nohup", "setsid", "time", "sudo", "doas", "exec", "command", "builtin")),
+        *((name, "", 1) for name in ("chroot", "flock")),
+    )
+}
+"""Programs that start the command among their words: their options that take a value, and how many words come before it."""
+_EXECS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_SETTING = re.compile(r"[A-Za-z_]\w*=")
+
+
+def inner_commands(name: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the commands stand (first word, end) that a command's words tell it to run: ``find -exec``, ``xargs``, ``env``."""
+    if name == "find":
+        starts = [k + 1 for k, w in enumerate(words) if w in _EXECS]
+        ends = (next((k for k in range(s, len(words)) if words[k] in (";", "+")), len(words)) for s in starts)
+        return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
+    if name not in STARTERS:
+        return []
+    at, (valued, skipped) = 0, STARTERS[name]
+    while at < len(words):
+        if words[at] in valued:
+            at += 2
+        elif words[at].startswith("-") or _SETTING.match(words[at]):
+            at += 1
+        elif skipped:
+            at, skipped = at + 1, skipped - 1
+        else:
+            return [(at, len(words))]
+    return []
 
 
 def xargs_command(words: Sequence[Word]) -> int:
     """Index of the word where the command of an xargs line starts."""
-    spec, i = TABLE["xargs"], 0
-    while i < len(words):
-        text = words[i].literal or ""
-        if not text.startswith("-"):
-            return i
-        i += 2 if text[:2] in spec.values and len(text) == 2 else 1
-    return min(i, len(words))  # an option may lack its value
+    return next((start for start, _ in inner_commands("xargs", [spelled(w) for w in words])), len(words))

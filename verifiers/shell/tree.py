@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class ShellError(ValueError):
     """Shell text that is not understood; the message says what, for the user."""
+
+
+class TooDeep(ShellError):
+    """Text that is nested deeper than anything that works on trees can go."""
 
 
 CURSOR = "{}"
@@ -107,8 +113,31 @@ class Word:
         return any(isinstance(p, Glob) for p in self.parts)
 
 
+def spelled(word: Word) -> str:
+    """A word's text without quotes, its variables as ``$name``: for those who only look at it."""
+    return "".join(_spelled(p) for p in word.parts)
+
+
+def _spelled(part: Part) -> str:
+    if isinstance(part, Lit | Glob | Verbatim):
+        return part.text
+    return f"${part.name}" if isinstance(part, Var) else "$()"
+
+
 def literal_word(text: str) -> Word:
     return Word((Lit(text),))
+
+
+def tidy(parts: Sequence[Part]) -> list[Part]:
+    """Neighbouring constants joined, empty ones dropped."""
+    out: list[Part] = []
+    for part in parts:
+        last = out[-1] if out else None
+        if isinstance(part, Lit) and isinstance(last, Lit):
+            out[-1] = Lit(last.text + part.text)
+        elif part != Lit(""):
+            out.append(part)
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +217,20 @@ class Other:
 
 
 Command = Simple | Pipe | Seq | For | While | If | Group | Test | Other
+
+
+def rebuilt(node: Any, change: Callable[[object], object]) -> Any:
+    """The node with each of its fields changed, or a tuple with its items; texts and numbers as they are. Of the node's type."""
+    if isinstance(node, tuple):
+        return tuple(change(item) for item in node)
+    changed = {name: change(getattr(node, name)) for name in _fields(node)}
+    return type(node)(**changed) if changed else node
+
+
+def parts_of(node: Any) -> Iterator[object]:
+    """What a node, or a tuple, is made of; nothing for texts and numbers."""
+    return iter(node) if isinstance(node, tuple) else (getattr(node, name) for name in _fields(node))
+
+
+def _fields(node: object) -> Iterable[str]:
+    return getattr(node, "__dataclass_fields__", ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from synth.embedded.tree import (
+from verifiers.shell.tree import (
     CURSOR,
     Arith,
     Command,
