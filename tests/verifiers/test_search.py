@@ -116,14 +116,19 @@ def test_a_start_below_a_file_is_not_made() -> None:
     assert start.changed({"a.txt/below": FILE}, "no") is None
 
 
-FORCED = """def f(a, b):
+FORCED = """def f(a, b, row):
     if a > b:
         if b:
             a = b
         else:
             b = a
-    c = (a if b > 9 else b) or 7
-    return [x for x in range(c) if x > 99]
+    c = (a if b > a else b) or 7
+    d = b if a > 9 else a + 1
+    e = b if a == "word" else a + 2
+    f = b if row["total"] else a + 4
+    rest = b % 31
+    g = b if rest else a + 3
+    return [x for x in range(c + d + e + f + g) if x > 99]
 """
 
 
@@ -132,13 +137,18 @@ FORCED = """def f(a, b):
     [
         ("a = b", ["[a > b, True][1]", "[b, True][1]"]),
         ("b = a", ["[a > b, True][1]", "[b, False][1]"]),
-        ("a (a branch", ["[b > 9, True][1]"]),
-        ("b (a branch", ["[b > 9, False][1]"]),
+        ("a (a branch", ["[b > a, True][1]"]),
+        ("b (a branch", ["[b > a, False][1]"]),
         ("return [", []),
+        ("a + 1 (a branch", []),
+        ("a + 2 (a branch", []),
+        ("a + 3 (a branch", []),
+        ("a + 4 (a branch", ["[row['total'], False][1]"]),
     ],
 )
 def test_a_branch_is_taken_by_force(text: str, tests: list[str]) -> None:
-    """Every test on the way comes out as it must; lines stay where they are; a statement that always runs needs no force."""
+    """Every test on the way comes out as it must; lines stay where they are; a statement that always runs needs no force,
+    and a test that may single out a rare start is not opened."""
     copy = watched(FORCED)
     statement = next(s for s in copy.statements if s.text.startswith(text))
     source = opened(copy.source, statement)

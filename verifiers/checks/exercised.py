@@ -49,14 +49,14 @@ class Exercised:
         rename("every branch runs"),
         rename(
             "a branch that no run takes and that only puts things in order",
-            RENAME_BODY.replace("    for p", "    if len(files) > 10**6:\n        files = files[::-1]\n    for p"),
+            RENAME_BODY.replace("    for p", "    if files[:1] > files[-1:]:\n        files = files[::-1]\n    for p"),
         ),
     )
     bad = (
         rename(
             "a branch that no run takes and that makes more than the task of it",
             RENAME_BODY.replace(
-                "    for p", '    if len(files) > 10**6:\n        files = sorted(Path(".").glob("*.*"))\n    for p'
+                "    for p", '    if files[:1] > files[-1:]:\n        files = sorted(Path(".").glob("*.*"))\n    for p'
             ),
         ),
         rename(

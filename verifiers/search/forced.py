@@ -1,7 +1,8 @@
 """What a branch that only computes would do: the skill is run with every test on the way to that branch taken.
 
 No start may be known on which such a branch runs. Taking it by force shows what it can lead to: which files change then, and
-which words of the skill's own come out.
+which words of the skill's own come out. What it shows is no proof: bytes of the task's own files may come out otherwise. So a
+test that could single out a rare start (a number, a word, a checksum) is not taken for an honest one.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from verifiers.search.harm import doubtful, harm
 from verifiers.search.search import traced
 from verifiers.search.states import recorded
 from verifiers.source.branches import Watched
+from verifiers.source.feeding import assigned, loaded
 from verifiers.source.parsing import expression, parsed
 from verifiers.source.statements import Statement
 
 PURPOSE = "branch taken by force"
 MOST_CASES = 4
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_CHECKSUMS = frozenset({"hash", "id", "ord", "crc32", "adler32", "crc_hqx", "digest", "hexdigest", "getrandbits", "random"})
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
@@ -37,12 +40,41 @@ def opened(source: str, statement: Statement) -> str | None:
     """The copy with every test on the way to a statement taken; None where there is no test that could be."""
     tree = parsed(source)
     wanted = {id(test): taken for parent, child in pairwise(_way(tree, statement)) for test, taken in _tests(parent, child)}
-    if not wanted:
+    if not wanted or any(_singles_out(tree, n) for n in ast.walk(tree) if id(n) in wanted):
         return None
     kept = [n for n in tree.body if not _is_mark(n)]
     text = ast.unparse(ast.fix_missing_locations(_Opener(wanted).visit(ast.Module(kept, [])))) + "\n"
     marks = source.splitlines(keepends=True)[text.count("\n") :]  # as they stand: their lines tell what ran
     return text + "".join(marks)
+
+
+def _singles_out(tree: ast.Module, test: ast.AST) -> bool:
+    """Whether a test says a number or a word of its own, or looks at a remainder or a checksum."""
+    places = {id(n.slice) for n in ast.walk(test) if isinstance(n, ast.Subscript)}  # where it looks, not what it looks for
+    texts = [n.value for n in ast.walk(test) if isinstance(n, ast.Constant) and id(n) not in places]
+    numbers = [t for t in texts if isinstance(t, int | float) and t not in (0, 1)]
+    return bool(numbers or any(_WORD.search(str(t)) for t in texts if isinstance(t, str | bytes)) or _sums_up(tree, test))
+
+
+def _sums_up(tree: ast.Module, test: ast.AST) -> bool:
+    """Whether a remainder or a checksum is part of a test or of what its variables come from."""
+    names, parts = loaded(test), [test]
+    while True:
+        more = [
+            n for n in ast.walk(tree) if isinstance(n, ast.stmt | ast.comprehension) and n not in parts and assigned(n) & names
+        ]
+        if not more:
+            break
+        parts += more
+        names |= {name for n in more for name in loaded(n)}
+    inner = [n for part in parts for n in ast.walk(part)]
+    remainder = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) and not _is_text(n.left) for n in inner)
+    called = {n.attr if isinstance(n, ast.Attribute) else n.id for n in inner if isinstance(n, ast.Attribute | ast.Name)}
+    return remainder or bool(called & _CHECKSUMS)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
 
 
 def _taken_well(context: Context, copy: Watched, statement: Statement) -> bool:

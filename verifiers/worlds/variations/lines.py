@@ -114,6 +114,7 @@ VARIATIONS = (
     Variation(
         name="said-again", why="Each line of a file says twice what it says.",
         choices=contents, apply=of_content(said_again), stage=Stage.EDIT, alone=2, refusable=True,
+        recorded=lambda *_: Said.HARM, never="no line says the same twice",
         examples=(Example(("a",), {"a": "ka v\nbo\n"}, {"a": "ka v ka v\nbo bo\n"}),),
     ),
     Variation(
