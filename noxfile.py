@@ -83,7 +83,7 @@ def axe(session: nox.Session) -> dict[str, str]:
     """axe-core as locked, for the look at the HTML report in a browser; nothing where there is no npm."""
     if shutil.which("npm") is None:
         return {}
-    folder = Path(session.create_tmp()) / "axe"
+    folder = session.cache_dir.resolve() / "axe"  # no create_tmp: the tests' own directories would lie in this repository
     shutil.copytree(".ci/axe", folder, dirs_exist_ok=True)
     npm = ("npm", "ci", "--prefix", str(folder), "--ignore-scripts", "--no-audit", "--no-fund", "--silent")
     session.run(*npm, external=True)
@@ -145,7 +145,7 @@ def hosts(session: nox.Session) -> None:
     """A skill in the agents and frameworks that use skills, each in an environment of its own beside ours. Agents need npm."""
     install(session, "-e", ".[test,mcp]")
     sandbox(session)
-    folder = session.cache_dir / "hosts"  # no create_tmp: the tests' own directories would lie in this repository
+    folder = session.cache_dir.resolve() / "hosts"
     for name, version in FRAMEWORKS.items():
         session.run("python", "-m", "venv", str(folder / name), silent=True)
         pip = [str(folder / name / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "-q"]
@@ -164,7 +164,7 @@ def hosts(session: nox.Session) -> None:
 def beside(session: nox.Session) -> None:
     """Installed beside PyPI's ``verifiers``. Its ``synth`` builds on no Python of today: the test makes one."""
     install(session, "-e", ".[test]")
-    folder = Path(session.create_tmp()) / "rivals"
+    folder = session.cache_dir.resolve() / "rivals"
     session.run("pip", "download", "--disable-pip-version-check", "-q", "--no-deps", "-d", str(folder), RIVAL)
     session.run("pytest", "tests/test_beside.py", env={"ASSAY_RIVALS": str(folder)})
 
