@@ -44,12 +44,10 @@ def told(g: Grammar) -> list[str]:
 
 
 def tell(draft: Draft, path: str) -> None:
-    """At the end of a file, each text on a line of its own, as it is and with more behind it. Not one that says a word of the
-    arguments: no recording shows what such a line is to them."""
-    content, said = draft.content(path), set(draft.said)
+    """At the end of a file, each text on a line of its own, as it is and with more behind it."""
+    content = draft.content(path)
     if content.endswith(b"\n") and takes_lines(content):
-        lines = (f"{t}\n{t}x\nx {t}\n" for t in told(draft.g) if not said & set(tokens(t)))
-        draft.edit(path, content + encoded("".join(lines)))
+        draft.edit(path, content + encoded("".join(f"{t}\n{t}x\nx {t}\n" for t in told(draft.g))))
 
 
 def call(draft: Draft, path: str) -> None:
