@@ -107,6 +107,7 @@ def diagnostics(sources: Mapping[str, str], select: Sequence[str] = SELECT) -> t
     """ruff's findings by file stem, in file order; and, instead of any, why there are none because ruff itself failed."""
     command = [
         *tool_command("ruff"), "check", "--isolated", "--no-cache", "--ignore-noqa", "--no-preview", "--target-version", "py311",
+        "--no-respect-gitignore",
         "--output-format", "json", "--exit-zero", "--quiet", "--select", ",".join(select), "--ignore", ",".join(IGNORE),
         "--config", _CONFIG, ".",
     ]  # fmt: skip

@@ -98,6 +98,7 @@ def _ruff(text: str, applied: list[str]) -> str:
 def _ruff_fixed(text: str, code: str) -> str:
     command = [
         *tool_command("ruff"), "check", "--isolated", "--no-cache", "--ignore-noqa", "--no-preview", "--target-version", "py311",
+        "--no-respect-gitignore",
         "--fix-only", "--no-unsafe-fixes", "--exit-zero", "--quiet", "--select", code, "skill.py",
     ]  # fmt: skip
     with written({"skill": text}) as folder:
