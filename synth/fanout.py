@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import tenacity
+
 from sandbox.interface import JsonValue, SandboxError
 from synth.judged_by import engine_facts, judge_code
 from verifiers.formats.json_report import report_from_json, report_to_json
@@ -199,15 +201,23 @@ def _introduce(image: str | None, packages: tuple[str, ...], engine: bool) -> tu
 
 def _connect(address: str) -> Any:
     try:
+        return _client(address)
+    except OSError as e:
+        raise Inconclusive("no Dask scheduler answers there", "Start one: dask scheduler", address) from e
+    except AssertionError as e:
+        raise Inconclusive("this machine is too busy for a client of the scheduler", "Try again when it is less so", address) from e
+    except ValueError as e:
+        raise ConfigError(f"is not the address of a scheduler ({e})", "Such as tcp://10.0.0.5:8786", address) from e
+
+
+@tenacity.retry(retry=tenacity.retry_if_exception_type(AssertionError), stop=tenacity.stop_after_attempt(3), reraise=True)
+def _client(address: str) -> Any:
+    """Tried anew where distributed's own loop is not up within ten seconds: a bare assertion says so."""
+    try:
         from distributed import Client
     except ImportError as e:
         raise ConfigError("--scheduler needs the package distributed", INSTALL) from e
-    try:
-        return Client(address, timeout=CONNECT_S, name="assay")
-    except OSError as e:
-        raise Inconclusive("no Dask scheduler answers there", "Start one: dask scheduler", address) from e
-    except ValueError as e:
-        raise ConfigError(f"is not the address of a scheduler ({e})", "Such as tcp://10.0.0.5:8786", address) from e
+    return Client(address, timeout=CONNECT_S, name="assay")
 
 
 def _unpacked(text: str) -> Report | Undone:

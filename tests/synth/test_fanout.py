@@ -177,6 +177,22 @@ def test_without_a_scheduler(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Start one: dask scheduler" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("late", [2, 3])
+def test_a_machine_too_busy_for_a_client(late: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distributed says so by a bare assertion: three attempts, then inconclusive."""
+    tried: list[str] = []
+
+    def client(address: str, **_: object) -> object:
+        tried.append(address)
+        assert len(tried) > late
+        raise OSError("nobody there")
+
+    monkeypatch.setattr("distributed.Client", client)
+    with pytest.raises(Inconclusive, match="no Dask scheduler" if late < 3 else "too busy"):
+        Fleet("tcp://127.0.0.1:9")
+    assert len(tried) == 3
+
+
 def test_gate_with_a_scheduler(shared: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The gate says the same, broken files included, wherever it verifies."""
     for name, text in (("one", source("one")), ("two", source("two")), ("three", "@skill_command\ndef (:\n")):
