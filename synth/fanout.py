@@ -205,7 +205,7 @@ def _connect(address: str) -> Any:
     except OSError as e:
         raise Inconclusive("no Dask scheduler answers there", "Start one: dask scheduler", address) from e
     except AssertionError as e:
-        raise Inconclusive("this machine is too busy for a client of the scheduler", "Try again when it is less so", address) from e
+        raise Inconclusive("this machine is too busy for its client", "Try again when it is less so", address) from e
     except ValueError as e:
         raise ConfigError(f"is not the address of a scheduler ({e})", "Such as tcp://10.0.0.5:8786", address) from e
 
