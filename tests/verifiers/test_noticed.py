@@ -105,6 +105,15 @@ def test_commands_that_take_a_mark_for_text_only_add_it(text: str, mark: str) ->
     assert not alike(plain, replace(full, answer=word + mark + "!"), {word + mark: word})
 
 
+def test_what_is_sorted_by_name_stands_elsewhere_under_another_name() -> None:
+    """Without order only the words count."""
+    plain = outcome({}, {"list": Entry("file", 0o644, b"1 a\n2 kw\n")}, "a\nkw")
+    odd = outcome({}, {"list": Entry("file", 0o644, b"2 0kw\n1 a\n")}, "0kw\na")
+    assert not alike(plain, odd, {"0kw": "kw"})
+    assert alike(plain, odd, {"0kw": "kw"}, ordered=False)
+    assert not alike(plain, replace(odd, answer="0kw\na\na"), {"0kw": "kw"}, ordered=False)
+
+
 def test_named_files_are_edited_first() -> None:
     """By turns with those that no argument names, so that a file which is only there does not take their place."""
     base = {p: Entry("file", 0o644, b"1\n2\n") for p in ("a.o", "b.o", "list", "more")}

@@ -42,12 +42,13 @@ def seen(base: Snapshot, record: ReplayRecord, answer_path: str | None) -> Expec
     return Expectation(base, record.post, frozenset(), text or "", True, (0,), (True,))
 
 
-def alike(plain: Expectation, odd: Expectation, instead: Mapping[str, str], *, whole: bool = False) -> bool:
+def alike(plain: Expectation, odd: Expectation, instead: Mapping[str, str], *, whole: bool = False, ordered: bool = True) -> bool:
     """Whether two outcomes differ only in the given words.
 
     Args:
         instead: odd word -> plain word.
         whole: not where they are part of a longer word.
+        ordered: not in the order of lines either: what is sorted by name stands elsewhere under another name.
     """
     edge = r"(?<!\w){}(?!\w)" if whole else "{}"
 
@@ -58,7 +59,11 @@ def alike(plain: Expectation, odd: Expectation, instead: Mapping[str, str], *, w
 
     def of(entry: Entry) -> Entry:
         content = bare(entry.content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-        return replace(entry, content=content, target=bare(entry.target))
+        return in_order(replace(entry, content=content, target=bare(entry.target)))
+
+    def in_order(entry: Entry) -> Entry:
+        return entry if ordered else replace(entry, content=b"\n".join(sorted(entry.content.split(b"\n"))))
 
     tree = {bare(path): of(entry) for path, entry in odd.tree.items()}
-    return not differences(plain.tree, tree) and same_answer(plain.answer, bare(odd.answer))
+    usual = {path: in_order(entry) for path, entry in plain.tree.items()}
+    return not differences(usual, tree) and same_answer(plain.answer, bare(odd.answer), ordered=ordered)

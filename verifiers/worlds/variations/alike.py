@@ -14,8 +14,7 @@ from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.variation import Choice, Example, Rule, Stage, Step, Variation
 from verifiers.worlds.variations.near import NO_CASE, case_is_told
 
-BEHIND, BEFORE, ZERO, CASE = WAYS = ("behind", "before", "zero", "case")
-PLAIN = WAYS[:3]
+BEHIND, BEFORE, ZERO, CASE = "behind", "before", "zero", "case"
 MOST_WORDS = 12
 _VALUE = re.compile(r"[\w.-]{2,30}")
 
@@ -32,8 +31,13 @@ def words(g: Grammar) -> list[str]:
     return [*g.free_words, *g.free][:MOST_WORDS]
 
 
+def ways(model: str) -> tuple[str, ...]:
+    """How another word can be nearly this one: only what begins with a digit may be a number with a zero before it."""
+    return (BEHIND, BEFORE, ZERO) if model[0].isdigit() else (BEHIND, BEFORE)
+
+
 def choices(g: Grammar) -> list[Choice]:
-    return [(w, model, way) for model in models(g) for w in words(g) for way in WAYS if w != model]
+    return [(w, model, way) for model in models(g) for w in words(g) for way in (*ways(model), CASE) if w != model]
 
 
 def alike(draft: Draft, word: str, model: str, way: str) -> None:
@@ -52,14 +56,15 @@ def all_words(g: Grammar) -> list[tuple[Step, ...]]:
     """All words at once, each way in its turn; and one in the other case."""
     text = all_text(Snapshot({p: e for p, e in g.base.items() if e.type == "file"}))
     values = {as_text(v) for v in g.args.values() if as_text(v) in text}
-    plans = [(w, turn) for w in models(g) for turn in range(len(PLAIN) if w in values or w in words(g) else 1)]
+    plans = [(w, turn) for w in models(g) for turn in range(len(ways(w)) if w in values or w in words(g) else 1)]
     found = [_each([w for w in words(g) if w != model], model, turn) for model, turn in plans]
     cased = [(Step("alike", (w, model, CASE)),) for model in models(g) for w in words(g)[:1] if w != model and model in values]
     return [steps for steps in (*found, *cased) if steps]
 
 
 def _each(others: Sequence[str], model: str, turn: int) -> tuple[Step, ...]:
-    return tuple(Step("alike", (w, model, PLAIN[(n + turn) % len(PLAIN)])) for n, w in enumerate(others))
+    each = ways(model)
+    return tuple(Step("alike", (w, model, each[(n + turn) % len(each)])) for n, w in enumerate(others))
 
 
 VARIATIONS = (
