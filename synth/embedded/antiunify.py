@@ -255,6 +255,7 @@ def _affixes(texts: list[str], role: Role | str) -> tuple[int, int]:
     tokens = [pattern.findall(t) for t in texts]
     left = _common(tokens, role)
     right = _common([t[left:][::-1] for t in tokens], role)
+    right = max(right, _last_names([t[left:] for t in tokens])) if role == "glued" else right
     cut = (sum(map(len, tokens[0][:left])), sum(map(len, tokens[0][len(tokens[0]) - right :])) if right else 0)
     middles = [t[cut[0] : len(t) - cut[1]] for t in texts]
     if not all(middles) or (role == "pattern" and any(c in m for m in middles for c in "*?[")):
@@ -267,6 +268,12 @@ def _common(tokens: list[list[str]], role: Role | str) -> int:
     while all(len(t) > n for t in tokens) and len({t[n] for t in tokens}) == 1 and _constant(tokens[0][n], role):
         n += 1
     return n
+
+
+def _last_names(tokens: list[list[str]]) -> int:
+    """How many last tokens all have in common, from a slash on: what begins a name behind a folder is no part of the folder."""
+    shared = tokens[0][len(tokens[0]) - _common([t[::-1] for t in tokens], "text") :]
+    return len(shared) - shared.index("/") if "/" in shared else 0
 
 
 def _constant(token: str, role: Role | str) -> bool:

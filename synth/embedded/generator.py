@@ -188,23 +188,20 @@ def cases(works: Sequence[Work], as_written: bool = False) -> Iterator[Case]:
 
 
 def case_of(template: Template, works: Sequence[Work]) -> Case:
-    folders = {
-        k
-        for k, values in enumerate(template.values)
-        if all(isinstance(v, str) and _is_folder(w, v) for v, w in zip(values, works, strict=True))
-    }
+    kinds = [[_kind(w, v) for v, w in zip(values, works, strict=True)] for values in template.values]
+    folders, files = ({k for k, found in enumerate(kinds) if set(found) == {kind}} for kind in ("dir", "file"))
     absent = {k: values for k, values in enumerate(template.values) if not any(map(_is_there, works, values))}
     said = {k: called(works, values) for k, values in absent.items()}
-    return Case(template, tuple(works), tuple(make_params(template, folders, said)))
+    return Case(template, tuple(works), tuple(make_params(template, folders, said, files)))
 
 
 def _is_there(w: Work, value: Value) -> bool:
     return not isinstance(value, str) or value.removeprefix("./").rstrip("/") in (w.evidence.base or Snapshot())
 
 
-def _is_folder(w: Work, value: str) -> bool:
-    entry = (w.evidence.base or Snapshot()).get(value.removeprefix("./").rstrip("/"))
-    return entry is not None and entry.type == "dir"
+def _kind(w: Work, value: Value) -> str:
+    entry = (w.evidence.base or Snapshot()).get(value.removeprefix("./").rstrip("/")) if isinstance(value, str) else None
+    return entry.type if entry is not None else ""
 
 
 def shell_code(case: Case, writes: bool, again: bool) -> Code:

@@ -259,6 +259,7 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
 
 
 _FOLDER = ("folder", "Directory, relative to the workspace")
+_FILE = ("file", "File to work on, relative to the workspace")
 
 
 def _usable(name: str, otherwise: str) -> str:
@@ -282,12 +283,15 @@ _OWN = frozenset({"changed", "output", "answer", "shell"})
 _VAGUE = frozenset({"file", "value", "text", "pattern"})
 
 
-def make_params(template: Template, folders: Collection[int] = (), said: Mapping[int, str] | None = None) -> list[Param]:
+def make_params(
+    template: Template, folders: Collection[int] = (), said: Mapping[int, str] | None = None, files: Collection[int] = ()
+) -> list[Param]:
     """One parameter a hole, in the holes' order, names unique.
 
     Args:
         folders: holes whose values name directories in every trace.
         said: holes whose values name nothing that is there, with what the requests call them ("" for nothing).
+        files: holes whose values name files in every trace.
     """
     first: dict[int, Context] = {}
     number: set[int] = set()
@@ -311,7 +315,8 @@ def make_params(template: Template, folders: Collection[int] = (), said: Mapping
         if chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file"):
             chosen[k] = (_usable(word, "name"), f"The {word or 'name'}")
     _name_the_exchanged(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()})
-    chosen = _distinct([_FOLDER if k in folders and c[0] in ("file", "source", "path") else c for k, c in enumerate(chosen)])
+    chosen = [_FOLDER if k in folders and c[0] in ("file", "source", "path", "value") else c for k, c in enumerate(chosen)]
+    chosen = _distinct([_FILE if k in files and c[0] == "value" else c for k, c in enumerate(chosen)])
     out: list[Param] = []
     for k, values in enumerate(template.values):
         kind = "list[str]" if isinstance(values[0], tuple) else "str"

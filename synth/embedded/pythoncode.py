@@ -34,10 +34,23 @@ def with_arguments(xs: Sequence[Simple]) -> list[Simple]:
     return out
 
 
+_RUNNERS = NAMES | {"bash", "sh", "ruby", "node"}
+_PLAIN_OPTIONS = frozenset({"-u", "-B", "-I", "-E"})
+_PROGRAM_NEXT = frozenset({"-c", "-e", "-m"})
+
+
 def arguments(node: Simple) -> tuple[Word, ...]:
-    """The words that a constant ``-c`` program only gets as data; none for any other command."""
-    constant = node.name in NAMES and len(node.words) > 2 and node.words[1].literal == "-c" and node.words[2].literal is not None
-    return node.words[3:] if constant else ()
+    """The words behind a constant program (``-c TEXT``, ``- <<TEXT``, a file), which only gets them as data; none elsewhere."""
+    words = [w for w in node.words[1:] if w.literal not in _PLAIN_OPTIONS]
+    if node.name not in _RUNNERS or not words:
+        return ()
+    first = words[0].literal or ""
+    documents = [r.target.literal for r in node.redirects if r.op == "<<"]
+    if first in _PROGRAM_NEXT:
+        return tuple(words[2:]) if len(words) > 1 and words[1].literal is not None else ()
+    if first in ("-", "-s"):
+        return tuple(words[1:]) if documents and documents[-1] is not None else ()
+    return tuple(words[1:]) if first[:1] not in ("", "-") else ()
 
 
 def _program(node: Simple) -> tuple[str] | None:

@@ -72,7 +72,7 @@ def test_commands_that_others_run(command: str, inner: list[str]) -> None:
         ("grep -i -m 2 foo f", "syntax syntax number script operand"),
         ("env A=1 sed -e s/a/b/ f", "operand syntax syntax script operand"),
         ("find d -name '*.c' -exec sed -i s/a/b/ {} +", "operand syntax pattern syntax syntax syntax script operand syntax"),
-        ("xargs -n 1 grep foo", "syntax syntax syntax script"),
+        ("xargs -n 1 grep foo", "syntax number syntax script"),
         ("frobnicate --level=3 -x f", "text syntax operand"),
     ],
 )

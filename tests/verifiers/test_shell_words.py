@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifiers.shell.quoting import c_decode, expand_braces, unquote
+from verifiers.shell.parse import parse
 from verifiers.shell.script import parse_script
-from verifiers.shell.tree import ShellError
+from verifiers.shell.tree import ShellError, Simple
 
 
 def texts(*commands: str) -> list[str]:
@@ -149,3 +150,14 @@ def test_commands_nested_too_deeply_give_what_was_read(command: str) -> None:
     """Foreign text may be nested deeper than Python's stack; the next command is read all the same."""
     assert "c" in texts("mv c d", command)
     assert "c" in texts(command, "mv c d")
+
+
+PIECES = ("$y", "$m", "${k}", "/", "-", ".", "_", "a", "1", ":", ",", "+", "%", "@", "$(ls)", "$1", "\\ ", "*")
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=7))
+def test_what_stands_together_is_one_word(pieces: list[str]) -> None:
+    """The parser cuts ``$y/$m/`` and ``$m\\ a`` in two if it is shown them."""
+    (command,) = parse("mv a " + "".join(pieces)).items
+    assert isinstance(command, Simple)
+    assert len(command.words) == 3

@@ -152,7 +152,7 @@ TABLE: Mapping[str, Spec] = {
     "uname": Spec("show"),
     "env": Spec("show"),
     "man": Spec("show"),
-    "xargs": Spec("show", {"-n": "number", "-I": "syntax", "-d": "text", "-P": "number", "-L": "number"}),
+    "xargs": Spec("show", {"-n": "number", "-I": "syntax", "-d": "text", "-P": "number", "-L": "number", "-a": "operand"}),
     # the shell's own
     "cd": Spec("shell"),
     "true": Spec("shell"),
@@ -287,7 +287,7 @@ def roles(name: str, words: Sequence[Word]) -> list[Role]:
     out = _find_roles(words) if name == "find" else _own_roles(name, words)
     for start, end in inner_commands(name, [spelled(w) for w in words]):
         inner = words[start:end]
-        head = ["syntax"] * start if name == "xargs" else out[:start]
+        head = _own_roles(name, words[:start]) if name == "xargs" else out[:start]
         out = [*head, "syntax", *roles(inner[0].literal or "", inner[1:]), *out[end:]]
     return out
 

@@ -12,6 +12,8 @@ from tree_sitter import Node as Node
 
 _POSITIONAL = re.compile(rb"(?<!\\)\$[1-9]")
 _BASE = re.compile(rb"\b\d+#(?=\$)")
+_INSIDE = re.compile(rb"""(?<=[^\\\s=;&|("'`$])\$(?=\w)""")
+_ESCAPED = re.compile(rb"\\.", re.S)
 
 
 class Syntax:
@@ -48,11 +50,14 @@ class Syntax:
 def _readable(source: bytes) -> bytes:
     """The text as the parser (0.25) reads it rightly, every byte in its place.
 
-    It ends the process on ``${`` and a rare letter, takes the digit of ``a=$1-$2`` for a command, and does not know ``10#$n``, a
-    number's base. For bash a letter beyond ASCII is one like any other, ``$2`` a variable, and a sum has the structure of a base.
+    It ends the process on ``${`` and a rare letter, takes the digit of ``a=$1-$2`` for a command, does not know ``10#$n``, a
+    number's base, and cuts ``a\\ $b`` and ``$a/$b/`` into two words. For bash a letter beyond ASCII is one like any other, ``$2`` a
+    variable, a sum has the structure of a base, and what stands inside a word stays in it.
     """
     plain = _POSITIONAL.sub(rb"$x", re.sub(rb"[\x80-\xff]", b"x", source))
-    return _BASE.sub(lambda m: b"0" * (len(m[0]) - 1) + b"+", plain)
+    plain = _BASE.sub(lambda m: b"0" * (len(m[0]) - 1) + b"+", plain)
+    plain = _ESCAPED.sub(lambda m: b"xx" if m[0] in (b"\\ ", b"\\\t") else m[0], plain)
+    return _INSIDE.sub(b"x", plain)
 
 
 @cache
