@@ -51,8 +51,8 @@ def _readable(source: bytes) -> bytes:
     """The text as the parser (0.25) reads it rightly, every byte in its place.
 
     It ends the process on ``${`` and a rare letter, takes the digit of ``a=$1-$2`` for a command, does not know ``10#$n``, a
-    number's base, and cuts ``a\\ $b`` and ``$a/$b/`` into two words. For bash a letter beyond ASCII is one like any other, ``$2`` a
-    variable, a sum has the structure of a base, and what stands inside a word stays in it.
+    number's base, and cuts ``$m\\ a`` and ``$a/$b/`` into two words. For bash a letter beyond ASCII is one like any other, ``$2``
+    a variable, a sum has the structure of a base, and what stands inside a word stays in it.
     """
     plain = _POSITIONAL.sub(rb"$x", re.sub(rb"[\x80-\xff]", b"x", source))
     plain = _BASE.sub(lambda m: b"0" * (len(m[0]) - 1) + b"+", plain)

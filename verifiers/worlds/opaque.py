@@ -18,11 +18,14 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
 from verifiers.worlds.indulgence import requoted, right_but_for_files
+from verifiers.worlds.invariants.facts import Facts, Start, learn
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, with_names
 from verifiers.worlds.trials import Beyond
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
+STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json"})
+"""Invariants of how a file is put together."""
 TRACES = 2
 """That share the forms: each form is tried on one of them."""
 
@@ -33,6 +36,7 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     able = [g for g in gs if not any(g.expectation.failed) and not g.expectation.volatile]
     trials = [t for n, g in enumerate(able[:TRACES]) for t in (*list(with_bytes(g))[n % TRACES :: TRACES], *with_modes(g))]
     trials += [t for g in able[:1] for t in with_names(g)]
+    facts = learn([Start(g.base, g.args) for g in gs])
     cases = _supported(context, trials)
     records = context.run("odd bytes", (context.request(c.base, c.args) for _, c, _ in cases))
     out.runs = len(trials) + len(records)
@@ -47,15 +51,23 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.information.append(f"{case.label}: not judged, the table only has other cells in quotes there")
         elif trial.plain is not None and _wrong_when_plain(context, trial):
             out.information.append(f"{case.label}: not judged, a plain word makes a difference too")
-        elif trial.unprintable and not _damages(case, record):
-            if UNPRINTABLE.name not in answered(context.decisions) | {q.invariant for q in out.questions}:
-                out.questions.append(question(case, record, UNPRINTABLE, context.judge.answer_path))
+        elif (beyond := _beyond(trial, facts)) is not None and not _damages(case, record):
+            if beyond.name not in answered(context.decisions) | {q.invariant for q in out.questions}:
+                out.questions.append(question(case, record, beyond, context.judge.answer_path))
         else:
             out.judged += 1
             message = f"{trial.what} changes more than that: {wrong.message}"
             out.findings.append(context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}"))
             break
     return out
+
+
+def _beyond(trial: Opaque, facts: Facts) -> Beyond | None:
+    """Why odd bytes may mean something after all: people do not write them, or they part the file in another way."""
+    if trial.unprintable:
+        return UNPRINTABLE
+    broken = facts.broken(Start(trial.expected.base, trial.called), Start(trial.g.base, trial.g.args))
+    return next((Beyond(f.kind.name, f.sentence) for f in broken if f.kind.name in STRUCTURE), None)
 
 
 def let_off_marks(context: Context) -> list[Generated]:
