@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.shell.quoting import c_decode, expand_braces, unquote
 from verifiers.shell.parse import parse
+from verifiers.shell.quoting import c_decode, expand_braces, unquote
 from verifiers.shell.script import parse_script
 from verifiers.shell.tree import ShellError, Simple
 
