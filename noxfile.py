@@ -76,7 +76,9 @@ def tests(session: nox.Session) -> None:
     """Every test, those that need a Docker Engine included: a missing engine is a failure, never a skip."""
     install(session, "-e", ".[test,mcp,dask]")
     sandbox(session)
-    session.run("pytest", *session.posargs, env={"ASSAY_ARTEFACTS": str(Path("build/report").resolve()), **axe(session)})
+    session.run(
+        "pytest", "--durations=40", *session.posargs, env={"ASSAY_ARTEFACTS": str(Path("build/report").resolve()), **axe(session)}
+    )
 
 
 def axe(session: nox.Session) -> dict[str, str]:
