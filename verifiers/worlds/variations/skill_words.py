@@ -6,6 +6,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import below
 from verifiers.worlds.records import encoded, takes_lines
+from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.variation import Example, Rule, Stage, Step, Turns, Variation, pairs
 from verifiers.worlds.variations.rename import texts
@@ -44,10 +45,19 @@ def told(g: Grammar) -> list[str]:
 
 
 def tell(draft: Draft, path: str) -> None:
-    """At the end of a file, each text on a line of its own, as it is and with more behind it."""
+    """At the end of a file, each text on a line of its own, as it is and with more behind it. No line is all that an argument
+    says, unless one is before or after a recording."""
     content = draft.content(path)
-    if content.endswith(b"\n") and takes_lines(content):
-        draft.edit(path, content + encoded("".join(f"{t}\n{t}x\nx {t}\n" for t in told(draft.g))))
+    if not content.endswith(b"\n") or not takes_lines(content):
+        return
+    said = set() if _says_alone(draft.g) else set(map(as_text, draft.args.values()))
+    lines = [line for t in told(draft.g) for line in (t, f"{t}x", f"x {t}") if line not in said]
+    draft.edit(path, content + encoded("".join(f"{line}\n" for line in lines)))
+
+
+def _says_alone(g: Grammar) -> bool:
+    contents = (e.content for tree in (g.base, g.expectation.tree) for e in tree.values())
+    return not {as_text(v).encode() for v in g.args.values()}.isdisjoint(line for c in contents for line in c.split(b"\n"))
 
 
 def call(draft: Draft, path: str) -> None:
@@ -80,7 +90,12 @@ VARIATIONS = (
         name="skill-texts", why="A file has lines of the skill's own texts.",
         choices=lambda g: [(p,) for p in g.contents if told(g)],
         apply=tell, stage=Stage.EDIT, turns=Turns.FIRST, together=with_words, refusable=True,
-        examples=(Example(("a",), {"a": "1\n"}, {"a": "1\nt == 1\nt == 1x\nx t == 1\n"}, texts=("t == 1",)),),
+        examples=(
+            Example(("a",), {"a": "1\n"}, {"a": "1\nt == 1\nt == 1x\nx t == 1\n"}, texts=("t == 1",)),
+            Example(("a",), {"a": "1\n"}, {"a": "1\nownx\nx own\n"}, {"v": "own"}, "ls own", texts=("own",)),
+            Example(("a",), {"a": "1\n"}, {"a": "1\nown\nownx\nx own\n"}, {"v": "own"}, "ls", {"b": "own"}, texts=("own",)),
+        ),
+        ),
     ),
     Variation(
         name="skill-word-in-value", why="An argument says a word of the skill's own text.",
