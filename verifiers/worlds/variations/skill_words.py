@@ -95,7 +95,6 @@ VARIATIONS = (
             Example(("a",), {"a": "1\n"}, {"a": "1\nownx\nx own\n"}, {"v": "own"}, "ls own", texts=("own",)),
             Example(("a",), {"a": "1\n"}, {"a": "1\nown\nownx\nx own\n"}, {"v": "own"}, "ls", {"b": "own"}, texts=("own",)),
         ),
-        ),
     ),
     Variation(
         name="skill-word-in-value", why="An argument says a word of the skill's own text.",
