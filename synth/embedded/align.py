@@ -82,13 +82,19 @@ def transferred(like: Work, works: Sequence[Work]) -> list[Program] | None:
     return out
 
 
-def lifted(w: Work) -> Template:
-    """One trace's program with the words that its description shares with it as holes."""
+def lifted(w: Work, others: Sequence[Work] = ()) -> Template:
+    """One trace's program with the words that its description shares with it as holes, unless all others' commands say them."""
     program = normal(w.program)
-    said = [t for t in tokens(w.evidence.description) if re.search(r"\w", t)]
+    elsewhere = ["\n".join(o.evidence.commands) for o in others if o is not w]
+    words = [t for t in tokens(w.evidence.description) if re.search(r"\w", t)]
+    said = [t for t in words if not elsewhere or not all(_says(text, t) for text in elsewhere)]
     other = substitute(program, {t: f"{t[: len(t) - len(t.lstrip('.'))]}q{k}" for k, t in enumerate(dict.fromkeys(said))})
     found = unify([program, other])
     return dataclasses.replace(found, values=tuple(column[:1] for column in found.values))
+
+
+def _says(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w\-]){re.escape(word)}(?![\w\-])", text) is not None
 
 
 def substitute(program: Program, changes: dict[str, str]) -> Program:

@@ -41,7 +41,7 @@ _FINAL = frozenset({"evidence-reproduces", "bindings", "controls-fail"})
 
 
 MOST_LIFTED = 3
-"""Traces from each of which alone a skill is tried, where no two have the same form."""
+"""Traces from each of which alone a skill is tried, where few have the same form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +171,10 @@ def cases(works: Sequence[Work], as_written: bool = False) -> Iterator[Case]:
             continue
         if len(group) > 1 or len(works) == 1:
             yield case_of(template, group)
-    if len(groups) == len(works) > 1:  # no two are alike: what the request names may vary
-        for w in works[:MOST_LIFTED] if not as_written else []:
+    if 2 * len(groups[0]) <= len(works) and not as_written:  # few are alike: what the request names may vary
+        for w in [group[0] for group in groups if len(group) == 1][:MOST_LIFTED]:
             with suppress(Mismatch):
-                yield case_of(lifted(w), [w])
+                yield case_of(lifted(w, works), [w])
     for group in groups if len(groups) > 1 and not as_written else []:
         alike = same_form(works, group[0])
         programs = transferred(group[0], alike) if len(alike) > 1 else None

@@ -16,7 +16,10 @@ _SINGLE = r"'(?:\\.|[^'\\])*'"
 _REGEX = r"(?:(?<=[({,;!~&|\n])|(?<=[({,;!~&|\n] )|\A)/(?:\\.|[^/\\\n])+/"
 _AWK = rf"(?P<comment>\#[^\n]*)|(?P<string>{_STRING})|(?P<pattern>{_REGEX})"
 _JQ = rf"(?P<comment>\#[^\n]*)|(?P<json>{_STRING})"
-_SQL = r"(?P<comment>--[^\n]*)|(?P<sql>'(?:''|[^'])*')|(?P<name>\"(?:\"\"|[^\"])*\")"
+_SQL = (
+    r"(?P<comment>--[^\n]*)|(?P<sql>'(?:''|[^'])*')|(?P<name>\"(?:\"\"|[^\"])*\")"
+    r"|\b(?i:from|join|into|update|table)\s+(?P<table>[^\s\"'`;,.()\[\]-]+)"
+)
 _PERL = (
     r"(?P<single>" + _SINGLE + r")|(?P<perl>\b(?:s|m|qr|qq)?(?:\{(?:\\.|[^}\\])*\}\s*){1,2}[a-z]*"
     r"|\bs(?P<d>[^\w\s{])(?:\\.|(?!(?P=d)).)*(?P=d)(?:\\.|(?!(?P=d)).)*(?P=d)|" + _REGEX + "|" + _STRING + ")"
@@ -91,6 +94,8 @@ def _escape(name: str, kind: str, text: str, delimiter: str, extended: bool, mar
         return Escape("", """.replace("'", "''")""")
     if kind == "name":
         return Escape("", """.replace('"', '""')""")
+    if kind == "table" and text == mark:
+        return Escape("""'"' + """, """.replace('"', '""') + '"'""")
     if kind == "json" and "\\(" not in text:
         return Escape("json.dumps(", ")[1:-1]", modules=("json",))
     if kind == "string":

@@ -217,7 +217,7 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return ("ext", "File name extension, without the dot")
     if named := re.fullmatch(r"--([a-z][a-z-]+)=", at.lead):
         return (_usable(named[1].replace("-", "_"), "value"), f"Value of --{named[1]}")
-    if at.command in NAMES:
+    if at.command in NAMES or (at.command == "jq" and at.role == "text"):
         return ("value", "Value that the program works with")
     if at.command in ("awk", "gawk") and at.before.endswith("$"):
         return ("column", "Number of the column, from 1")
