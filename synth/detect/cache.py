@@ -11,7 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import tenacity
 
 from synth.config import Evolution
 from synth.detect.analyzer import Found, find_patterns
+from synth.detect.deeds import Deed
 from synth.detect.features import FEATURES_VERSION, Features, features_of
 from synth.detect.split import done_key, said_key
 from synth.interface import ExecutionTrace, TracePattern
@@ -303,8 +304,12 @@ def _keys(features: Features) -> tuple[str | None, str]:
 
 
 def _features(text: str) -> Features:
-    values: list[Any] = [tuple(value) if isinstance(value, list) else value for value in json.loads(text)]
-    return Features(*values)
+    features = Features(*_frozen(json.loads(text)))
+    return replace(features, deed=Deed(*features.deed))
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _light(path: Path) -> ExecutionTrace:

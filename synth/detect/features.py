@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from synth.detect.deeds import NOTHING, Deed, deed
 from synth.detect.shape import Shape, shapes_of
 from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
 from synth.tracing.redact import redact
 
-FEATURES_VERSION = 8
+FEATURES_VERSION = 9
 """Raise it when a feature's meaning changes: cached ones are then made again."""
 
 MOST_CONSTANTS = 60
@@ -47,6 +48,8 @@ class Features:
     """The description's words as they are said, with those that the commands have as literals too: for names."""
     constants: tuple[str, ...] = ()
     """Plain words in the literals of the working steps, sorted: what all traces share is no value."""
+    deed: Deed = NOTHING
+    """What became of the files."""
     kind: str = ""
     """Repository and kind of a commit that is one of many: its history was grouped as a whole."""
 
@@ -70,6 +73,7 @@ def features_of(trace: ExecutionTrace) -> Features:
         signature=signature(said),
         words=_words(said),
         constants=_constants(core),
+        deed=deed(trace.workspace, trace.post_workspace),
         kind=_kind(trace.metadata),
     )
 

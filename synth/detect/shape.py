@@ -25,7 +25,7 @@ from synth.detect.commands import (
     SURROUNDINGS,
 )
 from synth.detect.programs import CODE, REGEX, program_shape
-from verifiers.shell.commands import inner_commands, roles
+from verifiers.shell.commands import inner_commands, leading_options, roles
 from verifiers.shell.effects import may_change
 from verifiers.shell.parse import parse
 from verifiers.shell.script import parse_script, squeeze
@@ -187,6 +187,7 @@ class _Reader:
         kinds = _interpreted(words) if name in INTERPRETERS else roles(ALIASES.get(name, name), words)
         out: list[str] = []
         at, sub_due = 0, name in SUBCOMMANDS and not (name in BUNDLED and words and spelled(words[0]).startswith("-"))
+        leading = leading_options(name, [spelled(w) for w in words])
         while at < len(words):
             if at in inner:
                 out += self.line(words[at : inner[at]])
@@ -198,7 +199,7 @@ class _Reader:
                 out.append(text)
             elif flag or text in IGNORED_FLAGS:
                 out.append(self.flag(name, SHORT.get(name, {}).get(text, text), word))
-            elif sub_due or (kinds[at] == "syntax" and name in INTERPRETERS):
+            elif at >= leading and (sub_due or (kinds[at] == "syntax" and name in INTERPRETERS)):
                 out.append(text)
                 sub_due = False
             else:

@@ -208,6 +208,14 @@ PREDICATE_ROLES: Mapping[str, Role] = {
 """Tests and actions of find that take one argument."""
 
 
+def leading_options(name: str, texts: Sequence[str]) -> int:
+    """How many words stand before the one that says what a tool does: git's ``-C DIR``, say."""
+    at = 0
+    while name in ("git", "make") and at + 1 < len(texts) and texts[at] in ("-C", "-c", "-f"):
+        at += 2
+    return at
+
+
 def parse_args(spec: Spec, words: Sequence[Word]) -> Parsed:
     """Takes the words after a command's name apart, as getopt would (operands and options may mix).
 

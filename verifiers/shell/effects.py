@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from verifiers.shell.commands import STARTERS, TABLE, Parsed, inner_commands, parse_args
+from verifiers.shell.commands import STARTERS, TABLE, Parsed, inner_commands, leading_options, parse_args
 from verifiers.shell.tree import Command, For, Group, If, ShellError, Simple, While, Word, parts_of, spelled
 
 _LOOKING = """
@@ -66,7 +66,7 @@ def only_prints(node: Simple) -> bool:
         parsed = sort_words(node)
         return parsed is None or not parsed.has("-o", "--output")
     if name == "git":
-        operands = [t for t in texts if not t.startswith("-")]
+        operands = [t for t in texts[leading_options(name, texts) :] if not t.startswith("-")]
         return operands in (["tag"], ["branch"], ["remote"]) or (bool(operands) and operands[0] in _GIT_READS)
     if name == "tar":
         return any(re.fullmatch("-?t[a-zA-Z]*|--list", t) for t in texts[:1])
