@@ -12,7 +12,11 @@ from verifiers.expectation.equivalence import durable_effects
 from verifiers.expectation.oracle import Expectation, shell_request
 from verifiers.worlds.grammar import Grammar, in_repository
 from verifiers.worlds.hostile import missing_inputs, removed_by_the_task
+from verifiers.worlds.invariants.facts import Start, is_common, learn
+from verifiers.worlds.invariants.json_shape import read
+from verifiers.worlds.invariants.kind import is_text
 from verifiers.worlds.judged import CHECK_ID, Judged, hostile_finding
+from verifiers.worlds.records import decoded
 
 MOST_ABSENT, TRACES = 10, 2
 
@@ -44,10 +48,10 @@ def missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
 def absent(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     """A file that the commands cannot do without is not there, or is cut off: success is a lie, unless the skill makes the file
     itself, or leaves the broken one as it is."""
+    common = learn([Start(g.base, g.args) for g in gs]).common
     gs = gs[:TRACES]
-    trials = [
-        (g, path, entry) for g in gs for path in _needed(g) for entry in (None, _cut_off(g.base[path])) if _can(g, path, entry)
-    ]
+    needed = [(g, path) for g in gs for path in _needed(g, common)]
+    trials = [(g, path, entry) for g, path in needed for entry in (None, _cut_off(g.base[path])) if _can(g, path, entry)]
     bases = [g.base.replace({path: entry}) for g, path, entry in trials]
     oracle = context.traces.map(shell_request(b, g.template.fill(g.args)) for (g, *_), b in zip(trials, bases, strict=True))
     working = {g.task_id: _working_steps(context, g) for g in gs}
@@ -81,15 +85,18 @@ def _cut_off(entry: Entry) -> Entry:
 
 
 def _can(g: Grammar, path: str, entry: Entry | None) -> bool:
-    return entry is None or (bool(entry.content) and entry.content != g.base[path].content)
+    """Only what cannot be read whole shows that it was cut off: lines of text are lines still."""
+    content = g.base[path].content
+    whole = decoded(content)
+    return entry is None or (entry.content != content and (b"\0" in content or not is_text(whole) or read(whole) is not ...))
 
 
-def _needed(g: Grammar) -> list[str]:
-    """Files that are named, by an argument, by the commands or in another file: not one of many that a pattern finds, and not
-    those that the task is there to remove."""
+def _needed(g: Grammar, common: frozenset[str]) -> list[str]:
+    """Files that are named, by an argument, by the commands or in another file: not one of many that a pattern finds, not those
+    that the task is there to remove, and none that a recording does without."""
     kept = {e.content for e in g.expectation.tree.values()}
     files = [p for p, e in g.base.items() if e.type == "file" and not in_repository(p, g.base)]
-    named = [p for p in files if p not in g.files or _listed(p, g)]
+    named = [p for p in files if _listed(p, g) or (p not in g.files and is_common(p, g.args, common))]
     changed = [p for p in named if p in g.expectation.tree and g.base[p].content not in kept]
     return [*changed, *(p for p in named if g.base[p].content in kept and p not in changed)][:MOST_ABSENT]
 

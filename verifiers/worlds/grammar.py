@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -16,6 +17,8 @@ from verifiers.worlds.template import Template, as_text
 from verifiers.worlds.tokens import snapshot_tokens, tokens
 
 MOST_ADDED = 4
+_DIGEST = re.compile(r"(?<![^\W_])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}(?![^\W_])")
+"""A digest or a key: the runs of letters in it are no words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class Grammar:
     """Of the skill that is judged: sizes to go beyond and words to try."""
     records: Mapping[str, int] = field(default_factory=dict)
     """File -> lines of a record, where that is known."""
+    common: frozenset[str] = frozenset()
+    """Words of contents that every recording has: of headings and keys, say."""
 
     @property
     def base(self) -> Snapshot:
@@ -82,7 +87,7 @@ def grammar(
     arg_tokens = {t for v in args.values() for t in tokens(as_text(v))}
     names = snapshot_tokens(base)
     fixed = literal_tokens | arg_tokens
-    words = set(tokens("\n".join(e.content.decode("utf-8", "replace") for e in base.values())))
+    words = set(tokens(_DIGEST.sub(" ", "\n".join(e.content.decode("utf-8", "replace") for e in base.values()))))
     words |= {t for root in repository_roots(kept) for t in tokens(told(below(kept, root)))}
     literal_tokens |= _of_git(kept)
     fixed |= literal_tokens

@@ -68,7 +68,8 @@ QUERIES = ("{none}' OR '1'='1", '{none}" OR "1"="1')
 
 
 def patterns(g: Grammar) -> list[tuple[Hostile, Hostile]]:
-    """Pairs of calls, each with an argument that names nothing: a plain word, and a text that is more than that to a matcher.
+    """Pairs of calls, each with an argument that names nothing: a plain word, and a text that is more than that to a matcher, in
+    the same folder.
     What is part of names (an ending) may rightly be read as a part of a glob."""
     out = []
     for p, v in sorted(g.args.items()):
@@ -79,7 +80,8 @@ def patterns(g: Grammar) -> list[tuple[Hostile, Hostile]]:
         named = any(v in path and v != path for path in g.base)
         forms = (*(() if named or g.template.globbed(p) else GLOBS), *WIDER, *QUERIES)
         for form in forms:
-            odd = form.format(start=v[:-1], none=none)
+            folder = v[: v.rfind("/") + 1] if "{" not in form else ""
+            odd = folder + form.format(start=v[:-1], none=none)
             if odd == v:
                 continue
             out.append((plain, Hostile(p, {**g.args, p: odd}, odd, code=form in QUERIES)))

@@ -126,7 +126,7 @@ def _keeping(gs: Sequence[Grammar], facts: Facts) -> dict[str, Keeps]:
 def _knowing(g: Grammar, facts: Facts, common: frozenset[str]) -> Grammar:
     """The grammar with what is known of all of them: words that some recording lacks are freer than those that all have."""
     freer = tuple(w for w in g.free_words if w not in common)
-    return replace(g, records=_record_sizes(g, facts), free_words=freer or g.free_words)
+    return replace(g, records=_record_sizes(g, facts), free_words=freer or g.free_words, common=common)
 
 
 def _record_sizes(g: Grammar, facts: Facts) -> dict[str, int]:

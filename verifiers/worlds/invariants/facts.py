@@ -116,6 +116,11 @@ def learn(starts: Sequence[Start]) -> Facts:
     return Facts(common, found)
 
 
+def is_common(path: str, args: Args, common: frozenset[str]) -> bool:
+    """Whether every recording has a file at this place."""
+    return _place(path, args) in common
+
+
 def role(path: str, args: Args, common: frozenset[str]) -> str:
     """What a file is to the task: named by a parameter, there in every recording, or one of a kind."""
     place = _place(path, args)

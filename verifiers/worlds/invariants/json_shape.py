@@ -20,12 +20,19 @@ def shape(value: object, depth: int = DEPTH) -> str:
     return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
 
 
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key comes twice")
+    return found
+
+
 def read(text: str) -> object:
-    """The value of a JSON text; ... where it is none."""
+    """The value of a JSON text; ... where it is none, or an object says a key twice."""
     if text.lstrip()[:1] not in ("{", "["):
         return ...
     try:
-        value: object = json.loads(text)
+        value: object = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         return ...
     return value

@@ -44,12 +44,15 @@ def twice(content: bytes, draft: Draft, path: str) -> bytes:
 
 
 def twins(content: bytes, draft: Draft, path: str) -> bytes:
-    """Each record once more, with another first word: two things may well be alike in all the rest."""
+    """Each record once more, with another first word: two things may well be alike in all the rest. Not what begins with a word
+    that every recording has: there may be one heading of a name."""
     found = records(content, draft.g.record_lines(path), head=draft.named(path) and content.count(b"\n") > 2)
     if found is None or not found.items or len(found.items) > MOST_TWINS:
         return content
-    first = r"[A-Za-z]{2,}|\d+"
-    return found.joined([x for item in found.items for x in (item, re.sub(first, _another, item, count=1))])
+    first = re.compile(r"[A-Za-z]{2,}|\d+")
+    pairs = ((item, first.search(item)) for item in found.items)
+    doubled = ((x, first.sub(_another, x, count=1)) if m and m[0] not in draft.g.common else (x,) for x, m in pairs)
+    return found.joined([x for items in doubled for x in items])
 
 
 def gone(g: Grammar, path: str) -> list[str]:
