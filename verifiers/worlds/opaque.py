@@ -18,6 +18,7 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
 from verifiers.worlds.indulgence import requoted, right_but_for_files
+from verifiers.worlds.invariants.columns import is_table
 from verifiers.worlds.invariants.facts import Facts, Start, learn, role
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, with_names
@@ -68,7 +69,7 @@ def _beyond(trial: Opaque, facts: Facts) -> Beyond | None:
         return UNPRINTABLE
     base = trial.expected.base
     broken = facts.broken(Start(base, trial.called), Start(trial.g.base, trial.g.args))
-    tables = [f for f in facts.found if f.kind.name == "equal-columns"] if '"' in trial.odd else []
+    tables = [f for f in facts.found if f.kind.name == "equal-columns" and is_table(f.value)] if '"' in trial.odd else []
     places = {role(p, trial.called, facts.common) for p in base if base[p] != trial.g.base.get(p)}
     found = [f for f in broken if f.kind.name in STRUCTURE] + [f for f in tables if f.where in places]
     return next((Beyond(f.kind.name, f.sentence) for f in found), None)
