@@ -19,7 +19,7 @@ from verifiers.worlds.disputed import disputed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import glued, keeps_each, line_ends_lost, line_lost, lost, reached, untouched, vanished
-from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, takes_an_ending
+from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, no_file, takes_an_ending
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import Failing, matching
@@ -61,7 +61,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             _beyond(context, evidenced, out, trial, case, record)
         elif takes_an_ending(trial, case):
             _beyond(context, evidenced, out, replace(trial, beyond=ENDING), case, record)
-        elif _refused(context, case, record) and (in_the_way(case, record) or _may_refuse(context, evidenced, trial, case)):
+        elif _refuses_rightly(context, evidenced, trial, case, record):
             why = "an unusual value is refused where the commands take it"
             out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
         elif (form := disputed(context, evidenced.gs, trial, record)) is not None:
@@ -202,8 +202,7 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
             wrong, case = second_look(context, trial.world, case, record)
         if wrong is None or trial.beyond is not None or _excused(context, evidenced, trial, case, record):
             continue
-        right = _refused(context, case, record) and (in_the_way(case, record) or _may_refuse(context, evidenced, trial, case))
-        if not right:
+        if not _refuses_rightly(context, evidenced, trial, case, record):
             return _shrunk(context, evidenced, trial, case, wrong)
     return None
 
@@ -211,6 +210,11 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
 def _excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
     """Whether the commands say nothing there that a skill has to keep to."""
     return bool(indulged(context, trial, case, record)) or disputed(context, evidenced.gs, trial, record) is not None
+
+
+def _refuses_rightly(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
+    odd = in_the_way(case, record) or no_file(trial, case, record)
+    return _refused(context, case, record) and (odd or _may_refuse(context, evidenced, trial, case))
 
 
 def _refused(context: Context, case: Case, record: ReplayRecord) -> bool:

@@ -15,7 +15,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import lost
 from verifiers.worlds.template import as_text
-from verifiers.worlds.tokens import all_text
+from verifiers.worlds.tokens import all_text, substitute
 from verifiers.worlds.trials import Beyond, Trial
 from verifiers.worlds.variations.other_names import BEHIND
 
@@ -85,6 +85,15 @@ def in_the_way(case: Case, record: ReplayRecord) -> bool:
     return any(error.message.strip("'").endswith(f"/{p}") or error.message.strip("'") == p for p in kept)
 
 
+def no_file(trial: Trial, case: Case, record: ReplayRecord) -> bool:
+    """Whether a run says that what is called as a file is a directory, which no recording has."""
+    error = record.outcome
+    if not isinstance(error, Raised) or error.type != "IsADirectoryError":
+        return False
+    recorded = {substitute(p, trial.world.renames, inside=trial.g.inside) for p in trial.g.base}
+    return any(e.type == "dir" and p not in recorded and error.message.endswith(f"{p}'") for p, e in case.base.items())
+
+
 def leaves_as_written(trial: Trial, case: Case, record: ReplayRecord) -> bool:
     """Whether a run parts from the commands in nothing but files that it leaves alone, and of which they change only how JSON is
     written. Not where a recording shows that this is wanted."""
@@ -107,7 +116,7 @@ def requoted(g: Grammar, x: Expectation, post: Snapshot) -> bool:
     are no part of what a cell says: if no recorded one has any, nobody has said which must."""
     found = {d.path for d in differences(x.tree, post, root=False)}
     tables = [e.content for t in (g.base, g.expectation.tree) for e in t.values() if b'"' in e.content]
-    if not found or not all(p.lower().endswith((".csv", ".tsv")) for p in found) or any(map(_table, tables)):
+    if not found or not all(p.lower().endswith((".csv", ".tsv")) for p in found) or any(map(table, tables)):
         return False
     pairs = [(x.tree[p], post[p]) for p in found if p in x.tree and p in post]
     return len(pairs) == len(found) and all(_in_other_bytes(a, b) and _one_table(a.content, b.content) for a, b in pairs)
@@ -118,8 +127,8 @@ def _in_other_bytes(one: Entry, other: Entry) -> bool:
 
 
 def _one_table(one: bytes, other: bytes) -> bool:
-    rows = _table(one)
-    return rows is not None and one.replace(b'"', b"") == other.replace(b'"', b"") and rows == _table(other)
+    rows = table(one)
+    return rows is not None and one.replace(b'"', b"") == other.replace(b'"', b"") and rows == table(other)
 
 
 def _json(content: bytes) -> str | None:
@@ -130,7 +139,7 @@ def _json(content: bytes) -> str | None:
         return None
 
 
-def _table(content: bytes) -> list[list[str]] | None:
+def table(content: bytes) -> list[list[str]] | None:
     """The rows of a table with two columns or more; None where it is none."""
     text = content.decode("utf-8", "surrogateescape")
     for mark in ",;\t":

@@ -17,14 +17,14 @@ from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
-from verifiers.worlds.indulgence import requoted, right_but_for_files
-from verifiers.worlds.invariants.columns import is_table
-from verifiers.worlds.invariants.facts import Facts, Start, learn, role
+from verifiers.worlds.indulgence import requoted, right_but_for_files, table
+from verifiers.worlds.invariants.facts import Facts, Start, learn
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, with_names
 from verifiers.worlds.trials import Beyond
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
+CELLS = Beyond("plain-cells", "a quote in a table's cell is one around it")
 STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json"})
 """Invariants of how a file is put together."""
 TRACES = 2
@@ -52,7 +52,7 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.information.append(f"{case.label}: not judged, the table only has other cells in quotes there")
         elif trial.plain is not None and _wrong_when_plain(context, trial):
             out.information.append(f"{case.label}: not judged, a plain word makes a difference too")
-        elif (beyond := _beyond(trial, facts)) is not None and not _damages(case, record):
+        elif (beyond := _beyond(trial, facts)) is not None and not _damages(case, record, edited=not trial.unprintable):
             if beyond.name not in answered(context.decisions) | {q.invariant for q in out.questions}:
                 out.questions.append(question(case, record, beyond, context.judge.answer_path))
         else:
@@ -69,10 +69,9 @@ def _beyond(trial: Opaque, facts: Facts) -> Beyond | None:
         return UNPRINTABLE
     base = trial.expected.base
     broken = facts.broken(Start(base, trial.called), Start(trial.g.base, trial.g.args))
-    tables = [f for f in facts.found if f.kind.name == "equal-columns" and is_table(f.value)] if '"' in trial.odd else []
-    places = {role(p, trial.called, facts.common) for p in base if base[p] != trial.g.base.get(p)}
-    found = [f for f in broken if f.kind.name in STRUCTURE] + [f for f in tables if f.where in places]
-    return next((Beyond(f.kind.name, f.sentence) for f in found), None)
+    found = [Beyond(f.kind.name, f.sentence) for f in broken if f.kind.name in STRUCTURE]
+    changed = [e for p, e in trial.g.base.items() if base[p] != e]
+    return CELLS if not found and '"' in trial.odd and any(table(e.content) for e in changed) else next(iter(found), None)
 
 
 def let_off_marks(context: Context) -> list[Generated]:
@@ -122,9 +121,11 @@ def _shown(recorded: Case, trial: Opaque, record: ReplayRecord) -> Expectation |
     return replace(x, answer_ordered=usual.answer_ordered, answer_known=usual.answer_known) if clean else None
 
 
-def _damages(case: Case, record: ReplayRecord) -> bool:
-    """Whether something that is there before is not what it should be."""
-    return any(d.path in case.base for d in differences(case.expectation.tree, record.post, root=False))
+def _damages(case: Case, record: ReplayRecord, *, edited: bool) -> bool:
+    """Whether something that is there before is not what it should be; what the commands change too only if not ``edited``."""
+    x = case.expectation
+    found = {d.path for d in differences(x.tree, record.post, root=False)} & set(case.base)
+    return any(not edited or x.tree.get(p) == case.base[p] for p in found)
 
 
 def _wrong_when_plain(context: Context, trial: Opaque) -> bool:

@@ -40,11 +40,6 @@ class Columns:
         return f"has {' and '.join(parts)} in each line"
 
 
-def is_table(value: Learned) -> bool:
-    """Whether cells may stand in quotes: those between commas, semicolons or tabs."""
-    return any(mark in ",;\t" for mark, _ in _pairs(value))
-
-
 def _pairs(value: Learned) -> list[tuple[str, int]]:
     rows = value if isinstance(value, tuple) else ()
     return [(str(row[0]), int(str(row[1]))) for row in rows if isinstance(row, tuple)]
