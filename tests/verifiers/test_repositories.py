@@ -15,7 +15,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.plans import Plan
-from verifiers.worlds.repositories import below, continued, respelled, told
+from verifiers.worlds.repositories import Change, below, continued, has_merges, respelled, told
 from verifiers.worlds.template import templates
 from verifiers.worlds.tokens import rename_tree
 from verifiers.worlds.variation import Step
@@ -93,7 +93,7 @@ def test_every_word_is_another_one_and_git_is_content(tree: Snapshot, tmp_path: 
 
 def test_one_more_commit_is_one_of_git(tree: Snapshot, tmp_path: Path) -> None:
     """On top of the branch, with one file changed; what was staged before stays staged."""
-    new = continued(below(tree, "site/.git"), "pages/storm.txt", b"harbour open\n", "Calm again")
+    new = continued(below(tree, "site/.git"), [Change("pages/storm.txt", b"harbour open\n", "Calm again")])
     assert new is not None
     site = {f"site/.git/{p}": e for p, e in new}
     files = {"site/pages/storm.txt": Entry("file", content=b"harbour open\n")}
@@ -117,8 +117,28 @@ def test_a_start_gets_one_commit_more(tree: Snapshot, tmp_path: Path) -> None:
 
 
 def test_a_file_that_git_does_not_know_gets_no_commit(tree: Snapshot) -> None:
-    assert continued(below(tree, "site/.git"), "pages/none.txt", b"x\n", "None") is None
-    assert continued((("HEAD", Entry("file", content=b"junk")),), "a", b"", "") is None
+    assert continued(below(tree, "site/.git"), [Change("pages/none.txt", b"x\n", "None")]) is None
+    assert continued((("HEAD", Entry("file", content=b"junk")),), [Change("a", b"", "")]) is None
+
+
+def test_more_commits_take_the_latest_names_along(tree: Snapshot, tmp_path: Path) -> None:
+    """Tags and branches alike, tags of their own too, and a merge brings them in; older names stay."""
+    at = laid_out(tree, tmp_path / "a") / "site"
+    git(at, "tag", "-am", "the second", "v2.0")
+    changes = [Change("pages/storm.txt", f"calm {n}\n".encode(), f"Calm {n}") for n in range(3)]
+    listed = below(tree_of(tmp_path / "a"), "site/.git")
+    new = continued(listed, changes, moved=True, merged=True)
+    assert new is not None
+    assert not has_merges(listed)
+    assert has_merges(new)
+    files = {f"site/.git/{p}": e for p, e in new} | {"site/pages/storm.txt": Entry("file", content=b"calm 2\n")}
+    there = laid_out(tree.replace(files), tmp_path / "b") / "site"
+    git(there, "fsck", "--strict")
+    told = git(there, "log", "--format=%s", "v1.0..v2.0").splitlines()
+    assert told == ["Merge branch", "Calm 2", "Calm 1", "Calm 0", "a storm over the harbour"]
+    assert git(there, "log", "--merges", "--format=%s", "main").splitlines() == ["Merge branch"]
+    assert git(there, "rev-parse", "gulls") == git(at, "rev-parse", "gulls")
+    assert git(there, "status", "--short").split() == ["M", "pages/harbour.txt"]
 
 
 def test_a_repository_without_the_words_stays_as_it_is(tree: Snapshot) -> None:

@@ -27,7 +27,7 @@ from verifiers.worlds.variations.bystanders import EMPTY, HIDDEN, LINK, NAMESAKE
 from verifiers.worlds.variations.deep import DEPTH
 from verifiers.worlds.variations.grown import grown
 from verifiers.worlds.variations.near import CASE, LETTERS
-from verifiers.worlds.variations.other_names import DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE
+from verifiers.worlds.variations.other_names import DOT_WITHIN, ENDING_TWICE, MARK_TWICE
 from verifiers.worlds.variations.spelling import CASES as CASES_OF_WORDS
 from verifiers.worlds.variations.value_larger import dated
 from verifiers.worlds.world import realise
@@ -308,7 +308,7 @@ def listing(commands: tuple[str, ...], base: Snapshot, after: Snapshot, **args: 
     [
         (DOT_WITHIN, r"[a-z]+\.[a-z]{3}\.tar\.gz"),
         (ENDING_TWICE, r"[a-z]+\.tar\.gz\.gz"),
-        (IN_DIRECTORY, r"[a-z]+\.tar\.gz/[a-z]+\.tar\.gz"),
+        ("folder", r"[a-z]+\.tar\.gz/[a-z]+\.tar\.gz"),
         (MARK_TWICE, r"[a-z]+  x\.tar\.gz"),
         ("hidden", r"\.[a-z]+ x\.tar\.gz"),
     ],
@@ -318,7 +318,8 @@ def test_names_of_another_build(how: str, made: str) -> None:
     name = "data x.tar.gz" if how in (MARK_TWICE, "hidden") else "data.tar.gz"
     base = Snapshot({name: Entry("file", 0o644, b"z"), "keep": Entry("file", 0o644, b"k")})
     g = listing(("ls *.tar.gz",), base, base)
-    plan = of("hidden-item", (name,)) if how == "hidden" else of("other-name", (name, how))
+    alone = {"hidden": "hidden-item", "folder": "namesake-folder"}
+    plan = of(alone[how], (name,)) if how in alone else of("other-name", (name, how))
     world = realise(g, plan)
     assert world is not None
     new = [p for p in world.base if p not in g.base and p != ROOT]

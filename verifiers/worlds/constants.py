@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ MOST_WORDS = 24
 LONGEST_TEXT = 60
 LONGEST_PART = 12
 MOST_BITS = 40
+_OPTION = re.compile(r"(?:-[a-z-]*=?)?([0-9]{1,7})")
+"""A number that a program is told: ``20``, ``-n20``, ``--max-count=20``."""
 _FOLDS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow, ast.LShift: operator.lshift,
 }  # fmt: skip
@@ -30,7 +33,7 @@ class Constants:
     """Constants of a skill's functions."""
 
     numbers: tuple[int, ...] = ()
-    """Distinct whole numbers from 2 to ``LARGEST``, in ascending order."""
+    """Distinct whole numbers from 2 to ``LARGEST``, in ascending order, those that programs are told too."""
     words: tuple[str, ...] = ()
     """Tokens of its texts, three letters or more, in order of appearance."""
     texts: tuple[str, ...] = ()
@@ -48,7 +51,8 @@ def constants(source: str) -> Constants:
     if isinstance(tree, ParseProblem):
         return NO_CONSTANTS
     values = _values(tree)
-    numbers = {v for v in values if isinstance(v, int) and not isinstance(v, bool) and 2 <= v <= LARGEST}
+    said = [int(m[1]) for t in _texts(values) if (m := _OPTION.fullmatch(t))]
+    numbers = {v for v in (*values, *said) if isinstance(v, int) and not isinstance(v, bool) and 2 <= v <= LARGEST}
     words = dict.fromkeys(t for text in _texts(values) for t in tokens(text) if len(t) > 2 and not t.isdecimal())
     whole = dict.fromkeys(t for t in _texts(values) if 2 <= len(t) <= LONGEST_TEXT and t.isprintable() and "\\" not in t)
     parts = [

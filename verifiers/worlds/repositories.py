@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -33,6 +33,18 @@ _REF = re.compile(r"(refs/(?:heads|tags|remotes)/)(\S+)")
 def below(tree: Mapping[str, Entry], root: str) -> Listed:
     """What lies in a git directory."""
     return tuple((p[len(root) + 1 :], e) for p, e in tree.items() if p.startswith(f"{root}/"))
+
+
+@lru_cache(maxsize=64)
+def has_merges(listed: Listed) -> bool:
+    """Whether a commit has two parents; False for what cannot be read."""
+    with tempfile.TemporaryDirectory(prefix="assay-git-") as tmp:
+        try:
+            with _opened(Path(tmp), listed) as repo:
+                found = (repo[sha] for sha in repo.object_store)
+                return any(isinstance(made, Commit) and len(made.parents) > 1 for made in found)
+        except UNREADABLE:
+            return False
 
 
 @lru_cache(maxsize=64)
@@ -63,37 +75,83 @@ def respelled(listed: Listed, spell: Spell) -> Listed:
             return listed
 
 
-def continued(listed: Listed, path: str, content: bytes, message: str) -> Listed | None:
-    """The git directory after one more commit, in which a tracked file has this content; None where that cannot be done.
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one more commit does: a tracked file gets this content."""
+
+    path: str
+    """In the work tree."""
+    content: bytes
+    message: str
+
+
+def continued(listed: Listed, changes: Sequence[Change], *, moved: bool = False, merged: bool = False) -> Listed | None:
+    """The git directory after one more commit for each change; None where that cannot be done.
 
     Args:
-        path: in the work tree.
+        moved: tags and branches that named the last commit name the new one.
+        merged: a last commit brings the others in, as from a branch.
     """
     with tempfile.TemporaryDirectory(prefix="assay-git-") as tmp:
         try:
             with _opened(Path(tmp), listed) as repo:
-                return _continued(repo, dict(listed), path, content, message)
+                return _continued(repo, dict(listed), changes, moved, merged)
         except UNREADABLE:
             return None
 
 
-def _continued(repo: Repo, listed: dict[str, Entry], path: str, content: bytes, message: str) -> Listed:
-    last = repo[repo.head()]
-    if not isinstance(last, Commit):
+def _continued(repo: Repo, listed: dict[str, Entry], changes: Sequence[Change], moved: bool, merged: bool) -> Listed:
+    first = last = _commit(repo, repo.head())
+    made: list[ShaFile] = []
+
+    def keep(new: ShaFile) -> None:
+        repo.object_store.add_object(new)
+        made.append(new)
+
+    for change in changes:
+        blob = Blob.from_string(change.content)
+        trees = _with(repo, last.tree, change.path.encode().split(b"/"), blob)
+        last = _next(last, trees[-1].id, [last.id], change.message)
+        for new in (blob, *trees, last):
+            keep(new)
+        if "index" in listed:
+            listed["index"] = _staged(repo, change.path.encode(), blob)
+    if merged:
+        last = _next(last, last.tree, [first.id, last.id], "Merge branch")
+        keep(last)
+    refs = [name for name, sha in repo.refs.as_dict().items() if moved and name != b"HEAD" and _named(repo, sha) == first.id]
+    for name in {*refs, repo.refs.follow(Ref(b"HEAD"))[0][-1]}:
+        target, tag = last.id, repo[repo.refs[Ref(name)]].copy()
+        if isinstance(tag, Tag):
+            tag.object = (Commit, last.id)
+            keep(tag)
+            target = tag.id
+        listed[name.decode()] = Entry("file", 0o644, target + b"\n")
+        listed |= {folder: Entry("dir", 0o755) for folder in map(str, Path(name.decode()).parents) if folder != "."}
+    listed |= dict(pair for new in made for pair in _loose(new))
+    return tuple(sorted(listed.items(), key=lambda pair: pair[0]))
+
+
+def _commit(repo: Repo, name: bytes) -> Commit:
+    found = repo[ObjectID(name)]
+    if not isinstance(found, Commit):
         raise ValueError("HEAD is no commit")
-    blob = Blob.from_string(content)
-    trees = _with(repo, last.tree, path.encode().split(b"/"), blob)
-    made = {name: e for new in (blob, *trees) for name, e in _loose(new)}
+    return found
+
+
+def _named(repo: Repo, name: bytes) -> bytes:
+    """The commit that a ref names, through a tag of its own."""
+    found = repo[ObjectID(name)]
+    return found.object[1] if isinstance(found, Tag) else name
+
+
+def _next(last: Commit, tree: ObjectID, parents: list[ObjectID], message: str) -> Commit:
     commit = Commit()
-    commit.tree, commit.parents, commit.message = trees[-1].id, [last.id], f"{message}\n".encode()
+    commit.tree, commit.parents, commit.message = tree, parents, f"{message}\n".encode()
     commit.author, commit.committer = last.author, last.committer
     commit.author_time = commit.commit_time = last.commit_time + 60
     commit.author_timezone = commit.commit_timezone = last.commit_timezone
-    head = repo.refs.follow(Ref(b"HEAD"))[0][-1].decode()
-    made |= {**dict(_loose(commit)), head: Entry("file", 0o644, commit.id + b"\n")}
-    if "index" in listed:
-        made["index"] = _staged(repo, path.encode(), blob)
-    return tuple(sorted({**listed, **made}.items(), key=lambda pair: pair[0]))
+    return commit
 
 
 def _staged(repo: Repo, path: bytes, blob: Blob) -> Entry:
