@@ -85,7 +85,7 @@ def staged_program(
     code.helper("_shell:in")
     code.helper("_unfinished")
     program, given = handed_over(code, program, params)
-    text = "set -e -o pipefail\n" + script(tuple(settled(step) for step in apart(program)))
+    text = script_of(program)
     code.constants.append(f"PROGRAM = {quote(text)}")
     _demand(code, needed)
     code.line("changed = 0")
@@ -100,6 +100,15 @@ def staged_program(
         _apply(code, kinds, stage, name, texts(params) if once else "")
     code.line('return {"ok": True, "changed": changed}')
     return code
+
+
+def script_of(program: Program) -> str:
+    """The commands as they are run on the copy.
+
+    Raises:
+        ShellError: as ``read_program``.
+    """
+    return "set -e -o pipefail\n" + script(tuple(settled(step) for step in apart(program)))
 
 
 def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str, once: str) -> None:
@@ -219,6 +228,10 @@ _REPEATABLE = {"mkdir": "-p", "rm": "-f", "unzip": "-o"}
 
 
 def _repeatable(node: Command) -> Command:
+    if isinstance(node, For) and any(w.has_glob for w in node.words):
+        # A pattern that matches nothing is no name: all was done already.
+        there = (Test((literal_word("-e"), Word((Var(node.var, quoted=True),)))), Simple((literal_word("continue"),)))
+        return replace(node, body=Seq((*there, *node.body.items), ("||", ";", *node.body.joins)))
     if not isinstance(node, Simple):
         return node
     if node.name == "cd" and len(node.words) == 2:

@@ -15,7 +15,7 @@ from synth.embedded.align import clusters, lifted, same_form, template_of, trans
 from synth.embedded.antiunify import Mismatch
 from synth.embedded.code import Code, joined
 from synth.embedded.emit_python import compile_program, skill_source
-from synth.embedded.emit_shell import read_program, staged_program
+from synth.embedded.emit_shell import read_program, script_of, staged_program
 from synth.embedded.factoring import composed
 from synth.embedded.helpers import over_existing
 from synth.embedded.idle import Replays, without_idle
@@ -104,12 +104,13 @@ class EmbeddedGenerator:
                 seen.add(candidate.source)
                 yield candidate
 
-    def _repeatable(self, case: Case) -> bool:
-        """The recorded commands, run on their own result, succeed and change nothing."""
+    def _repeatable(self, case: Case, *, staged: bool = False) -> bool:
+        """The recorded commands, run on their own result, succeed and change nothing (``staged``: as a skill runs them)."""
         ends = [(w, w.evidence.post) for w in case.works if w.evidence.post is not None]
         if self.replays is None:
             return True
-        jobs = [RunRequest(ShellJob(tuple(w.evidence.commands[k] for k in w.kept)), end) for w, end in ends]
+        forms = [(script_of(w.program),) if staged else tuple(w.evidence.commands[k] for k in w.kept) for w, _ in ends]
+        jobs = [RunRequest(ShellJob(form), end) for form, (_, end) in zip(forms, ends, strict=True)]
         with self.replays() as traces:
             again = traces.map(jobs)
         failed = any(step.exit_code != 0 for record in again for step in record.steps)
@@ -133,6 +134,7 @@ class EmbeddedGenerator:
         again = not writes or self._repeatable(case)
         try:
             if cost:
+                again = again or self._repeatable(case, staged=True)
                 code = shell_code(case, writes, again)
             else:
                 code = compile_program(case.template.program, params, facts_of(case, again), writes)

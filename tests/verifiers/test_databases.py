@@ -8,7 +8,7 @@ from contextlib import closing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.worlds.databases import MAGIC, reworded, texts, with_more_rows, without_rows
+from verifiers.worlds.databases import MAGIC, reworded, texts, with_fewer_rows, with_more_rows, without_rows
 
 SCHEMA = """
 CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT UNIQUE, age INT);
@@ -63,6 +63,15 @@ def test_a_table_of_numbers_alone_stays() -> None:
     assert (rows(data, "k"), rows(data, "t")) == ([], [("x",), ("X",)])
 
 
+def test_every_second_row_of_the_longest_table_goes() -> None:
+    """The rows and those between them; all other tables stay."""
+    data = database(SCHEMA + "CREATE TABLE visit(day TEXT); INSERT INTO visit VALUES ('a'), ('b'), ('c');")
+    assert [rows(with_fewer_rows(data, n), "visit") for n in (0, 1)] == [[("a",), ("c",)], [("b",)]]
+    assert rows(with_fewer_rows(data, 1), "person") == rows(data, "person")
+    without = database("CREATE TABLE k(a TEXT PRIMARY KEY) WITHOUT ROWID; INSERT INTO k VALUES ('a'), ('b')")
+    assert with_fewer_rows(without, 0) == without
+
+
 def test_one_table_at_a_time_is_emptied() -> None:
     """By the names that people know them by."""
     found = without_rows(database("CREATE TABLE a(x); CREATE TABLE b(x); INSERT INTO a VALUES (1); INSERT INTO b VALUES (1);"))
@@ -82,5 +91,6 @@ def test_any_bytes_are_survived(noise: bytes, way: int) -> None:
     """What is no database, or a broken one, stays as it is."""
     data = database(SCHEMA)
     broken = (noise, MAGIC + noise, data[: len(noise) * 20] + noise, data[:3000] + noise + data[3000 + len(noise) :])[way]
-    for made in (reworded(broken, str.upper), with_more_rows(broken, str.upper), *without_rows(broken).values()):
+    fewer = [with_fewer_rows(broken, n) for n in (0, 1)]
+    for made in (reworded(broken, str.upper), with_more_rows(broken, str.upper), *fewer, *without_rows(broken).values()):
         assert made == broken or made.startswith(MAGIC)

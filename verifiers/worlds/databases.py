@@ -64,6 +64,24 @@ def with_more_rows(data: bytes, word: Reword) -> bytes:
     return _remade(data, word, change)
 
 
+def with_fewer_rows(data: bytes, first: int) -> bytes:
+    """The database with every second row of its longest table, from the first (0) or the second (1) on: others may refer to those
+    of a shorter one."""
+    rows: dict[str, int] = {}
+
+    def count(db: sqlite3.Connection, table: str, _: object) -> None:
+        rows[table] = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+
+    def thin(db: sqlite3.Connection, table: str, _: object) -> None:
+        if table == longest:
+            number = f"(SELECT count(*) FROM {table} AS o WHERE o.rowid < {table}.rowid)"
+            db.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE {number} % 2 <> {first})")
+
+    _remade(data, str, count)
+    longest = max(rows, key=lambda table: rows[table], default="")
+    return _remade(data, str, thin)
+
+
 def without_rows(data: bytes) -> dict[str, bytes]:
     """The database with one of its tables empty, by the table's name."""
     tables: list[str] = []

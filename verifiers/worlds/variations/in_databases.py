@@ -1,4 +1,4 @@
-"""What databases hold: other texts, and more rows."""
+"""What databases hold: other texts, and more or fewer rows."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 
-from verifiers.worlds.databases import is_database, reworded, texts, with_more_rows
+from verifiers.worlds.databases import is_database, reworded, texts, with_fewer_rows, with_more_rows
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
-TEXTS, ROWS = "texts", "rows"
-WAYS: dict[str, Callable[[bytes, Callable[[str], str]], bytes]] = {TEXTS: reworded, ROWS: with_more_rows}
+TEXTS, ROWS, FIRST, SECOND = "texts", "rows", "every second row", "the others"
+WAYS: dict[str, Callable[[bytes, Callable[[str], str]], bytes]] = {
+    TEXTS: reworded, ROWS: with_more_rows, FIRST: lambda data, _: with_fewer_rows(data, 0),
+    SECOND: lambda data, _: with_fewer_rows(data, 1),
+}  # fmt: skip
 
 
 def databases(g: Grammar) -> list[Choice]:
-    return [(p, way) for p, e in g.base.items() if is_database(e.content) and free(g, e.content) for way in WAYS]
+    found = [(p, e.content) for p, e in g.base.items() if is_database(e.content)]
+    return [(p, way) for p, data in found for way in WAYS if way in (FIRST, SECOND) or free(g, data)]
 
 
 def free(g: Grammar, data: bytes) -> list[str]:
@@ -45,7 +49,7 @@ def example() -> Example:
 
 VARIATIONS = (
     Variation(
-        name="in-databases", why="A database holds other texts than the commands speak of, or each row once more.",
+        name="in-databases", why="A database holds other texts than the commands speak of, or more or fewer rows.",
         choices=databases, apply=of_content(_edited), stage=Stage.EDIT, alone=4, refusable=True,
         examples=(example(),),
     ),
