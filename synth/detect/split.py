@@ -27,6 +27,8 @@ SHARED_WRITTEN = 0.4
 SHARED_TEXT = 0.2
 """… of whole texts that were written."""
 LEAST_SIGNS = 2
+MOST_TELLING = 6
+"""The longest words of a read-only trace's commands, by which others like it are found."""
 LEAST_SHARED = 3
 """Words that read-only commands have in common."""
 _PLAIN = "cat cd cp echo find grep head ls mkdir mv printf read rename rm sed sort tail test xargs"
@@ -152,7 +154,8 @@ def _join_near(union: _Union, traces: Sequence[Features], good: list[int], enoug
 
 
 def _near_keys(t: Features) -> set[Hashable]:
-    done = {("deed", t.deed.kinds)} if t.deed.kinds else {("says", word) for word in t.constants if not t.writes}
+    telling = sorted(t.constants, key=len)[-MOST_TELLING:] if not t.writes and not t.deed.kinds else []
+    done = {("deed", t.deed.kinds)} if t.deed.kinds else {("says", word) for word in telling}
     return {(t.names, t.writes), *((skeleton, t.writes) for skeleton in t.core), *done}
 
 
@@ -178,9 +181,9 @@ def nearness(a: Features, b: Features) -> float:
 def _signs(a: Features, b: Features) -> int:
     """How much says that two traces with other commands came to the same; two signs make other ways to do one task.
 
-    With the same kinds of change these are files of one name (which counts twice) or ending, the same
-    words in what was written, one mode, a long option or a command in common (twice where few tasks run it). Of read-only ones
-    the same words in their commands.
+    With the same kinds of change these are files of one name (which counts twice) or ending, the same words in what was written
+    (twice), one mode, a long option or a command in common (twice where few tasks run it). Of read-only ones the same words in
+    their commands (twice).
     """
     if a.writes != b.writes or a.deed.kinds != b.deed.kinds:
         return 0

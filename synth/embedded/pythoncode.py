@@ -36,7 +36,8 @@ def with_arguments(xs: Sequence[Simple]) -> list[Simple]:
 
 _RUNNERS = NAMES | {"bash", "sh", "ruby", "node"}
 _PLAIN_OPTIONS = frozenset({"-u", "-B", "-I", "-E"})
-_PROGRAM_NEXT = frozenset({"-c", "-e", "-m"})
+_PROGRAM_NEXT = frozenset({"-c", "-e"})
+"""No ``-m``: there are modules whose arguments are code."""
 
 
 def arguments(node: Simple) -> tuple[Word, ...]:

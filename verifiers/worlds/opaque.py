@@ -70,7 +70,7 @@ def _beyond(trial: Opaque, facts: Facts) -> Beyond | None:
     base = trial.expected.base
     broken = facts.broken(Start(base, trial.called), Start(trial.g.base, trial.g.args))
     found = [Beyond(f.kind.name, f.sentence) for f in broken if f.kind.name in STRUCTURE]
-    changed = [e for p, e in trial.g.base.items() if base[p] != e]
+    changed = [e for p, e in trial.g.base.items() if base.get(p) != e]
     return CELLS if not found and '"' in trial.odd and any(table(e.content) for e in changed) else next(iter(found), None)
 
 

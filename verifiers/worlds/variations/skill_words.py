@@ -57,7 +57,8 @@ def tell(draft: Draft, path: str) -> None:
 
 def _says_alone(g: Grammar) -> bool:
     contents = (e.content for tree in (g.base, g.expectation.tree) for e in tree.values())
-    return not {as_text(v).encode() for v in g.args.values()}.isdisjoint(line for c in contents for line in c.split(b"\n"))
+    said = {encoded(as_text(v)) for v in g.args.values()}
+    return not said.isdisjoint(line for content in contents for line in content.split(b"\n"))
 
 
 def call(draft: Draft, path: str) -> None:
