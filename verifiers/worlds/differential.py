@@ -165,7 +165,7 @@ def _taken_for_text_by_the_skill(context: Context, trial: Trial, record: ReplayR
     if context.judge.refuses(other) != context.judge.refuses(record):
         return False
     path = context.judge.answer_path
-    return alike(seen(plain.base, other, path), seen(trial.world.base, record, path), instead(trial), ordered=False)
+    return alike(seen(plain.base, other, path), seen(trial.world.base, record, path), instead(trial))
 
 
 def _smallest(
