@@ -69,8 +69,8 @@ class Opaque:
     args: Args = field(default_factory=dict)
     """What the call says instead of the recorded arguments."""
     plain_args: Args = field(default_factory=dict)
-    odd: str = ""
-    """What stands behind or before the word."""
+    before: str = ""
+    """What stands before the word."""
     unprintable: bool = False
     """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
 
@@ -132,7 +132,14 @@ def _beside(path: str, name: str) -> str:
 def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
     odd = form.format("")
     expected, plain = _image(g, {word: form.format(word)}), _image(g, {word: PLAIN.format(word)})
-    return Opaque(g, f"{what} at {word!r}", expected, plain, odd=odd, unprintable=not odd.replace("\t", "").isprintable())
+    return Opaque(
+        g,
+        f"{what} at {word!r}",
+        expected,
+        plain,
+        before=form.partition("{}")[0],
+        unprintable=not odd.replace("\t", "").isprintable(),
+    )
 
 
 def _words(g: Grammar, entries: Sequence[Entry]) -> list[str]:

@@ -24,7 +24,7 @@ from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, wit
 from verifiers.worlds.trials import Beyond
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
-CELLS = Beyond("plain-cells", "a quote in a table's cell is one around it")
+CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
 STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json"})
 """Invariants of how a file is put together."""
 TRACES = 2
@@ -71,7 +71,7 @@ def _beyond(trial: Opaque, facts: Facts) -> Beyond | None:
     broken = facts.broken(Start(base, trial.called), Start(trial.g.base, trial.g.args))
     found = [Beyond(f.kind.name, f.sentence) for f in broken if f.kind.name in STRUCTURE]
     changed = [e for p, e in trial.g.base.items() if base.get(p) != e]
-    return CELLS if not found and '"' in trial.odd and any(table(e.content) for e in changed) else next(iter(found), None)
+    return CELLS if not found and '"' in trial.before and any(table(e.content) for e in changed) else next(iter(found), None)
 
 
 def let_off_marks(context: Context) -> list[Generated]:
