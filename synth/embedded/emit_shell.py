@@ -10,9 +10,8 @@ from dataclasses import replace
 
 from sandbox.interface import ROOT, Effect
 from synth.embedded.code import Code, quote
-from synth.embedded.literals import encoded, is_known
+from synth.embedded.literals import arguments, encoded, is_known
 from synth.embedded.params import inner_name
-from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Param, texts
 from synth.embedded.template import Program
 from verifiers.shell.commands import WORDS_ONLY, roles

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from synth.embedded.code import Piece, escaped, joined, merge, quote, quote_bytes
+from synth.embedded.literals import arguments
 from synth.embedded.names import glob_items
-from synth.embedded.pythoncode import arguments
 from synth.embedded.scope import Content, Items, Scope, content
 from verifiers.shell.commands import TABLE, Parsed, Spec, parse_args
 from verifiers.shell.tree import Feed, Lit, Many, ShellError, Simple, Sub, Word

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from verifiers.shell.tree import Hole, Lit, Part, Positional, ShellError, Word
+from synth.embedded.pythoncode import NAMES
+from verifiers.shell.tree import Hole, Lit, Part, Positional, ShellError, Simple, Word
 
 _MARK = 0xE000
 """Holes stand in the scanned text as characters from here on (private use, so no program has them)."""
@@ -151,3 +152,28 @@ def encoded(
             given.append(value)
         parts.append(Positional(given.index(value) + 1))
     return Word(tuple(parts)), used
+
+
+_SHELLS = frozenset({"bash", "sh"})
+_RUNNERS = NAMES | _SHELLS | {"ruby", "node"}
+_PLAIN_OPTIONS = frozenset({"-u", "-B", "-I", "-E"})
+"""Of Python: they take no value."""
+_PROGRAM_NEXT = frozenset({"-c", "-e"})
+"""No ``-m``: there are modules whose arguments are code."""
+
+
+def arguments(node: Simple) -> tuple[Word, ...]:
+    """The words behind a constant program (``-c TEXT``, ``- <<TEXT``, a file), which only gets them as data; none elsewhere."""
+    words = list(node.words[1:])
+    while words and node.name in NAMES and words[0].literal in _PLAIN_OPTIONS:
+        words.pop(0)
+    if node.name not in _RUNNERS or not words:
+        return ()
+    first = words[0].literal or ""
+    if first in _PROGRAM_NEXT:
+        return tuple(words[2:]) if len(words) > 1 and words[1].literal is not None else ()
+    # Behind - a shell takes a file's name for its program, and behind -s Python does.
+    if first == ("-s" if node.name in _SHELLS else "-"):
+        documents = [r.target.literal for r in node.redirects if r.op == "<<"]
+        return tuple(words[1:]) if documents and documents[-1] is not None else ()
+    return tuple(words[1:]) if first[:1] not in ("", "-") else ()

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from verifiers.shell.tree import Simple, Word, literal_word
+from verifiers.shell.tree import Simple, literal_word
 from verifiers.source.parsing import expression, parsed
 
 NAMES = frozenset({"python", "python3"})
@@ -32,26 +32,6 @@ def with_arguments(xs: Sequence[Simple]) -> list[Simple]:
         words = (x.words[0], literal_word("-c"), literal_word(source), *(literal_word(value) for value in row))
         out.append(dataclasses.replace(x, words=words, redirects=tuple(r for r in x.redirects if r.op != "<<")))
     return out
-
-
-_RUNNERS = NAMES | {"bash", "sh", "ruby", "node"}
-_PLAIN_OPTIONS = frozenset({"-u", "-B", "-I", "-E"})
-_PROGRAM_NEXT = frozenset({"-c", "-e"})
-"""No ``-m``: there are modules whose arguments are code."""
-
-
-def arguments(node: Simple) -> tuple[Word, ...]:
-    """The words behind a constant program (``-c TEXT``, ``- <<TEXT``, a file), which only gets them as data; none elsewhere."""
-    words = [w for w in node.words[1:] if w.literal not in _PLAIN_OPTIONS]
-    if node.name not in _RUNNERS or not words:
-        return ()
-    first = words[0].literal or ""
-    documents = [r.target.literal for r in node.redirects if r.op == "<<"]
-    if first in _PROGRAM_NEXT:
-        return tuple(words[2:]) if len(words) > 1 and words[1].literal is not None else ()
-    if first in ("-", "-s"):
-        return tuple(words[1:]) if documents and documents[-1] is not None else ()
-    return tuple(words[1:]) if first[:1] not in ("", "-") else ()
 
 
 def _program(node: Simple) -> tuple[str] | None:

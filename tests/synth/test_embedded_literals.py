@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sqlite3
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.embedded.literals import escapes, literals
-from verifiers.shell.tree import Hole, Lit, ShellError, Word
+from synth.embedded.literals import arguments, escapes, literals
+from verifiers.shell.parse import parse
+from verifiers.shell.tree import Hole, Lit, ShellError, Simple, Word
 
 TEXT = st.text(st.sampled_from("ab 01.*[]^$\\/&+?(){}|#,;'\"%@é"), min_size=1, max_size=10)
 
@@ -116,3 +118,38 @@ def test_places_of_sed_that_hold_text(before: str, after: str) -> None:
     """An address with marks of its own choice, and lines put in behind a number."""
     (way,) = escapes("sed", Word((Lit(before), Hole(0), Lit(after))), True)
     assert way is not None
+
+
+@pytest.mark.parametrize(
+    ("command", "data"),
+    [
+        ("python3 - a b <<'X'\nprint(1)\nX", "a b"),
+        ("python3 -u tools/x.py a", "a"),
+        ("python3 -c 'print(1)' a", "a"),
+        ("bash -s a <<'X'\necho\nX", "a"),
+        ("node -e 'x' a", "a"),
+        ("bash - a <<'X'\necho\nX", ""),
+        ("python3 -s a <<'X'\nprint(1)\nX", ""),
+        ("ruby -I lib a", ""),
+        ("python3 -m timeit a", ""),
+        ("python3 - a", ""),
+        ("awk a b", ""),
+        ('python3 -c "$p" a', ""),
+    ],
+)
+def test_what_a_constant_program_gets_is_data(command: str, data: str) -> None:
+    """And nothing that may be the program itself, or an option's value before it."""
+    (node,) = parse(command).items
+    assert isinstance(node, Simple)
+    assert " ".join(w.literal or "" for w in arguments(node)) == data
+
+
+@given(TEXT)
+def test_a_table_of_a_query_is_the_value(value: str) -> None:
+    """Quoted as a name, and only where the value is the whole of it."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        name = value.replace('"', '""')
+        db.execute(f'CREATE TABLE "{name}"(a)')
+        assert db.execute(written("sqlite3", "select * from ", value, ";")).fetchall() == []
+    with pytest.raises(ShellError, match="would run as code"):
+        written("sqlite3", "select * from t_", value, ";")
