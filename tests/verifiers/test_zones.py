@@ -247,6 +247,14 @@ def test_a_question_on_which_both_sides_agree_asks_whether_it_is_wanted() -> Non
     assert "Which is right?" in asked().message
 
 
+def test_a_question_begins_with_what_parts() -> None:
+    """Not with the files that both sides change alike."""
+    before = {"a": b"1\n", "b": b"1\n\n2\n"}
+    made = question(case(before, {"a": b"2\n", "b": b"2\n\n2\n"}), ran({"a": b"2\n", "b": b"2\n"}), Beyond("x", "y"), None)
+    assert [side.diff[0].split()[:2] for side in (made.commands, made.skill)] == [["changes", "b"]] * 2
+    assert "The skill: changes b" in made.message
+
+
 def test_a_question_tells_both_sides_in_words() -> None:
     q = asked()
     assert q.invariant == "unique-keys"

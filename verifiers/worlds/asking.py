@@ -20,11 +20,12 @@ def question(case: Case, record: ReplayRecord, beyond: Beyond, answer_path: str 
     why = failure(record.outcome) or ""
     value = getattr(record.outcome, "value", None)
     text = answer_at(value, answer_path) if answer_path is not None else None
-    skill = Behaviour(tree, text, why, _told(case.base, tree, text, why))
     x = case.expectation
     wanted = Snapshot({p: e for p, e in x.tree.items() if p != ROOT})
     printed = x.answer if answer_path is not None else None
-    commands = Behaviour(wanted, printed, "", _told(case.base, wanted, printed, ""))
+    ours, theirs = _told(case.base, tree, text, why), _told(case.base, wanted, printed, "")
+    skill = Behaviour(tree, text, why, _parting_first(ours, theirs))
+    commands = Behaviour(wanted, printed, "", _parting_first(theirs, ours))
     parted = f"The recorded commands: {_short(commands)}. The skill: {_short(skill)}. Which is right?"
     alike = (commands.tree, commands.answer, commands.failure) == (skill.tree, skill.answer, skill.failure)
     told = f"The recorded commands and the skill alike: {_short(skill)}. Is that wanted?" if alike else parted
@@ -38,6 +39,12 @@ def answered(decisions: Sequence[Decision]) -> frozenset[str]:
     return frozenset(d.question.invariant for d in decisions)
 
 
+def _parting_first(lines: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """The lines in which the two sides differ before those that both have; no more than a person reads."""
+    out = sorted(lines, key=lambda line: line in others)
+    return (*out[:MOST_LINES], f"{len(out) - MOST_LINES} more") if len(out) > MOST_LINES else tuple(out)
+
+
 def _short(side: Behaviour) -> str:
     return side.diff[0] + (f" and {len(side.diff) - 1} more" if len(side.diff) > 1 else "")
 
@@ -45,8 +52,6 @@ def _short(side: Behaviour) -> str:
 def _told(base: Snapshot, tree: Snapshot, answer: str | None, why: str) -> tuple[str, ...]:
     effects = {e.path: e for e in durable_effects(base, tree)}
     out = [_line(base, tree, path) for path in sorted(effects)]
-    if len(out) > MOST_LINES:
-        out = [*out[:MOST_LINES], f"{len(out) - MOST_LINES} more paths"]
     said = [f"answers {answer.strip()[:200]!r}"] if answer is not None else []
     failed = [f"reports failure: {why[:200]}"] if why else []
     return (*failed, *(out or ([] if said or failed else ["changes nothing"])), *said)
