@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from synth.claude.brief import block, clip
-from synth.detect.features import effect_kinds
+from synth.detect.deeds import effect_kinds
 
 if TYPE_CHECKING:
     from synth.claude.asking import Asker

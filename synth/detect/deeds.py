@@ -79,3 +79,19 @@ def _lines(entry: Any) -> Counter[str]:
         return Counter(base64.b64decode(text).decode("utf-8").split("\n"))
     except ValueError:
         return Counter({text[:64]: 1})
+
+
+def effect_kinds(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Kinds of change between two raw snapshot objects (docs/design.md, "The trace format"); empty without both."""
+    if before is None or after is None:
+        return ()
+    kinds: set[str] = set()
+    for path in before.keys() | after.keys():
+        a, b = before.get(path), after.get(path)
+        if a == b:
+            continue
+        if a is None or b is None:
+            kinds.add("created" if a is None else "removed")
+        else:
+            kinds.update(key for key in ("type", "mode", "content_b64", "target") if a.get(key) != b.get(key))
+    return tuple(sorted(kinds))

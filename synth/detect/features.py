@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from synth.detect.deeds import NOTHING, Deed, deed
+from synth.detect.deeds import NOTHING, Deed, deed, effect_kinds
 from synth.detect.shape import Shape, shapes_of
 from synth.detect.signature import STOPWORDS, signature
 from synth.interface import ExecutionTrace
@@ -147,19 +147,3 @@ def singular(word: str) -> str:
     if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses", "zes")):
         return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
-
-
-def effect_kinds(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Kinds of change between two raw snapshot objects (docs/design.md, "The trace format"); empty without both."""
-    if before is None or after is None:
-        return ()
-    kinds: set[str] = set()
-    for path in before.keys() | after.keys():
-        a, b = before.get(path), after.get(path)
-        if a == b:
-            continue
-        if a is None or b is None:
-            kinds.add("created" if a is None else "removed")
-        else:
-            kinds.update(key for key in ("type", "mode", "content_b64", "target") if a.get(key) != b.get(key))
-    return tuple(sorted(kinds))

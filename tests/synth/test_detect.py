@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from synth.config import Evolution
 from synth.detect import detect, match_existing
-from synth.detect.features import effect_kinds, template
+from synth.detect.deeds import effect_kinds
+from synth.detect.features import template
 from synth.detect.match import evidence_keys
 from synth.detect.naming import distinct
 from synth.interface import ExecutionTrace, RegistryEntry

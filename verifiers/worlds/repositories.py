@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from dulwich.index import ConflictedIndexEntry, Index
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tag, Tree
@@ -21,6 +22,7 @@ from sandbox.interface import Entry
 from verifiers.expectation.git_objects import check_objects
 from verifiers.expectation.repositories import UNREADABLE, write
 
+T = TypeVar("T")
 Spell = Callable[[str], str]
 Listed = tuple[tuple[str, Entry], ...]
 """The paths below a git directory, sorted, with what is there."""
@@ -36,33 +38,31 @@ def below(tree: Mapping[str, Entry], root: str) -> Listed:
 
 
 @lru_cache(maxsize=64)
-def has_merges(listed: Listed) -> bool:
-    """Whether a commit has two parents; False for what cannot be read."""
-    with tempfile.TemporaryDirectory(prefix="assay-git-") as tmp:
-        try:
-            with _opened(Path(tmp), listed) as repo:
-                found = (repo[sha] for sha in repo.object_store)
-                return any(isinstance(made, Commit) and len(made.parents) > 1 for made in found)
-        except UNREADABLE:
-            return False
+def told(listed: Listed) -> str:
+    """The messages and people of all commits and tags, one below the other; "" for what cannot be read."""
+
+    def words(made: ShaFile) -> list[bytes]:
+        if isinstance(made, Commit):
+            return [made.message, made.author, made.committer]
+        return [made.message] if isinstance(made, Tag) else []
+
+    return "\n".join(text.decode("utf-8", "replace") for texts in _of_each(listed, words) for text in texts)
 
 
 @lru_cache(maxsize=64)
-def told(listed: Listed) -> str:
-    """The messages and people of all commits and tags, one below the other; "" for what cannot be read."""
-    found = []
+def has_merges(listed: Listed) -> bool:
+    """Whether a commit has two parents; False for what cannot be read."""
+    return any(_of_each(listed, lambda made: isinstance(made, Commit) and len(made.parents) > 1))
+
+
+def _of_each(listed: Listed, read: Callable[[ShaFile], T]) -> list[T]:
+    """What is read off each object of a git directory; nothing of one that cannot be read."""
     with tempfile.TemporaryDirectory(prefix="assay-git-") as tmp:
         try:
             with _opened(Path(tmp), listed) as repo:
-                for sha in repo.object_store:
-                    made = repo[sha]
-                    if isinstance(made, Commit):
-                        found += [made.message, made.author, made.committer]
-                    elif isinstance(made, Tag):
-                        found.append(made.message)
+                return [read(repo[sha]) for sha in repo.object_store]
         except UNREADABLE:
-            return ""
-    return "\n".join(text.decode("utf-8", "replace") for text in found)
+            return []
 
 
 def respelled(listed: Listed, spell: Spell) -> Listed:
