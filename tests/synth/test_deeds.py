@@ -99,3 +99,11 @@ def test_texts_that_have_nothing_in_common_are_two_tasks() -> None:
         for n in range(3)
     ]
     assert sorted(len(p.traces) for p in detect(made)) == [3, 3]
+
+
+def test_by_its_deed_alone_nothing_joins_a_task_that_stands_by_itself() -> None:
+    """Three of one form are enough; a fourth that only came to the same stays out."""
+    path, before, after = "sshd_config", "#Root yes\nPort 22\n", "Root no\nPort 22\n"
+    alike = [done(n, WAYS[0][0], WAYS[0][1], {path: before}, {path: after}) for n in range(3)]
+    other = done(3, WAYS[1][0], WAYS[1][1], {path: before}, {path: after})
+    assert [len(p.traces) for p in detect([*alike, other])] == [3]

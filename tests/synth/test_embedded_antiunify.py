@@ -208,3 +208,27 @@ def test_a_folder_that_paths_share_is_a_value(lines: list[str], values: set[tupl
     assert set(template.values) == values
     for k, program in enumerate(programs(*lines)):
         assert rebuilt(template, k) == program
+
+
+def test_what_all_others_say_is_no_value() -> None:
+    """``open`` is said by the request and by every command, ``kim`` by one."""
+    others = ("jq '.[] | select(.open == \"pat\")' b.json", "grep open c.json")
+    works = [
+        Work(
+            Evidence("t", "open issues of kim in a.json" if k == 0 else "other", (line,), (), None, None, None, None, True),
+            (parse(line),),
+            (0,),
+            (),
+        )
+        for k, line in enumerate(("cat a.json | grep open | grep kim", *others))
+    ]
+    assert {column[0] for column in lifted(works[0], works).values} == {"a.json", "kim"}
+    assert "open" in {column[0] for column in lifted(works[0]).values}
+
+
+def test_a_list_for_xargs_and_names_behind_a_folder() -> None:
+    """The list is a parameter; what begins a name is no part of its folder."""
+    lists = unify(programs("xargs -a one.txt cp -t out", "xargs -a two/b cp -t dist"))
+    assert lists.values == (("one.txt", "two/b"), ("out", "dist"))
+    loops = unify(programs('for f in cam/IMG_*.jpg; do rm "$f"; done', 'for f in in/IMG_*.jpg; do rm "$f"; done'))
+    assert loops.values == (("cam", "in"),)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
 from verifiers.worlds.invariants.facts import KINDS, Start, learn, role
+from verifiers.worlds.opaque import STRUCTURE
 
 TEXTS = st.lists(
     st.lists(st.text(alphabet='ab1,;:= \t@+{}"[]', max_size=8), max_size=8).map(lambda rows: "".join(f"{r}\n" for r in rows)),
@@ -125,3 +126,8 @@ def test_records_are_known_by_their_first_line() -> None:
     recorded = [start({"r": "@a\nAC\n+\nII\n" * 1 + "@b\nAC\n+\nII\n"}, file="r"), start({"s": "@c\nAA\n+\nII\n"}, file="s")]
     assert learn(recorded).record_lines(recorded[0], "r") == 4
     assert learn(recorded).record_lines(recorded[0], "other") == 1
+
+
+def test_what_parts_a_file_is_among_the_kinds() -> None:
+    """A name that no kind has would let nothing off."""
+    assert {k.name for k in KINDS} > STRUCTURE

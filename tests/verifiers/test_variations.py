@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -219,3 +220,24 @@ def test_a_pattern_in_a_value_is_never_the_recorded_value() -> None:
     g = of_example(Example((), {"a": "old_ x\n"}, {}, {"w": "old_"}, "grep old_ a"))
     assert all(g.args not in (plain.args, odd.args) for plain, odd in patterns(g))
     assert {odd.payload for _, odd in patterns(g)} >= {"old", "old%"}
+
+
+def test_a_pattern_stays_in_the_folder_of_the_value() -> None:
+    """Else what is made for the folder tells the two apart."""
+    g = of_example(Example((), {"a": "1\n"}, {}, {"to": "lists/jazz.tsv"}, "sort a > lists/jazz.tsv"))
+    assert {odd.payload.rpartition("/")[0] for _, odd in patterns(g)} == {"lists"}
+
+
+def test_what_begins_with_a_word_of_all_recordings_has_no_twin() -> None:
+    """A heading is one; a record is not."""
+    g = replace(of_example(Example((), {"a": "Parts list\nbolt 4\n"}, {})), common=frozenset({"Parts"}))
+    world = realise(g, Plan((Step("twins", ("a",)),)))
+    assert world is not None
+    assert world.base["a"].content == b"Parts list\nbolt 4\nboltx 4\n"
+
+
+def test_letters_of_a_digest_are_no_words() -> None:
+    """Nor those of a key; a long word is one."""
+    text = "f3a25aa93aa2fbba28d79260 harbour\nQJeXgsHabLmUpr7Z9k internationalisation\n"
+    g = of_example(Example((), {"a": text}, {}))
+    assert set(g.free_words) == {"harbour", "internationalisation"}

@@ -27,7 +27,7 @@ from verifiers.worlds.variations.bystanders import EMPTY, HIDDEN, LINK, NAMESAKE
 from verifiers.worlds.variations.deep import DEPTH
 from verifiers.worlds.variations.grown import grown
 from verifiers.worlds.variations.near import CASE, LETTERS
-from verifiers.worlds.variations.other_names import DOT_WITHIN, ENDING_TWICE, MARK_TWICE
+from verifiers.worlds.variations.other_names import DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE
 from verifiers.worlds.variations.spelling import CASES as CASES_OF_WORDS
 from verifiers.worlds.variations.value_larger import dated
 from verifiers.worlds.world import realise
@@ -65,6 +65,12 @@ def test_constants_are_those_of_the_code() -> None:
 def test_any_text_has_constants(source: str) -> None:
     """Whatever the text, reading it gives numbers in range."""
     assert all(2 <= n <= LARGEST for n in constants(source).numbers)
+
+
+@pytest.mark.parametrize(("text", "number"), [("20", 20), ("-n20", 20), ("--max-count=20", 20), ("v20", 0), ("20 a", 0)])
+def test_numbers_that_programs_are_told_count(text: str, number: int) -> None:
+    """As those of the skill itself."""
+    assert constants(f"def f():\n    return run([{text!r}])\n").numbers == ((number,) if number else ())
 
 
 def test_the_lines_of_a_named_file_vary_and_its_first_stays() -> None:
@@ -308,7 +314,7 @@ def listing(commands: tuple[str, ...], base: Snapshot, after: Snapshot, **args: 
     [
         (DOT_WITHIN, r"[a-z]+\.[a-z]{3}\.tar\.gz"),
         (ENDING_TWICE, r"[a-z]+\.tar\.gz\.gz"),
-        ("folder", r"[a-z]+\.tar\.gz/[a-z]+\.tar\.gz"),
+        (IN_DIRECTORY, r"[a-z]+\.tar\.gz/[a-z]+\.tar\.gz"),
         (MARK_TWICE, r"[a-z]+  x\.tar\.gz"),
         ("hidden", r"\.[a-z]+ x\.tar\.gz"),
     ],
@@ -318,8 +324,7 @@ def test_names_of_another_build(how: str, made: str) -> None:
     name = "data x.tar.gz" if how in (MARK_TWICE, "hidden") else "data.tar.gz"
     base = Snapshot({name: Entry("file", 0o644, b"z"), "keep": Entry("file", 0o644, b"k")})
     g = listing(("ls *.tar.gz",), base, base)
-    alone = {"hidden": "hidden-item", "folder": "namesake-folder"}
-    plan = of(alone[how], (name,)) if how in alone else of("other-name", (name, how))
+    plan = of("hidden-item", (name,)) if how == "hidden" else of("other-name", (name, how))
     world = realise(g, plan)
     assert world is not None
     new = [p for p in world.base if p not in g.base and p != ROOT]

@@ -10,8 +10,9 @@ from verifiers.worlds.names import below, renamed_stem
 from verifiers.worlds.template import as_text
 from verifiers.worlds.variation import Example, Rule, Turns, Variation, files, pairs
 
-DOT_WITHIN, ENDING_TWICE, MARK_TWICE, SAID_WITHIN, BEFORE, BEHIND = SHAPES = (
-    "dot within", "ending twice", "mark twice", "what an argument says within", "a word before", "an ending behind",
+DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, SAID_WITHIN, BEFORE, BEHIND = SHAPES = (
+    "dot within", "ending twice", "in a directory of such a name", "mark twice", "what an argument says within",
+    "a word before", "an ending behind",
 )  # fmt: skip
 
 
@@ -20,23 +21,16 @@ def copy_shaped(draft: Draft, path: str, shape: str) -> None:
     source, word = draft.renamed(path), draft.word()
     where, _, old = source.rpartition("/")
     name = renamed_stem(old, word, draft.g)
-    if shape in (BEFORE, BEHIND):
+    if name and shape == IN_DIRECTORY:
+        where, name = below(where, name), renamed_stem(old, word[::-1], draft.g)
+        draft.changes[where] = Entry("dir", 0o755)
+        draft.stays.append(where)
+    elif shape in (BEFORE, BEHIND):
         name = f"{word}-{old}" if shape == BEFORE else f"{old}.{word[:3]}"
     elif name:
         name = _shaped(name, word, shape, draft)
     if name:
         draft.changes[below(where, name)] = draft.base[source]
-
-
-def copy_into(draft: Draft, path: str) -> None:
-    """Into a directory that is called as a file might be."""
-    source, word = draft.renamed(path), draft.word()
-    where, _, old = source.rpartition("/")
-    folder, name = (renamed_stem(old, w, draft.g) for w in (word, word[::-1]))
-    if folder and name:
-        made = below(where, folder)
-        draft.changes |= {made: Entry("dir", 0o755), below(made, name): draft.base[source]}
-        draft.stays.append(made)
 
 
 def copy_hidden(draft: Draft, path: str) -> None:
@@ -68,12 +62,8 @@ VARIATIONS = (
         examples=(
             Example(("a.x.gz", ENDING_TWICE), {"a.x.gz": ""}, {"a.x.gz": "", "….x.gz.gz": ""}),
             Example(("a.gz", BEFORE), {"a.gz": ""}, {"a.gz": "", "…-a.gz": ""}),
+            Example(("a.gz", IN_DIRECTORY), {"a.gz": ""}, {"a.gz": "", "….gz/": "", "….gz/….gz": ""}),
         ),
-    ),
-    Variation(
-        name="namesake-folder", why="One more file like another lies in a directory of such a name.",
-        choices=files, apply=copy_into, turns=Turns.SHARED, alone=2, refusable=True,
-        examples=(Example(("a.gz",), {"a.gz": ""}, {"a.gz": "", "….gz/": "", "….gz/….gz": ""}),),
     ),
     Variation(
         name="hidden-item", why="One more file like another is hidden.",
