@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TypeGuard
@@ -89,15 +90,26 @@ def _taken_well(context: Context, copy: Watched, statement: Statement) -> bool:
     own = _own_words(copy.source, statement)
     if any(own & (_words(r) - _words(context.first[c.label])) for c, r in reached):
         return False
-    ended_well = any(failure(r.outcome) is None for _, r in reached)
-    return ended_well or (bool(reached) and not own)  # where it raises, nothing of its own can have come out
+    return any(failure(r.outcome) is None for _, r in reached)  # one that fails shows nothing of what the branch makes
 
 
 def _harmful(context: Context, case: Case, record: ReplayRecord) -> bool:
     start = recorded(case)
     if harm(context, start, record):
         return True
-    return failure(record.outcome) is None and doubtful(context, start, record)
+    return failure(record.outcome) is None and (doubtful(context, start, record) or _loses_lines(case, record))
+
+
+def _loses_lines(case: Case, record: ReplayRecord) -> bool:
+    """Whether lines of a file that the task keeps are gone, and no others stand in their place."""
+    for path, entry in case.base.items():
+        wanted, now = case.expectation.tree.get(path), record.post.get(path)
+        if wanted is None or now is None or {entry.type, wanted.type, now.type} != {"file"}:
+            continue
+        before, right, after = (e.content.split(b"\n") for e in (entry, wanted, now))
+        if len(after) < len(right) and (Counter(before) & Counter(right)) - Counter(after):
+            return True
+    return False
 
 
 def _own_words(source: str, statement: Statement) -> set[str]:
