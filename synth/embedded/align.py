@@ -7,11 +7,14 @@ import re
 from collections.abc import Sequence
 
 from synth.embedded.antiunify import Mismatch, unify
+from synth.embedded.literals import arguments, in_literals
 from synth.embedded.normal import normal
+from synth.embedded.params import inner_name
+from synth.embedded.pythoncode import NAMES
 from synth.embedded.steps import Work
 from synth.embedded.template import Program, Template
 from verifiers.shell.commands import roles
-from verifiers.shell.tree import Lit, Simple, rebuilt
+from verifiers.shell.tree import Lit, Redirect, Simple, Word, rebuilt
 
 
 def clusters(works: Sequence[Work], as_written: bool = False) -> list[list[Work]]:
@@ -98,22 +101,52 @@ def _says(text: str, word: str) -> bool:
 
 
 def substitute(program: Program, changes: dict[str, str]) -> Program:
-    """Whole tokens exchanged in the constants of words that are not syntax."""
+    """Whole tokens exchanged in the constants of words that are not syntax. Among the code of a program only numbers are."""
     if not changes:
         return program
     inner = "|".join(re.escape(k) for k in sorted(changes, key=len, reverse=True))
     pattern = re.compile(rf"(?<![\w\-])(?:{inner})(?![\w\-])")
-    out = _substituted(program, pattern, changes)
+    out = _Substitution(pattern, changes).of(program)
     assert isinstance(out, tuple)
     return out
 
 
-def _substituted(node: object, pattern: re.Pattern[str], changes: dict[str, str]) -> object:
-    if isinstance(node, Lit):
-        return Lit(pattern.sub(lambda m: changes[m[0]], node.text))
-    if isinstance(node, Simple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Substitution:
+    pattern: re.Pattern[str]
+    changes: dict[str, str]
+
+    def of(self, node: object) -> object:
+        if isinstance(node, Lit):
+            return Lit(self.text(node.text))
+        if not isinstance(node, Simple):
+            return rebuilt(node, self.of)
         kinds = roles(node.name, node.words[1:])
-        words = [w if k == "syntax" else _substituted(w, pattern, changes) for w, k in zip(node.words[1:], kinds, strict=True)]
-        redirects = _substituted(node.redirects, pattern, changes)
+        words = [self._word(node, k, kind) for k, kind in enumerate(kinds, 1)]
+        redirects = tuple(self._redirect(node.name, r) for r in node.redirects)
         return dataclasses.replace(node, words=(*node.words[:1], *words), redirects=redirects)  # type: ignore[arg-type]  # untyped
-    return rebuilt(node, lambda x: _substituted(x, pattern, changes))
+
+    def _redirect(self, command: str, redirect: Redirect) -> object:
+        if redirect.op != "<<":
+            return self.of(redirect)
+        return dataclasses.replace(redirect, target=self._program(command, redirect.target))
+
+    def _word(self, node: Simple, at: int, kind: str) -> object:
+        word = node.words[at]
+        if kind == "syntax":
+            return word
+        is_program = kind == "script" or (node.name in NAMES and word not in arguments(node))
+        return self._program(inner_name(node, at), word) if is_program else self.of(word)
+
+    def _program(self, language: str, word: Word) -> Word:
+        """The parts of a program one by one: a literal that a part only begins counts as code."""
+        parts = [
+            Lit(in_literals(language, p.text, self.text, self.number)) if isinstance(p, Lit) else self.of(p) for p in word.parts
+        ]
+        return Word(tuple(parts))  # type: ignore[arg-type]  # untyped
+
+    def text(self, text: str) -> str:
+        return self.pattern.sub(lambda m: self.changes[m[0]], text)
+
+    def number(self, text: str) -> str:
+        return self.pattern.sub(lambda m: self.changes[m[0]] if m[0].isdecimal() else m[0], text)

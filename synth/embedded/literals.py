@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from synth.embedded.pythoncode import NAMES
@@ -35,6 +35,7 @@ _SYNTAX = {
     "awk": _AWK, "gawk": _AWK, "mawk": _AWK, "jq": _JQ, "sqlite3": _SQL, "sed": _SED,
     "perl": _PERL, "rename": _PERL, "prename": _PERL, "file-rename": _PERL,
 }  # fmt: skip
+_PYTHON = rf"(?P<comment>\#[^\n]*)|{_STRING}|{_SINGLE}"
 _BASIC, _EXTENDED = r"\.*[]^$", r"\.*[]^$+?(){}|"
 _PUNCTUATION = r"""!"#$%&'()*+,-./:;<=>?@[\]^`{|}~"""
 
@@ -53,6 +54,18 @@ def literals(name: str, text: str) -> list[tuple[str, str]]:
         out += [("", text[end : m.start()]), (",".join(kinds), m[0])]
         end = m.end()
     return [*out, ("", text[end:])]
+
+
+def in_literals(name: str, text: str, change: Callable[[str], str], code: Callable[[str], str]) -> str:
+    """The program with its literals changed in one way and its code in another. In an unknown language all is literal."""
+    form = _SYNTAX.get(name, _PYTHON if name in NAMES else "")
+    if not form:
+        return change(text)
+    out, end = "", 0
+    for m in re.finditer(form, text, re.S):
+        out += code(text[end : m.start()]) + (m[0] if m.groupdict().get("comment") else change(m[0]))
+        end = m.end()
+    return out + code(text[end:])
 
 
 @dataclass(frozen=True, slots=True)

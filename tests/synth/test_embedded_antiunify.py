@@ -210,6 +210,21 @@ def test_a_folder_that_paths_share_is_a_value(lines: list[str], values: set[tupl
         assert rebuilt(template, k) == program
 
 
+@pytest.mark.parametrize(
+    ("request_text", "line", "values"),
+    [
+        ("total in of Parts in a.csv", "awk -F, '$3==\"Parts\" {total+=$4} END {print total}' a.csv", {"Parts", "a.csv"}),
+        ("is Parts for r in a.csv", "python3 -c 'import sys; print([r for r in open(sys.argv[1])])' a.csv", {"a.csv"}),
+        ("rows from 5 on of a.csv", "sed -n '5,$p' a.csv", {"5", "a.csv"}),
+        ("import of Parts, path a.csv", "python3 - a.csv <<'X'\nimport sys\npath = 'Parts'\nX", {"Parts", "a.csv"}),
+    ],
+)
+def test_words_of_a_program_are_lifted_from_its_literals_alone(request_text: str, line: str, values: set[str]) -> None:
+    """``in``, ``for`` and ``total`` are the program's own, whoever says them; a number may stand anywhere."""
+    w = Work(Evidence("t", request_text, (line,), (), None, None, None, None, True), (parse(line),), (0,), ())
+    assert {column[0] for column in lifted(w).values} == values
+
+
 def test_what_all_others_say_is_no_value() -> None:
     """``open`` is said by the request and by every command, ``kim`` by one."""
     others = ("jq '.[] | select(.open == \"pat\")' b.json", "grep open c.json")
