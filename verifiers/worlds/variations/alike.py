@@ -71,7 +71,7 @@ VARIATIONS = (
     Variation(
         name="alike", why="Words become nearly what an argument says, or nearly each other.",
         choices=choices, apply=alike, rule=Rule.TEXT, stage=Stage.RENAME, together=all_words,
-        recorded=case_is_told, never=NO_CASE,
+        recorded=case_is_told, never=NO_CASE, refusable=True,
         examples=(
             Example(("other", "draft", BEHIND), {"a": "draft other\n"}, {"a": "draft draftx\n"}, {"v": "draft"}, "ls draft"),
             Example(("other", "draft", CASE), {"a": "draft other\n"}, {"a": "draft DRAFT\n"}, {"v": "draft"}, "ls draft"),

@@ -106,7 +106,7 @@ VARIATIONS = (
     Variation(
         name="skill-word-in-content", why="A content says a word of the skill's own text.",
         choices=lambda g: pairs(g.free_words, foreign(g)),
-        apply=say, stage=Stage.RENAME, drawn=2, together=spoken, respells=True,
+        apply=say, stage=Stage.RENAME, drawn=2, together=spoken, respells=True, refusable=True,
         examples=(Example(("some", "own"), {"a": "some words\n"}, {"a": "own words\n"}, words=("own",)),),
     ),
 )  # fmt: skip
