@@ -143,6 +143,9 @@ def in_repository(path: str, tree: Snapshot) -> bool:
 
 
 def _bound(args: Args, template: Template, literal_tokens: set[str]) -> dict[str, tuple[str, ...]]:
+    """Tokens of arguments that stand nowhere but in holes. One that the commands say in another case too is not free: ``*.PDF``
+    becomes ``.pdf``."""
+    said = {t.lower() for t in literal_tokens}
     owners: dict[str, tuple[str, ...]] = {}
     for p, v in sorted(args.items()):
         for t in tokens(as_text(v)):
@@ -150,7 +153,7 @@ def _bound(args: Args, template: Template, literal_tokens: set[str]) -> dict[str
     return {
         t: ps
         for t, ps in owners.items()
-        if t not in literal_tokens
+        if t.lower() not in said
         and all(p in template.parameters and isinstance(args[p], str | int) and not isinstance(args[p], bool) for p in ps)
     }
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -63,6 +64,8 @@ def injections(g: Grammar, count: int) -> list[Hostile]:
 GLOBS = ("{start}?", "{start}*", "*")
 WIDER = ("{start}", "{start}.", "{start}_", "{start}%", ".*", "%")
 """Texts that match the recorded value, or everything, where they are taken for a pattern or a beginning."""
+_STAMP = re.compile(r"[\d:/-]+")
+"""A date, a time, a number: nobody calls with a pattern in its place, and nothing in it means anything to a matcher."""
 QUERIES = ("{none}' OR '1'='1", '{none}" OR "1"="1')
 """Texts that match everything where they become part of a query: no task wants that, whatever its commands do."""
 
@@ -78,7 +81,8 @@ def patterns(g: Grammar) -> list[tuple[Hostile, Hostile]]:
         none = f"{v}qzabsent"
         plain = Hostile(p, {**g.args, p: none}, none)
         named = any(v in path and v != path for path in g.base)
-        forms = (*(() if named or g.template.globbed(p) else GLOBS), *WIDER, *QUERIES)
+        wider = () if _STAMP.fullmatch(v) else (*(() if named or g.template.globbed(p) else GLOBS), *WIDER)
+        forms = (*wider, *QUERIES)
         for form in forms:
             folder = v[: v.rfind("/") + 1] if "{" not in form else ""
             odd = folder + form.format(start=v[:-1], none=none)

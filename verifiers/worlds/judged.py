@@ -30,11 +30,12 @@ class Judged:
 
 
 def grammars(context: Context) -> list[Grammar]:
-    """The grammar of each recorded case."""
+    """The grammar of each recorded case, those first whose commands take the most arguments: they say most of them."""
     recorded = essential(context, [c for c in context.cases if c.evidence is not None and c.evidence.by_commands])
     found = templates([(c.evidence.commands, c.args) for c in recorded if c.evidence is not None])
     said = constants(context.subject.source)
-    return [grammar(c.task_id, c.args, t, c.expectation, said) for c, t in zip(recorded, found, strict=True)]
+    gs = [grammar(c.task_id, c.args, t, c.expectation, said) for c, t in zip(recorded, found, strict=True)]
+    return sorted(gs, key=lambda g: -len(g.template.parameters))
 
 
 def hostile_finding(context: Context, g: Grammar, h: Hostile, message: str) -> Finding:

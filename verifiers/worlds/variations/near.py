@@ -17,6 +17,7 @@ from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step,
 MOST_NEAR = 8
 QUOTED = re.compile(r"[\"'=]([^\"'\0\n$\\]{2,20})[\"']")
 NO_CASE = "no word is another one's but for its case"
+NO_MARGIN = "no two lines of a file that begin alike stand at different margins"
 LETTERS, CASE, BEHIND, INDENTED = "letters", "case", "behind", "indented"
 
 
@@ -56,6 +57,20 @@ def _in_both_cases(g: Grammar) -> bool:
     text = all_text(g.base)
     values = {as_text(v) for v in g.args.values() if isinstance(v, str) and v}
     return any(found != value for value in values for found in re.findall(rf"(?i)(?<!\w){re.escape(value)}(?!\w)", text))
+
+
+def margin_is_told(choice: Choice, gs: Sequence[Grammar]) -> Said:
+    """Whether a recording shows what becomes of a line that is set in from the margin of another one that begins alike."""
+    return (
+        Said.ALL
+        if choice[-1] != INDENTED or any(_at_two_margins(g.base[p].content) for g in gs for p in g.contents)
+        else Said.HARM
+    )
+
+
+def _at_two_margins(content: bytes) -> bool:
+    found = re.findall(r"(?m)^([ \t]*)([^\w\s]+|\w+)", decoded(content))
+    return len({(bool(margin), start) for margin, start in found}) > len({start for _, start in found})
 
 
 def _like(letter: str) -> str:
@@ -115,8 +130,7 @@ def near_files(draft: Draft, path: str, way: str) -> None:
 
 def names_come_along(g: Grammar) -> list[tuple[Step, ...]]:
     both = [(Step("near-lines", (p, way)), Step("near-names", (p, way))) for p in g.contents for way in (LETTERS, CASE)]
-    alone = [(Step("near-lines", (p, way)),) for p in g.contents[:2] for way in (BEHIND, INDENTED)]
-    return [*both[:4], *alone]
+    return [*both[:4], *((Step("near-lines", (p, BEHIND)),) for p in g.contents[:2])]
 
 
 def literals(g: Grammar) -> list[str]:
@@ -141,18 +155,24 @@ VARIATIONS = (
     ),
     Variation(
         name="near-lines", why="A file has lines that are nearly what an argument says.",
-        choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND, INDENTED)), apply=of_content(_edited),
+        choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND)), apply=of_content(_edited),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, drawn=2, together=names_come_along, refusable=True,
         recorded=case_is_told, never=NO_CASE,
         examples=(
             Example(("a", LETTERS), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nbobx,1\nxbob,1\nbbo,1\n"}, {"w": "bob"}, "ls bob"),
-            Example(("a", INDENTED), {"a": "bob\nk\n"}, {"a": "bob\n    bob\nk\n"}, {"w": "bob"}, "ls bob"),
             Example(("a", BEHIND), {"a": "bob\nk\n"}, {"a": "bob\nk\nbobx\nxbob\nbbo\n"}, {"w": "bob"}, "ls bob"),
         ),
     ),
     Variation(
+        name="set-in-lines", why="A file has lines that say what an argument says, set in from their margin.",
+        choices=lambda g: pairs(g.contents, (INDENTED,)), apply=of_content(_edited),
+        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2, refusable=True, recorded=margin_is_told, never=NO_MARGIN,
+        examples=(Example(("a", INDENTED), {"a": "bob\nk\n"}, {"a": "bob\n    bob\nk\n"}, {"w": "bob"}, "ls bob"),),
+    ),
+    Variation(
         name="near-files", why="Another file says nearly what an argument says, where one like it says just that.",
         choices=lambda g: pairs(g.files, (LETTERS, INDENTED)), apply=near_files, rule=Rule.BYSTANDER, alone=4, refusable=True,
+        recorded=margin_is_told, never=NO_MARGIN,
         examples=(
             Example(("a.md", LETTERS), {"a.md": "k: up\n"}, {"a.md": "k: up\n", "….md": "k: upx\n"}, {"w": "up"}, "grep up *.md"),
             Example(("a.md", INDENTED), {"a.md": "up\n"}, {"a.md": "up\n", "….md": "    up\n"}, {"w": "up"}, "grep up *.md"),
