@@ -304,6 +304,7 @@ def test_drafts_of_a_server_of_ones_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command line from end to end, with an address alone."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "t.jsonl").write_text(dump_traces(PATTERN.traces))
     with CompletionsServer(proposal(source(), {e.task_id: BINDINGS[e.task_id] for e in EVIDENCE})) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
