@@ -72,6 +72,9 @@ assay crystallize unknown.jsonl --generator anthropic --llm-effort huge
 assay crystallize unknown.jsonl --generator anthropic --llm-max-cost -1
 assay crystallize unknown.jsonl --generator openai --llm-batch
 assay crystallize unknown.jsonl --generator ollama
+assay lift unknown.jsonl
+assay lift unknown.jsonl --agent nosuch
+assay lift unknown.jsonl --agent codex --limit 0
 assay crystallize unknown.jsonl --together a
 assay patterns unknown.jsonl --together nosuch,other
 assay verify
