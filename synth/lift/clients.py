@@ -67,7 +67,7 @@ def _claude_words(request: str, model: str | None) -> list[str]:
 
 def _claude_read(text: str) -> Spent:
     said = json.loads(text)
-    models = said.get("modelUsage") or {}
+    models = said.get("modelUsage") or {}  # sub-agents too, which ``usage`` leaves out
     kinds = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
     fresh, cached, written, made = (sum(m.get(kind) or 0 for m in models.values()) for kind in kinds)
     words = str(said.get("result") or "")

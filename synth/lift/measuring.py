@@ -91,6 +91,8 @@ class Lift:
     def _too_dear(self) -> str:
         spent = [r.spent for p in self.pairs for r in (p.without, p.skilled) if r.spent is not None]
         usd, tokens = sum(s.usd or 0.0 for s in spent), sum(s.tokens for s in spent)
+        if self.most_usd is not None and spent and all(s.usd is None for s in spent):
+            return "what it costs is not known: name the model's price in llm.prices, or use --max-tokens instead of --max-cost"
         if self.most_usd is not None and usd >= self.most_usd:
             return f"the limit of {self.most_usd:g} USD is reached: raise it with --max-cost"
         if self.most_tokens is not None and tokens >= self.most_tokens:

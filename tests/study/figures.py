@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from synth.lift.intervals import wilson
 
-__all__ = ["Part", "share", "wilson"]
-
 
 @dataclass(frozen=True, slots=True)
 class Part:

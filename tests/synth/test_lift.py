@@ -159,6 +159,15 @@ def test_a_limit_ends_it_between_pairs(tmp_path: Path, limit: Mapping[str, Any],
     assert told in plain(made, "", {})
 
 
+def test_a_limit_of_money_needs_a_price(tmp_path: Path) -> None:
+    """What cannot be counted ends it too, with what to do."""
+    agent = FakeAgent(tmp_path / "a", "claude", without={"says": said(usd=None)}, with_={"says": said(usd=None)})
+    made = lift(agent, most_usd=5.0)
+    made.run([task(n) for n in range(3)])
+    assert len(made.pairs) == 1
+    assert "llm.prices" in made.stopped
+
+
 def test_a_configured_price_counts_where_the_client_names_none(tmp_path: Path) -> None:
     """Cached tokens at their own price."""
     agent = FakeAgent(tmp_path / "a", "claude", without={"says": said(usd=None)}, with_={"says": said(usd=None)})
