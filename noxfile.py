@@ -43,7 +43,7 @@ AGENTS = {
 RIVAL = "verifiers==0.1.14"
 """A distribution that has a package with the name of one of ours."""
 
-EXTRAS = ("dask", "docs", "mcp", "release", "study", "telemetry", "test")
+EXTRAS = ("dask", "docs", "mcp", "openai", "release", "study", "telemetry", "test")
 
 
 def install(session: nox.Session, *what: str) -> None:
@@ -159,7 +159,8 @@ def hosts(session: nox.Session) -> None:
         env["ASSAY_AGENTS"] = str((folder / "node_modules" / ".bin").resolve())
     else:
         session.warn("there is no npm: the agents themselves are not tried")
-    session.run("pytest", "tests/synth/test_frameworks.py", "tests/synth/test_real_agents.py", "-rs", env=env)
+    real = ("tests/synth/test_frameworks.py", "tests/synth/test_real_agents.py", "tests/synth/test_real_lift.py")
+    session.run("pytest", *real, "-rs", env=env)
 
 
 @nox.session

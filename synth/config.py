@@ -66,7 +66,9 @@ class Verify(_Section):
 
 
 class Generator(_Section):
-    name: Literal["embedded", "anthropic"] = Field(default="embedded", description="embedded (no key) or anthropic")
+    name: Literal["embedded", "anthropic", "openai"] = Field(
+        default="embedded", description="embedded (no key), anthropic, or openai (any server that speaks chat completions)"
+    )
     template: Literal["skill", "command", "tool"] = Field(default="skill", description="Where a skill's import comes from")
     candidates: int = Field(default=3, ge=1, description="Candidates asked of a model for one pattern")
     repair_rounds: int = Field(default=3, ge=0, description="Rounds in which a model sees counterexamples")
@@ -81,8 +83,12 @@ class ModelPrice(_Section):
 
 
 class Llm(_Section):
-    model: str | None = Field(default=None, description="Model name; without one, ANTHROPIC_MODEL or the generator's own choice")
-    base_url: str | None = Field(default=None, description="Address of the service; without one, ANTHROPIC_BASE_URL or its own")
+    model: str | None = Field(
+        default=None, description="Model name; without one, ANTHROPIC_MODEL or OPENAI_MODEL, or the generator's own choice"
+    )
+    base_url: str | None = Field(
+        default=None, description="Address of the service; without one, ANTHROPIC_BASE_URL or OPENAI_BASE_URL, or its own"
+    )
     max_tokens: int = Field(default=200_000, ge=0, description="Tokens a pattern, input and output together")
     max_usd: float = Field(default=1.0, ge=0, description="Money a pattern, where the model's price is known")
     max_run_tokens: int | None = Field(default=None, ge=0, description="Tokens a run, over all patterns")

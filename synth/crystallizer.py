@@ -155,11 +155,11 @@ class SkillCrystallizer:
         self.registry.close()
 
     def _configured_generator(self) -> Generator:
-        if self.config.generator.name != "anthropic":
+        if self.config.generator.name == "embedded":
             return EmbeddedGenerator()
-        from synth.claude.configured import configured
+        from synth.llm.configured import configured
 
-        return configured(self.config)
+        return configured(self.config, self.config.generator.name)
 
     def _due(self, path: Path, trace: ExecutionTrace) -> list[TracePattern]:
         """Patterns that a trace just stored completes: it is compared with those that said or did alike, not with all."""

@@ -20,7 +20,8 @@ LAYERS = {"sandbox": frozenset[str](), "verifiers": frozenset({"sandbox"}), "syn
 """Package -> the packages that it may import."""
 HOMES = {
     "docker": "sandbox/engine.py",
-    "anthropic": "synth/claude/client.py",
+    "anthropic": "synth/llm/messages.py",
+    "openai": "synth/llm/completions.py",
     "distributed": "synth/fanout.py",
     "pyte": "synth/importers/terminal.py",
     "tree_sitter": "verifiers/shell/syntax.py",

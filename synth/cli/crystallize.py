@@ -97,7 +97,9 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
     if rest["drafts"] is not None:
         return make_drafts(traces, rest["drafts"], settings, generation)
     if rest["llm_group"] and not generation.uses_model:
-        raise click.UsageError("--llm-group asks a model: add --generator anthropic")
+        raise click.UsageError("--llm-group asks a model: add --generator anthropic or openai")
+    if rest["llm_batch"] and generation.generator != "anthropic":
+        raise click.UsageError("--llm-batch is of the anthropic generator: add --generator anthropic")
     request = Request(
         traces=traces, registry=registry, config=settings, judging=Judging.of(rest, settings),
         generation=generation, hold_out=_hold_out(rest["hold_out"], settings),
@@ -179,11 +181,11 @@ def _once(request: Request) -> int:
 
 def _suggested(request: Request, traces: Sequence[ExecutionTrace], patterns: Sequence[TracePattern]) -> list[frozenset[str]]:
     """Groups among the traces that no pattern has, as the model sees them; none where it gave no answer."""
-    from synth.claude import AnthropicGenerator
-    from synth.claude.errors import ModelError
+    from synth.llm import ModelGenerator
+    from synth.llm.errors import ModelError
 
     generator = request.generator()
-    assert isinstance(generator, AnthropicGenerator)
+    assert isinstance(generator, ModelGenerator)
     known = {t.task_id for p in patterns for t in p.traces}
     alone = [t for t in traces if t.success and t.task_id not in known]
     try:
@@ -269,11 +271,11 @@ def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePatter
 def _ask_ahead(request: Request, crystallization: Crystallization, patterns: Sequence[TracePattern], talk: console.Talk) -> None:
     """Asks a model for the first proposals of all patterns before any is judged."""
     from sandbox.interface import SandboxError
-    from synth.claude import AnthropicGenerator
+    from synth.llm import ModelGenerator
     from verifiers.interface import AssayError
 
     generator = crystallization.generator
-    if not isinstance(generator, AnthropicGenerator) or (len(patterns) < 2 and not request.batch):
+    if not isinstance(generator, ModelGenerator) or (len(patterns) < 2 and not request.batch):
         return
     talk.step(f"asking for {len(patterns)} first proposals")
     try:

@@ -17,8 +17,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OPTIONS = (
-    click.option("--generator", type=click.Choice(["embedded", "anthropic"]), help="embedded (default) needs no key."),
-    click.option("--model", metavar="NAME", help="Of the anthropic generator. Default: ANTHROPIC_MODEL, else claude-sonnet-5-5."),
+    click.option("--generator", type=click.Choice(["embedded", "anthropic", "openai"]), help="embedded (default) needs no key."),
+    click.option("--model", metavar="NAME", help="Default: ANTHROPIC_MODEL, else claude-sonnet-5-5; for openai: OPENAI_MODEL."),
     click.option("--llm-candidates", type=click.IntRange(1, 16), metavar="K", help="First proposals per pattern."),
     click.option("--llm-rounds", type=click.IntRange(0, 20), metavar="N", help="Repairs per proposal."),
     click.option("--llm-max-tokens", type=click.IntRange(0), metavar="N", help="Budget per pattern, in tokens."),
@@ -54,7 +54,7 @@ class Generation:
     generator: str
     config: Config
     chosen: Mapping[str, Any]
-    """Of the anthropic generator's settings, those that the command line names."""
+    """Of the settings of a generator that asks a model, those that the command line names."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any], config: Config) -> Generation:
@@ -64,7 +64,7 @@ class Generation:
 
     @property
     def uses_model(self) -> bool:
-        return self.generator == "anthropic"
+        return self.generator != "embedded"
 
     @property
     def proposals(self) -> int:
@@ -77,12 +77,12 @@ class Generation:
         """The generator.
 
         Raises:
-            ConfigError: two options that exclude each other, or an address that nobody has trusted.
+            ConfigError: two options that exclude each other, an address that nobody has trusted, or no model.
         """
         if self.uses_model:
-            from synth.claude.configured import configured
+            from synth.llm.configured import configured
 
-            return configured(self.config, **self.chosen)
+            return configured(self.config, self.generator, **self.chosen)
         from synth.embedded import EmbeddedGenerator
 
         return EmbeddedGenerator()

@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("report", "Show a saved report in another format."),
     "engine": ("engine", "Check, start or prepare the sandbox."),
     "mcp": ("serve", "Offer verification to an agent host over MCP."),
+    "lift": ("lift", "Measure what skills change for a real agent."),
     "answer": ("answer", "Answer a question that a report asks."),
     "replay": ("replay", "Reproduce one finding."),
     "diff": ("diff", "Say what an edit changed in behaviour."),

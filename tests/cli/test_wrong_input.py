@@ -70,6 +70,11 @@ assay crystallize unknown.jsonl --generator anthropic --llm-record a --llm-repla
 assay crystallize unknown.jsonl --llm-group
 assay crystallize unknown.jsonl --generator anthropic --llm-effort huge
 assay crystallize unknown.jsonl --generator anthropic --llm-max-cost -1
+assay crystallize unknown.jsonl --generator openai --llm-batch
+assay crystallize unknown.jsonl --generator ollama
+assay lift unknown.jsonl
+assay lift unknown.jsonl --agent nosuch
+assay lift unknown.jsonl --agent codex --limit 0
 assay crystallize unknown.jsonl --together a
 assay patterns unknown.jsonl --together nosuch,other
 assay verify

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from synth.lift.intervals import wilson
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -16,15 +18,6 @@ class Part:
     """Markdown."""
     missed: tuple[str, ...] = ()
     """Bars that were missed, a sentence each; that nothing ran is one."""
-
-
-def wilson(k: int, n: int, z: float = 1.96) -> tuple[float, float]:
-    """95 % interval of a proportion; (0, 1) where nothing was tried."""
-    if n == 0:
-        return 0.0, 1.0
-    p = k / n
-    mid, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max(0.0, (mid - half) / (1 + z * z / n)), min(1.0, (mid + half) / (1 + z * z / n))
 
 
 def share(k: int, n: int) -> str:

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
+
+from synth.llm import MessagesClient
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,12 @@ def _is_message(reply: Reply) -> bool:
 class MessagesServer:
     """Answers with the script, one reply a request, in order; the last one for ever. Use as a context manager."""
 
+    client: ClassVar[Any] = MessagesClient
+    """What speaks to it."""
+    model: ClassVar[str] = "ANTHROPIC_MODEL"
+    """The variable that names its model."""
+    path: ClassVar[str] = "/v1/messages"
+
     def __init__(self, *script: Reply) -> None:
         self.script = list(script)
         self.requests: list[dict[str, Any]] = []
@@ -111,6 +119,15 @@ class MessagesServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def streamed(self, body: Mapping[str, Any]) -> list[bytes]:
+        """A whole message as what is written of it, event by event."""
+        return [f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in events(body)]
+
+    def told(self, n: int) -> tuple[str, str]:
+        """The recordings and the instruction that a request sent."""
+        shown, instruction = self.requests[n]["body"]["messages"][0]["content"]
+        return shown["text"], instruction["text"]
 
     def next(self, request: dict[str, Any]) -> Reply:
         with self._lock:
@@ -191,8 +208,8 @@ class MessagesServer:
                 self.send_header("content-type", "text/event-stream")
                 self.send_header("connection", "close")
                 self.end_headers()
-                for event in events(reply.body)[: reply.cut_after]:
-                    self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+                for event in owner.streamed(reply.body)[: reply.cut_after]:
+                    self.wfile.write(event)
                     time.sleep(reply.pause_s)
 
             def log_message(self, format: str, *args: object) -> None:

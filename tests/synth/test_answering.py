@@ -12,13 +12,13 @@ from factories import trace
 from messages_server import MessagesServer, proposal
 
 from sandbox import open_sandbox
-from synth.claude import AnthropicGenerator, Client, Connection, Settings
 from synth.crystallization.judge import SandboxJudge
 from synth.crystallization.promotion import Crystallization
 from synth.crystallization.search import SearchSettings
 from synth.detect.answering import with_answers
 from synth.embedded import EmbeddedGenerator
 from synth.interface import ExecutionTrace, TracePattern
+from synth.llm import Connection, MessagesClient, ModelGenerator, Settings
 from synth.registry import Registry
 from synth.tracing.traces import to_evidence
 
@@ -126,7 +126,7 @@ def test_a_skill_is_judged_by_the_step_that_answers(monkeypatch: pytest.MonkeyPa
     pattern = TracePattern("repetitive", traces[0].commands, 3, 1.0, "count_lines", "files-count", traces)
     bindings = {t.task_id: {"file": f"log{n}.txt", "word": WORDS[n]} for n, t in zip(WORDS, traces, strict=True)}
     with MessagesServer(proposal(CODE, bindings)) as server, Registry(tmp_path) as registry, open_sandbox() as box:
-        generator = AnthropicGenerator(Settings(candidates=1, rounds=0), Client(Connection(server.url, 10.0, 0)))
+        generator = ModelGenerator(Settings(candidates=1, rounds=0), MessagesClient(Connection(server.url, 10.0, 0)))
         judge = SandboxJudge(box, budget="fast")
         outcome = Crystallization(generator, judge, registry, SearchSettings(sealed=True, hold_out=0)).run(pattern)
         told = [c.id for c in (outcome.report.checks if outcome.report else ()) if c.findings]

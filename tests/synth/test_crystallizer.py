@@ -14,13 +14,13 @@ from factories import SANDBOX, draft, report, source
 
 from sandbox.interface import Cause, SandboxError, SandboxInfo
 from sandbox.snapshot import Entry, Snapshot
-from synth.claude import AnthropicGenerator
 from synth.config import parse_config
 from synth.crystallization.outcome import counts, to_json
 from synth.crystallization.promotion import Crystallization
 from synth.crystallizer import SkillCrystallizer
 from synth.documentation import _limits
 from synth.interface import Candidate, Template, TracePattern
+from synth.llm import ModelGenerator
 from synth.registry import Registry
 from synth.registry.receipt import evidence_sha256
 from verifiers.decisions import add, decided, home
@@ -360,7 +360,7 @@ def test_the_configuration_names_the_generator(tmp_path: Path) -> None:
     config = parse_config(text.encode(), tmp_path / "assay.yaml")
     made = SkillCrystallizer(tmp_path / "traces", tmp_path / "skills", config=config)
     made.close()
-    assert isinstance(made.generator, AnthropicGenerator)
+    assert isinstance(made.generator, ModelGenerator)
     settings = made.generator.settings
     assert (settings.model, settings.candidates, settings.max_run_cost_usd) == ("m", 2, 0.5)
     assert (settings.prices["m"].output, settings.cache) == (2.0, tmp_path / ".assay" / "llm")

@@ -13,11 +13,11 @@ import pytest
 from factories import trace
 from messages_server import MessagesServer, Reply, error, message, tool_use
 
-from synth.claude import AnthropicGenerator, Client, Connection, Malformed, Settings
 from synth.cli.program import run
 from synth.cli.tracefiles import said_together
 from synth.detect import detect
 from synth.interface import ExecutionTrace
+from synth.llm import Connection, Malformed, MessagesClient, ModelGenerator, Settings
 from synth.tracing.traces import dump_traces
 
 WORDED = (
@@ -38,7 +38,7 @@ def groups(*ids: list[str], **more: Any) -> Reply:
 
 
 def suggested(server: MessagesServer, traces: list[ExecutionTrace], least: int = 3) -> list[frozenset[str]]:
-    return AnthropicGenerator(Settings(model="m"), Client(Connection(server.url, 5.0, 0, 0))).together(traces, least)
+    return ModelGenerator(Settings(model="m"), MessagesClient(Connection(server.url, 5.0, 0, 0))).together(traces, least)
 
 
 @pytest.fixture(autouse=True)

@@ -13,12 +13,12 @@ import pytest
 from messages_server import MessagesServer, message, tool_use
 
 from sandbox import open_sandbox
-from synth.claude import AnthropicGenerator, Client, Connection, Settings
 from synth.crystallization.judge import SandboxJudge
 from synth.crystallization.promotion import Crystallization
 from synth.crystallization.search import SearchSettings
 from synth.detect import detect
 from synth.interface import TracePattern
+from synth.llm import Connection, MessagesClient, ModelGenerator, Settings
 from synth.registry import Registry
 from synth.tracing.traces import load_traces
 
@@ -47,7 +47,7 @@ def test_a_reader_of_the_prompt_finds_the_skill(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     answers = json.loads(file.read_text(encoding="utf-8"))["answers"]
     with MessagesServer(*(message([tool_use("propose_skill", a)]) for a in answers)) as server, Registry(tmp_path) as registry:
-        generator = AnthropicGenerator(Settings(candidates=1, rounds=1), Client(Connection(server.url, 10.0, 0)))
+        generator = ModelGenerator(Settings(candidates=1, rounds=1), MessagesClient(Connection(server.url, 10.0, 0)))
         outcome = Crystallization(generator, judge, registry, SearchSettings(sealed=True)).run(pattern_of(file))
         assert outcome.ending == "registered", outcome.why
         for request in server.requests:

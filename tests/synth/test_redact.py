@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.claude.brief import block
 from synth.interface import ExecutionTrace
+from synth.llm.brief import block
 from synth.tracing.redact import mask, redact, redact_trace, redact_value
 from synth.tracing.secret_rules import looks_random, secrets_in
 from synth.tracing.traces import to_evidence

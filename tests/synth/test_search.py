@@ -9,9 +9,9 @@ import pytest
 from factories import draft, report, trace
 
 from sandbox.interface import SandboxInfo
-from synth.claude.errors import ModelUnavailable
 from synth.crystallization.search import Found, NotFound, Search, SearchSettings, code_of, without
 from synth.interface import Candidate, Template, TracePattern
+from synth.llm.errors import ModelUnavailable
 from synth.tracing.traces import to_evidence
 from verifiers.interface import Args, CheckResult, Counterexample, Decision, Evidence, Finding, Report, Verdict
 

@@ -1,4 +1,4 @@
-"""The Messages API client over HTTP: what is repeated, what is not, and what each failure is called."""
+"""The clients over HTTP: what is repeated, what is not, and what each failure is called."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from completions_server import BOTH
 from messages_server import MessagesServer, Reply, error, message, proposal
 
-from synth.claude import Answer, Client, Connection, ModelRejected, ModelUnavailable, Request
-from synth.claude.client import chosen_model
-from synth.claude.prompts import prompt, prompts_sha256
+from synth.llm import Answer, Connection, MessagesClient, ModelRejected, ModelUnavailable, Request
+from synth.llm.prompts import prompt, prompts_sha256
 from verifiers.interface import ConfigError
 
 REQUEST = Request("scripted", prompt("system"), "<recordings>[]</recordings>", "Proposal 1 of 1.", 1000, prompts_sha256())
@@ -20,16 +20,17 @@ SOON = {"retry-after-ms": "1"}
 
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
-    monkeypatch.delenv("ANTHROPIC_MODEL", raising=False)
-    monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 0.01)
+    for name in ("ANTHROPIC", "OPENAI"):
+        monkeypatch.setenv(f"{name}_API_KEY", "test-key")
+        monkeypatch.delenv(f"{name}_MODEL", raising=False)
+        monkeypatch.setattr(f"{name.lower()}._base_client.INITIAL_RETRY_DELAY", 0.01)
 
 
 def ask(server: MessagesServer, request: Request = REQUEST, **how: object) -> tuple[Answer, list[float]]:
     """One request; waits between restarts are noted instead of waited for."""
     waits: list[float] = []
     given = {"base_url": server.url, "timeout_s": 10.0, "retries": 3, **how}
-    return Client(Connection(**given), waits.append).ask(request), waits  # type: ignore[arg-type]
+    return server.client(Connection(**given), waits.append).ask(request), waits  # type: ignore[arg-type]
 
 
 def test_sends_a_cached_system_prompt_and_strict_tools() -> None:
@@ -56,6 +57,7 @@ def test_effort_thinking_and_plain_tools_are_settings() -> None:
     assert all("strict" not in tool for tool in body["tools"])
 
 
+@BOTH
 @pytest.mark.parametrize(
     "reply",
     [
@@ -70,9 +72,9 @@ def test_effort_thinking_and_plain_tools_are_settings() -> None:
     ],
     ids=["429", "529", "500", "502", "503", "408", "504", "cut"],
 )
-def test_repeats_what_passes(reply: Reply) -> None:
+def test_repeats_what_passes(speaks: type[MessagesServer], reply: Reply) -> None:
     """Rate limit, overload, errors of the service and lost connections are tried again, and the retries are counted."""
-    with MessagesServer(reply, reply, GOOD) as server:
+    with speaks(reply, reply, GOOD) as server:
         answer, _ = ask(server)
     assert (answer.retries, answer.requests, len(server.requests)) == (2, 1, 3)
 
@@ -124,20 +126,21 @@ def test_what_a_lost_answer_cost_is_counted() -> None:
     assert (caught.value.spent.input_tokens, caught.value.spent.requests) == (3000, 3)
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("status", "kind", "advice"),
     [
         (400, "invalid_request_error", "llm.strict"),
-        (401, "authentication_error", "ANTHROPIC_API_KEY"),
+        (401, "authentication_error", "_API_KEY to a valid key"),
         (402, "billing_error", "credit"),
         (403, "permission_error", "may do"),
         (404, "not_found_error", "scripted"),
         (413, "request_too_large", "fewer"),
     ],
 )
-def test_does_not_repeat_what_stays(status: int, kind: str, advice: str) -> None:
+def test_does_not_repeat_what_stays(speaks: type[MessagesServer], status: int, kind: str, advice: str) -> None:
     """Any other error is final after one request: what the service said is shown, what to do fits, the key is not in it."""
-    with MessagesServer(error(status, kind)) as server, pytest.raises(ModelRejected) as caught:
+    with speaks(error(status, kind)) as server, pytest.raises(ModelRejected) as caught:
         ask(server)
     assert len(server.requests) == 1
     assert f"HTTP {status} {kind}: scripted" in caught.value.what
@@ -167,7 +170,7 @@ def test_an_exhausted_quota_says_so() -> None:
 
 def test_nobody_there() -> None:
     """No connection: one sentence, with the cause."""
-    client = Client(Connection("http://127.0.0.1:9", retries=0, restarts=0))
+    client = MessagesClient(Connection("http://127.0.0.1:9", retries=0, restarts=0))
     with pytest.raises(ModelUnavailable, match="gave no answer") as caught:
         client.ask(REQUEST)
     assert "llm.base_url" in caught.value.advice
@@ -186,15 +189,15 @@ def test_says_that_the_key_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/nonexistent")
     with pytest.raises(ConfigError, match="no key") as caught:
-        Client(Connection("http://127.0.0.1:9")).ask(REQUEST)
+        MessagesClient(Connection("http://127.0.0.1:9")).ask(REQUEST)
     assert "ANTHROPIC_API_KEY" in caught.value.advice
 
 
 def test_counts_tokens_where_the_service_does() -> None:
     """The service's own count; None where it has no such thing."""
     with MessagesServer(GOOD) as server:
-        assert Client(Connection(server.url)).count(REQUEST) == 1000
-    assert Client(Connection("http://127.0.0.1:9", retries=0)).count(REQUEST) is None
+        assert MessagesClient(Connection(server.url)).count(REQUEST) == 1000
+    assert MessagesClient(Connection("http://127.0.0.1:9", retries=0)).count(REQUEST) is None
 
 
 def test_a_refusal_comes_with_its_explanation() -> None:
@@ -209,11 +212,11 @@ def test_a_refusal_comes_with_its_explanation() -> None:
 
 def test_model_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line names the model, else the environment, else there is a default."""
-    assert chosen_model("given") == "given"
+    assert MessagesClient().model("given") == "given"
     monkeypatch.setenv("ANTHROPIC_MODEL", "from-env")
-    assert chosen_model(None) == "from-env"
+    assert MessagesClient().model(None) == "from-env"
     monkeypatch.delenv("ANTHROPIC_MODEL")
-    assert chosen_model(None).startswith("claude-")
+    assert MessagesClient().model(None).startswith("claude-")
 
 
 def test_prompts_are_in_the_package() -> None:

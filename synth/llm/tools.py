@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
-from synth.claude.errors import Malformed, Refused, Truncated
-from synth.claude.exchange import Answer
+from synth.llm.errors import Malformed, Refused, Truncated
+from synth.llm.exchange import Answer
 
 PROPOSE = "propose_skill"
 DECLINE = "decline_task"
@@ -148,6 +148,8 @@ def read(answer: Answer) -> Proposal | Declined | Groups:
             raise Refused("the recordings and the answer do not fit into the model's context", advice)
         case "pause_turn":
             raise Malformed("the answer stopped before it was finished")
+    if answer.calls == 1 and answer.input is None and answer.tool is not None:
+        raise Malformed("the arguments of the call are no JSON object")
     if answer.calls != 1 or answer.input is None:
         raise Malformed(f"expected one tool call, got {answer.calls}")
     kind = _KINDS.get(answer.tool or "")

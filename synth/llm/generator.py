@@ -9,19 +9,20 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from synth.claude.ahead import batched, side_by_side
-from synth.claude.asking import Asker, Asking
-from synth.claude.attempts import Attempt, Line, learned_from, repair_of
-from synth.claude.brief import recordings
-from synth.claude.client import Client, chosen_model
-from synth.claude.errors import AnswerError, BudgetSpent
-from synth.claude.grouping import grouped
-from synth.claude.prompts import fill, prompts_sha256
-from synth.claude.refusals import Refusals
-from synth.claude.settings import Settings
-from synth.claude.tools import Declined, Proposal
 from synth.interface import Candidate, ExecutionTrace, Template, TracePattern
 from synth.judged_by import judge_code
+from synth.llm.ahead import batched, side_by_side
+from synth.llm.asking import Asker
+from synth.llm.attempts import Attempt, Line, learned_from, repair_of
+from synth.llm.brief import recordings
+from synth.llm.errors import AnswerError, BudgetSpent
+from synth.llm.grouping import grouped
+from synth.llm.messages import MessagesClient
+from synth.llm.prompts import fill, prompts_sha256
+from synth.llm.refusals import Refusals
+from synth.llm.service import Service
+from synth.llm.settings import Settings
+from synth.llm.tools import Declined, Proposal
 from synth.tracing.traces import to_evidence
 from synth.usage import Usage
 from verifiers.interface import Args, Evidence, Report, Verdict
@@ -32,11 +33,11 @@ MOST_STALE = 2
 
 
 @dataclass
-class AnthropicGenerator:
+class ModelGenerator:
     """Proposes skills by asking a model. See ``synth.interface.Generator``."""
 
     settings: Settings = field(default_factory=Settings)
-    client: Asking = field(default_factory=Client)
+    client: Service = field(default_factory=MessagesClient)
     name: str = field(init=False, default="")
     _asker: Asker = field(init=False)
     _why: str = "the model proposed nothing"
@@ -48,8 +49,8 @@ class AnthropicGenerator:
     """Source -> what became of it."""
 
     def __post_init__(self) -> None:
-        self.name = f"anthropic/{chosen_model(self.settings.model)}"
         self._asker = Asker(self.settings, self.client)
+        self.name = f"{self.client.name}/{self._asker.model}"
 
     @property
     def events(self) -> tuple[str, ...]:

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 from messages_server import MessagesServer, error, proposal
-from test_claude_generator import BINDINGS, EVIDENCE, PATTERN, source
+from test_llm_generator import BINDINGS, EVIDENCE, PATTERN, source
 
-from synth.claude import AnthropicGenerator, Client, Connection, ModelRejected, Settings
-from synth.claude.ahead import PENDING
 from synth.interface import TracePattern
+from synth.llm import Connection, MessagesClient, ModelGenerator, ModelRejected, Settings
+from synth.llm.ahead import PENDING
 from verifiers.interface import Evidence
 
 GOOD = proposal(source(), BINDINGS)
@@ -30,9 +30,9 @@ def _service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_MODEL", "claude-sonnet-5-5")
 
 
-def generator(server: MessagesServer, folder: Path | None, **settings: Any) -> AnthropicGenerator:
+def generator(server: MessagesServer, folder: Path | None, **settings: Any) -> ModelGenerator:
     given = {"candidates": 1, "rounds": 0, "cache": folder, **settings}
-    return AnthropicGenerator(Settings(**given), Client(Connection(server.url, 10.0, 0, 0), lambda seconds: None))
+    return ModelGenerator(Settings(**given), MessagesClient(Connection(server.url, 10.0, 0, 0), lambda seconds: None))
 
 
 def patterns(count: int) -> list[tuple[TracePattern, tuple[Evidence, ...]]]:
@@ -124,9 +124,9 @@ KILLED = """
 import sys
 from pathlib import Path
 sys.path[:0] = {path!r}
-from test_claude_generator import EVIDENCE, PATTERN, failing
-from synth.claude import AnthropicGenerator, Client, Connection, Settings
-made = AnthropicGenerator(Settings(candidates=4, rounds=0, cache=Path({folder!r})), Client(Connection({url!r}, 10.0, 0, 0)))
+from test_llm_generator import EVIDENCE, PATTERN, failing
+from synth.llm import ModelGenerator, MessagesClient, Connection, Settings
+made = ModelGenerator(Settings(candidates=4, rounds=0, cache=Path({folder!r})), MessagesClient(Connection({url!r}, 10.0, 0, 0)))
 for candidate in made.generate(PATTERN, EVIDENCE):
     made.rejected(candidate, failing(candidate, "wrong"))
 print(made.take_usage().requests, made.why_none())

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from completions_server import BOTH
 from hypothesis import given
 from hypothesis import strategies as st
 from messages_server import MessagesServer, error, message, proposal, tool_use
-from test_claude_generator import BINDINGS, EVIDENCE, PATTERN, drive, source
+from test_llm_generator import BINDINGS, EVIDENCE, PATTERN, drive, source
 
-from synth.claude import AnthropicGenerator, BudgetSpent, Client, Connection, ModelUnavailable, Settings
-from synth.claude.budget import PRICES, Budget, Price, price_of
+from synth.llm import BudgetSpent, Connection, ModelGenerator, ModelUnavailable, Settings
+from synth.llm.budget import PRICES, Budget, Price, price_of
 from synth.tracing.traces import to_evidence
 from synth.usage import Usage, total
 from verifiers.interface import Evidence
@@ -23,13 +24,14 @@ GOOD = proposal(source(), BINDINGS)
 
 @pytest.fixture(autouse=True)
 def _service(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
-    monkeypatch.setenv("ANTHROPIC_MODEL", "claude-sonnet-5-5")
+    for name in ("ANTHROPIC", "OPENAI"):
+        monkeypatch.setenv(f"{name}_API_KEY", "test-key")
+        monkeypatch.setenv(f"{name}_MODEL", "claude-sonnet-5-5")
 
 
-def generator(server: MessagesServer, **settings: Any) -> AnthropicGenerator:
+def generator(server: MessagesServer, **settings: Any) -> ModelGenerator:
     given = {"candidates": 1, "rounds": 0, **settings}
-    return AnthropicGenerator(Settings(**given), Client(Connection(server.url, 10.0, 0, 0), lambda seconds: None))
+    return ModelGenerator(Settings(**given), server.client(Connection(server.url, 10.0, 0, 0), lambda seconds: None))
 
 
 def more(count: int) -> tuple[Evidence, ...]:
@@ -60,10 +62,11 @@ def test_an_answer_gets_no_more_than_what_is_left() -> None:
     assert server.requests[0]["body"]["max_tokens"] == 8_000
 
 
+@BOTH
 @pytest.mark.parametrize("limit", [{"max_cost_usd": 0.0}, {"max_cost_usd": 0.01}, {"max_tokens": 0}, {"max_run_cost_usd": 0.0}])
-def test_a_budget_that_is_too_small_asks_nothing(limit: dict[str, Any]) -> None:
+def test_a_budget_that_is_too_small_asks_nothing(speaks: type[MessagesServer], limit: dict[str, Any]) -> None:
     """Not one request is sent; the sentence names the budget and its option."""
-    with MessagesServer(GOOD) as server:
+    with speaks(GOOD) as server:
         made = generator(server, **limit)
         assert list(made.generate(PATTERN, EVIDENCE)) == []
     assert (server.requests, server.counted) == ([], 0)
@@ -83,9 +86,10 @@ def test_the_runs_budget_holds_over_patterns() -> None:
     assert made.take_usage().requests == 0
 
 
-def test_a_model_without_a_price_is_bounded_by_tokens_alone() -> None:
+@BOTH
+def test_a_model_without_a_price_is_bounded_by_tokens_alone(speaks: type[MessagesServer]) -> None:
     """An unknown price stops nothing and is reported as unknown; a configured one counts."""
-    with MessagesServer(GOOD) as server:
+    with speaks(GOOD) as server:
         made = generator(server, model="llama", max_cost_usd=0.0)
         assert len(list(made.generate(PATTERN, EVIDENCE))) == 1
         assert made.take_usage().cost_usd is None
@@ -125,10 +129,11 @@ def test_usages_add_up() -> None:
 # ---------------------------------------------------------------- nothing is paid for twice
 
 
-def test_an_answer_is_paid_for_once(tmp_path: Path) -> None:
+@BOTH
+def test_an_answer_is_paid_for_once(speaks: type[MessagesServer], tmp_path: Path) -> None:
     """A run that was ended at any point goes on from the answers that it had: same candidates, no further request for them."""
     script = [proposal(source(f"try_{n}"), BINDINGS) for n in range(3)]
-    with MessagesServer(*script) as server:
+    with speaks(*script) as server:
         first = generator(server, rounds=2, cache=tmp_path).generate(PATTERN, EVIDENCE)
         begun = next(first).source  # and then the process is killed
         made = generator(server, rounds=2, cache=tmp_path)
@@ -151,9 +156,10 @@ def test_half_a_file_is_no_answer(tmp_path: Path) -> None:
     assert len(server.requests) == 2
 
 
-def test_an_error_is_no_answer(tmp_path: Path) -> None:
+@BOTH
+def test_an_error_is_no_answer(speaks: type[MessagesServer], tmp_path: Path) -> None:
     """What the service could not say once is asked again the next time; recorded errors too."""
-    with MessagesServer(error(500, "api_error", x_should_retry="false"), GOOD) as server:
+    with speaks(error(500, "api_error", x_should_retry="false"), GOOD) as server:
         for where in ({"record": tmp_path}, {"record": tmp_path}):
             made = generator(server, **where)
             try:
@@ -163,10 +169,11 @@ def test_an_error_is_no_answer(tmp_path: Path) -> None:
     assert len(found) == 1
 
 
-def test_a_cut_answer_counts_only_without_more_room(tmp_path: Path) -> None:
+@BOTH
+def test_a_cut_answer_counts_only_without_more_room(speaks: type[MessagesServer], tmp_path: Path) -> None:
     """A larger limit is a reason to ask again; the same one is none."""
     cut = message([{"type": "text", "text": "x"}], "max_tokens")
-    with MessagesServer(cut) as server:
+    with speaks(cut) as server:
         for limit, requests in ((1000, 2), (1000, 2), (5000, 4)):
             list(generator(server, cache=tmp_path, max_output_tokens=limit).generate(PATTERN, EVIDENCE))
             assert len(server.requests) == requests
@@ -175,7 +182,7 @@ def test_a_cut_answer_counts_only_without_more_room(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- what was refused is not asked again
 
 
-def refuse(server: MessagesServer, folder: Path, evidence: tuple[Evidence, ...], **settings: Any) -> AnthropicGenerator:
+def refuse(server: MessagesServer, folder: Path, evidence: tuple[Evidence, ...], **settings: Any) -> ModelGenerator:
     made = generator(server, cache=folder, **settings)
     drive(made, "wrong", evidence=evidence)
     return made
@@ -213,9 +220,10 @@ def test_a_declined_task_is_remembered_with_its_reason(tmp_path: Path) -> None:
     assert len(server.requests) == 1
 
 
-def test_a_lost_service_or_a_spent_budget_is_no_refusal(tmp_path: Path) -> None:
+@BOTH
+def test_a_lost_service_or_a_spent_budget_is_no_refusal(speaks: type[MessagesServer], tmp_path: Path) -> None:
     """Only a task that no skill passed for is remembered."""
-    with MessagesServer(error(500, "api_error"), GOOD) as server:
+    with speaks(error(500, "api_error"), GOOD) as server:
         with pytest.raises(ModelUnavailable):
             refuse(server, tmp_path, EVIDENCE)
         refuse(server, tmp_path, EVIDENCE, max_tokens=0)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from synth.claude.brief import block, clip, tree
 from synth.interface import Candidate
+from synth.llm.brief import block, clip, tree
 from verifiers.interface import Args, CheckResult, Finding, Question, Report, Verdict
 
 MAX_FINDINGS = 8

@@ -1,7 +1,6 @@
-"""The anthropic generator: candidates from a language model, judged like any other."""
+"""Generators that ask a language model: candidates from a language model, judged like any other."""
 
-from synth.claude.client import Client, Connection
-from synth.claude.errors import (
+from synth.llm.errors import (
     AnswerError,
     BudgetSpent,
     Malformed,
@@ -12,24 +11,27 @@ from synth.claude.errors import (
     Refused,
     Truncated,
 )
-from synth.claude.exchange import Answer, Request, Tape
-from synth.claude.generator import AnthropicGenerator
-from synth.claude.settings import Settings
+from synth.llm.exchange import Answer, Request, Tape
+from synth.llm.generator import ModelGenerator
+from synth.llm.messages import MessagesClient
+from synth.llm.service import Connection, Service
+from synth.llm.settings import Settings
 
 __all__ = [
     "Answer",
     "AnswerError",
-    "AnthropicGenerator",
     "BudgetSpent",
-    "Client",
     "Connection",
     "Malformed",
+    "MessagesClient",
     "ModelError",
+    "ModelGenerator",
     "ModelRejected",
     "ModelUnavailable",
     "NoRecordedExchange",
     "Refused",
     "Request",
+    "Service",
     "Settings",
     "Tape",
     "Truncated",

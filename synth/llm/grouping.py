@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from synth.claude.brief import block, clip
 from synth.detect.deeds import effect_kinds
+from synth.llm.brief import block, clip
 
 if TYPE_CHECKING:
-    from synth.claude.asking import Asker
     from synth.interface import ExecutionTrace
+    from synth.llm.asking import Asker
 
 MAX_ALONE = 120
 """Recordings of one request; of more, the newest."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anthropic
 import httpx2
 import tenacity
 
-from synth.claude.errors import ModelError, ModelRejected, ModelUnavailable
-from synth.claude.exchange import Answer, Request
-from synth.claude.tools import tools
+from synth.llm.errors import ModelError
+from synth.llm.exchange import Answer, Request
+from synth.llm.service import Broken, Connection, line, no_message, refused, together, told, unanswered, until_whole
+from synth.llm.tools import tools
 from synth.usage import Usage
 from verifiers.interface import ConfigError
 
@@ -29,89 +29,45 @@ MODEL = "claude-sonnet-5-5"
 """Where neither the command line, the configuration nor ANTHROPIC_MODEL names one."""
 COUNT_TIMEOUT_S = 20.0
 NO_KEY = ("the anthropic generator has no key", "Set ANTHROPIC_API_KEY, or use --generator embedded")
-MOST_S = 1_800.0
-"""An answer that still comes after so long is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """How the service is reached, and how often."""
-
-    base_url: str | None = None
-    """None = ANTHROPIC_BASE_URL, else the service's own."""
-    timeout_s: float = 120.0
-    """Of silence: answers come as streams, and a long one never pauses for so long."""
-    retries: int = 8
-    """Of a request that got no answer: about 40 s in all."""
-    restarts: int = 2
-    """Of an answer that broke off."""
-    first_wait_s: float = 1.0
-    """Before the first restart; doubled for each further one."""
-    most_s: float = MOST_S
-
-
-class _Broken(Exception):
-    """An answer that began, or should have, and did not come whole."""
-
-    def __init__(self, what: str, spent: Usage) -> None:
-        super().__init__(what)
-        self.spent = spent
-
-
-class Client:
-    """Messages of one service. The key comes from the SDK's own environment variables.
+class MessagesClient:
+    """A ``Service``. The key comes from the SDK's own environment variables.
 
     Args:
         sleep: Instead of really waiting between restarts, for tests.
     """
 
-    def __init__(self, connection: Connection = Connection(), sleep: Callable[[float], None] | None = None) -> None:
-        self.connection = connection
+    name: ClassVar[str] = "anthropic"
+
+    def __init__(self, connection: Connection | None = None, sleep: Callable[[float], None] | None = None) -> None:
+        self.connection = connection or Connection()
         self.sleep = sleep or tenacity.nap.sleep
 
+    def model(self, name: str | None) -> str:
+        """As given, else ANTHROPIC_MODEL, else ours."""
+        return name or os.environ.get("ANTHROPIC_MODEL") or MODEL
+
     def ask(self, request: Request) -> Answer:
-        """The answer to one request.
-
-        Raises:
-            ModelUnavailable: rate limit, overload, time-out, no connection or no whole answer, after all retries.
-            ModelRejected: the service refused the request.
-            ConfigError: there is no key.
-        """
+        """See ``Service``."""
         lost: list[Usage] = []
-
-        def noted(state: tenacity.RetryCallState) -> None:
-            error = state.outcome.exception() if state.outcome is not None else None
-            if isinstance(error, _Broken):
-                lost.append(error.spent)
-
-        how = self.connection
-        attempts = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(_Broken), stop=tenacity.stop_after_attempt(how.restarts + 1), after=noted,
-            wait=tenacity.wait_random_exponential(multiplier=how.first_wait_s, max=30.0), sleep=self.sleep, reraise=True,
-        )  # fmt: skip
         try:
             with self._sdk() as sdk:
-                message, retries = attempts(lambda: self._once(sdk, request))
-        except (_Broken, anthropic.AnthropicError, httpx2.HTTPError) as e:
+                message, retries = until_whole(lambda: self._once(sdk, request), self.connection, self.sleep, lost)
+        except (Broken, anthropic.AnthropicError, httpx2.HTTPError) as e:
             error = translated(e, request.model)
             if isinstance(error, ModelError):
-                error.spent = _together(lost)
+                error.spent = together(lost)
             raise error from e
-        return _answer(message, _together(lost), retries + len(lost), len(lost) + 1)
+        return _answer(message, together(lost), retries + len(lost), len(lost) + 1)
 
     def submit(self, requests: Sequence[Request]) -> str:
-        """Hands in requests as one batch, at half the price; its id.
-
-        Raises: as ``ask``.
-        """
+        """See ``Service``."""
         rows: Any = [{"custom_id": r.digest, "params": _parameters(r)} for r in requests]
         return str(self._called(lambda sdk: sdk.messages.batches.create(requests=rows).id))
 
     def collect(self, batch: str) -> Iterator[tuple[str, Answer]]:
-        """The answers of a batch, with the digests of their requests, once it has ended. What failed is left out.
-
-        Raises: as ``ask``.
-        """
+        """See ``Service``."""
         pause_s = 1.0
         while self._called(lambda sdk: sdk.messages.batches.retrieve(batch).processing_status) != "ended":
             self.sleep(pause_s)
@@ -155,7 +111,7 @@ class Client:
         return sdk
 
     def _once(self, sdk: anthropic.Anthropic, request: Request) -> tuple[Message, int]:
-        """One whole streamed message, and how often the SDK tried. Raises _Broken where it does not come whole."""
+        """One whole streamed message, and how often the SDK tried. Raises Broken where it does not come whole."""
         opened = sdk.messages.stream(**_parameters(request))
         try:
             stream = opened.__enter__()
@@ -168,71 +124,44 @@ class Client:
             for _ in stream:
                 message = stream.current_message_snapshot
                 if time.monotonic() > ends:
-                    raise _Broken(f"the answer took longer than {self.connection.most_s:g} s", _spent(message))
+                    raise Broken(f"the answer took longer than {self.connection.most_s:g} s", _spent(message))
             tries = int(stream.response.request.headers.get("x-stainless-retry-count", "0"))
         except anthropic.APIStatusError as e:
             if e.status_code == 200:  # the stream itself told of an error
-                raise _Broken(_said(e), _spent(message)) from e
+                raise Broken(_said(e), _spent(message)) from e
             raise
         except (httpx2.HTTPError, anthropic.APIConnectionError) as e:
-            raise _Broken(f"the answer broke off ({_said(e)})", _spent(message)) from e
+            raise Broken(f"the answer broke off ({_said(e)})", _spent(message)) from e
         except (AssertionError, AttributeError, TypeError, LookupError, ValueError, RuntimeError, anthropic.APIError) as e:
-            raise _Broken(_no_message(stream.response), _spent(message)) from e
+            raise Broken(no_message(stream.response.headers.get("content-type", "")), _spent(message)) from e
         finally:
             opened.__exit__(None, None, None)
         if message is None:
-            raise _Broken(_no_message(stream.response), Usage())
+            raise Broken(no_message(stream.response.headers.get("content-type", "")), Usage())
         if not message.stop_reason:
-            raise _Broken("the answer broke off", _spent(message))
+            raise Broken("the answer broke off", _spent(message))
         return message, tries
-
-
-def _no_message(response: httpx2.Response) -> str:
-    kind = response.headers.get("content-type", "").partition(";")[0] or "nothing"
-    return f"it answered with {kind} instead of a message"
 
 
 def translated(error: BaseException, model: str = "") -> ModelError | ConfigError:
     """Our error for one of the SDK's: what the service said, and what to do. Nothing in it holds a key."""
     if isinstance(error, anthropic.APIStatusError) and error.status_code != 200:
-        return _refused(error, model)
-    what = f"the model's service gave no answer: {_said(error)}"
-    return ModelUnavailable(what, "Look at the network and at llm.base_url, or try again later: answers so far are kept")
-
-
-def _refused(error: anthropic.APIStatusError, model: str) -> ModelError:
-    status = error.status_code
-    if status >= 500 or status in (408, 409, 429):
-        what = f"the model's service gave no answer: {_said(error)}"
-        advice = "Try again later: answers so far are kept" + (", or look at the quota of the key" if status == 429 else "")
-        return ModelUnavailable(what, advice)
-    advice = {
-        401: "Set ANTHROPIC_API_KEY to a valid key",
-        402: "Look at the credit of the account",
-        403: "Look at what the key may do",
-        404: f"Look at the model's name ({model}) and at llm.base_url",
-        413: "Crystallize fewer or shorter traces at a time",
-    }.get(status, "Look at what it said: the model may not know a setting (llm.effort, llm.thinking, llm.strict)")
-    return ModelRejected(f"the model's service refused the request: {_said(error)}", advice)
+        advice = {
+            401: "Set ANTHROPIC_API_KEY to a valid key",
+            404: f"Look at the model's name ({model}) and at llm.base_url",
+        }
+        return refused(error.status_code, _said(error), advice)
+    return unanswered(_said(error))
 
 
 def _said(error: BaseException) -> str:
     """What an error says, in one line."""
     if isinstance(error, anthropic.APIStatusError):
-        body = error.body
-        inner = body.get("error") if isinstance(body, dict) else None
-        fields = inner if isinstance(inner, dict) else {}
-        text = fields.get("message") or (body if isinstance(body, str) else "")
-        status = f"HTTP {error.status_code}" if error.status_code != 200 else "an error within the answer,"
-        return _line(f"{status} {fields.get('type', '')}".strip() + (f": {text}" if text else ""))
+        return told(error.status_code, error.body)
     if isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException):
         return "it timed out"
     cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else None
-    return _line(str(cause or error) or type(error).__name__)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())[:300]
+    return line(str(cause or error) or type(error).__name__)
 
 
 def _parameters(request: Request) -> dict[str, Any]:
@@ -267,17 +196,6 @@ def _spent(message: Message | None) -> Usage:
     )  # fmt: skip
 
 
-def _together(lost: list[Usage]) -> Usage:
-    out = Usage()
-    for u in lost:
-        out = replace(
-            out, input_tokens=out.input_tokens + u.input_tokens, output_tokens=out.output_tokens + u.output_tokens,
-            cache_read_tokens=out.cache_read_tokens + u.cache_read_tokens,
-            cache_write_tokens=out.cache_write_tokens + u.cache_write_tokens, requests=out.requests + 1,
-        )  # fmt: skip
-    return out
-
-
 def _answer(message: Message, lost: Usage, retries: int, requests: int) -> Answer:
     calls = [block for block in message.content if block.type == "tool_use"]
     texts = [block.text for block in message.content if block.type == "text"]
@@ -299,8 +217,3 @@ def _answer(message: Message, lost: Usage, retries: int, requests: int) -> Answe
         thinking_tokens=used.thinking_tokens,
         requests=requests,
     )
-
-
-def chosen_model(name: str | None) -> str:
-    """The model to ask: as given, else ANTHROPIC_MODEL, else ours."""
-    return name or os.environ.get("ANTHROPIC_MODEL") or MODEL

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
-from synth.claude.brief import block, clip
-from synth.claude.budget import PRICES, Budget, Price, price_of
-from synth.claude.client import chosen_model
-from synth.claude.errors import BudgetSpent, Malformed, ModelError, Refused, Truncated
-from synth.claude.exchange import Answer, Request, Tape
-from synth.claude.prompts import fill, prompt, prompts_sha256
-from synth.claude.settings import Settings
-from synth.claude.tools import Declined, Groups, Proposal, read
+from synth.llm.brief import block, clip
+from synth.llm.budget import PRICES, Budget, Price, price_of
+from synth.llm.errors import BudgetSpent, Malformed, ModelError, Refused, Truncated
+from synth.llm.exchange import Answer, Request, Tape
+from synth.llm.prompts import fill, prompt, prompts_sha256
+from synth.llm.service import Service
+from synth.llm.settings import Settings
+from synth.llm.tools import Declined, Groups, Proposal, read
 from synth.usage import Usage
 
 MORE_ROOM = 4
 """Times the limit of an answer that a second try has, where the first was cut off."""
-
-
-class Asking(Protocol):
-    """What answers requests: the SDK's client, or a fake."""
-
-    def ask(self, request: Request) -> Answer: ...
-
-    def count(self, request: Request) -> int | None: ...
-
-    def submit(self, requests: Sequence[Request]) -> str: ...
-
-    def collect(self, batch: str) -> Iterator[tuple[str, Answer]]: ...
 
 
 @dataclass
@@ -37,7 +24,7 @@ class Asker:
     """Asks, counts and remembers. One a generator: its run's budget holds over all patterns."""
 
     settings: Settings
-    client: Asking
+    client: Service
     model: str = field(init=False)
     _run: Budget = field(init=False)
     _pattern: Budget = field(init=False)
@@ -47,7 +34,7 @@ class Asker:
 
     def __post_init__(self) -> None:
         s = self.settings
-        self.model = chosen_model(s.model)
+        self.model = self.client.model(s.model)
         run_options = ("--llm-max-run-tokens", "--llm-max-run-cost")
         self._run = Budget(self._price(), s.max_run_tokens, s.max_run_cost_usd, "run", run_options)
         self._pattern = self._new_budget()
@@ -123,7 +110,7 @@ class Asker:
         s = self.settings
         return Request(
             self.model, prompt(system), shown, instruction, s.max_output_tokens, prompts_sha256(), s.effort, s.thinking,
-            s.strict, purpose,
+            s.strict, purpose, self.client.name,
         )  # fmt: skip
 
     def _usable(self, request: Request) -> Proposal | Declined | Groups:

@@ -14,12 +14,12 @@ from factories import trace
 from messages_server import MessagesServer, proposal
 
 from sandbox import open_sandbox
-from synth.claude import AnthropicGenerator, Client, Connection, Settings
 from synth.crystallization.judge import SandboxJudge
 from synth.crystallization.promotion import Crystallization
 from synth.crystallization.search import SearchSettings
 from synth.embedded import EmbeddedGenerator
 from synth.interface import Candidate, ExecutionTrace, TracePattern
+from synth.llm import Connection, MessagesClient, ModelGenerator, Settings
 from synth.registry import Registry
 from synth.tracing.traces import to_evidence
 
@@ -144,7 +144,7 @@ def crystallize(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     with MessagesServer(*(proposal(s, good.bindings) for s in sources)) as server, Registry(folder) as registry:
         settings = Settings(model="obedient", candidates=1, rounds=len(sources) - 1)
-        generator = AnthropicGenerator(settings, Client(Connection(server.url, 10.0, 0)))
+        generator = ModelGenerator(settings, MessagesClient(Connection(server.url, 10.0, 0)))
         found = Crystallization(generator, judge, registry, SearchSettings(sealed=True, hold_out=0)).run(pattern(place))
         sent = [p["text"] for r in server.requests for p in r["body"]["messages"][0]["content"]]
         return f"{found.ending}: {found.why}", [e.name for e in registry.list(None)], sent

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
-from synth.claude.asking import Asker
-from synth.claude.errors import ModelError, ModelRejected
-from synth.claude.exchange import Answer, Request
 from synth.files import write_atomic
+from synth.llm.asking import Asker
+from synth.llm.errors import ModelError, ModelRejected
+from synth.llm.exchange import Answer, Request
 
 BATCH_SHARE = 0.5
 """Of the price. Source: the Message Batches page of the service, November 2026."""

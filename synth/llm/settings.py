@@ -1,4 +1,4 @@
-"""What the anthropic generator may do and spend."""
+"""What a generator that asks a model may do and spend."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from synth.claude.budget import Price
+from synth.llm.budget import Price
 from verifiers.interface import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     model: str | None = None
-    """None = ANTHROPIC_MODEL, else the default."""
+    """None = as the environment or the service has it."""
     candidates: int = 3
     """First proposals per pattern."""
     rounds: int = 3

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from completions_server import BOTH
 from messages_server import MessagesServer, Reply, error, message, proposal, tool_use
-from test_claude_generator import BINDINGS, EVIDENCE, PATTERN, failing, source
+from test_llm_generator import BINDINGS, EVIDENCE, PATTERN, failing, source
 
-from synth.claude import AnthropicGenerator, Client, Connection, ModelError, Settings
+from synth.llm import Connection, ModelError, ModelGenerator, Settings
 
 GOOD = proposal(source(), BINDINGS)
 FIELDS: dict[str, Any] = {
@@ -131,15 +132,16 @@ ANSWERS = {
 
 @pytest.fixture(autouse=True)
 def _service(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
-    monkeypatch.setenv("ANTHROPIC_MODEL", "claude-sonnet-5-5")
-    monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 0.01)
+    for name in ("ANTHROPIC", "OPENAI"):
+        monkeypatch.setenv(f"{name}_API_KEY", "test-key")
+        monkeypatch.setenv(f"{name}_MODEL", "claude-sonnet-5-5")
+        monkeypatch.setattr(f"{name.lower()}._base_client.INITIAL_RETRY_DELAY", 0.01)
 
 
-def run(server: MessagesServer, folder: Path, **settings: Any) -> tuple[AnthropicGenerator, int, str]:
+def run(server: MessagesServer, folder: Path, **settings: Any) -> tuple[ModelGenerator, int, str]:
     """A search in which every candidate is refused: the generator, the number of candidates, and how it ended."""
     given = {"candidates": 1, "rounds": 0, "cache": folder, **settings}
-    made = AnthropicGenerator(Settings(**given), Client(Connection(server.url, 0.3, 1, 1), lambda seconds: None))
+    made = ModelGenerator(Settings(**given), server.client(Connection(server.url, 0.3, 1, 1), lambda seconds: None))
     count = 0
     try:
         for candidate in made.generate(PATTERN, EVIDENCE):
@@ -179,21 +181,23 @@ def test_what_does_not_pass_ends_with_its_cause(tmp_path: Path, name: str) -> No
         assert list(tmp_path.rglob("*.json")) == []
 
 
+@BOTH
 @pytest.mark.parametrize("code", FINAL)
-def test_what_is_final_is_asked_once(tmp_path: Path, code: int) -> None:
+def test_what_is_final_is_asked_once(tmp_path: Path, speaks: type[MessagesServer], code: int) -> None:
     """The service's own words and what to do, after one request."""
-    with MessagesServer(FINAL[code]) as server:
+    with speaks(FINAL[code]) as server:
         made, count, why = run(server, tmp_path)
     assert (count, len(server.requests), made.take_usage().tokens) == (0, 1, 0)
     assert why.startswith(f"the model's service refused the request: HTTP {code} ")
     assert ": scripted. " in why
 
 
+@BOTH
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_ends_in_one_way(tmp_path: Path, name: str) -> None:
+def test_an_answer_ends_in_one_way(tmp_path: Path, speaks: type[MessagesServer], name: str) -> None:
     """So many candidates, so many requests, this reason; and the same again from what was kept, without any request."""
     ends = ANSWERS[name]
-    with MessagesServer(*ends.script) as server:
+    with speaks(*ends.script) as server:
         made, count, why = run(server, tmp_path, **dict(ends.settings))
         usage = made.take_usage()
         assert (count, len(server.requests)) == (ends.candidates, ends.requests)

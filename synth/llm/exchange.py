@@ -9,10 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from synth.claude.errors import ModelError, NoRecordedExchange
 from synth.files import write_atomic
+from synth.llm.errors import ModelError, NoRecordedExchange
 
 SCHEMA = "assay-exchange/2"
+FIRST = "anthropic"
+"""The service that was the only one once: it is not part of a digest, so that answers kept then are still found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,12 @@ class Request:
     strict: bool = True
     purpose: str = "skill"
     """Which tools it may be answered with: ``skill`` or ``groups``."""
+    service: str = FIRST
 
     @property
     def digest(self) -> str:
-        said = {name: value for name, value in asdict(self).items() if name != "max_output_tokens"}
+        left_out = {"max_output_tokens", *(["service"] if self.service == FIRST else [])}
+        said = {name: value for name, value in asdict(self).items() if name not in left_out}
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
 

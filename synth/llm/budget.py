@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from synth.claude.errors import BudgetSpent
+from synth.llm.errors import BudgetSpent
 from synth.usage import Usage
 
 LEAST_OUTPUT = 4_000

@@ -1,4 +1,4 @@
-"""The anthropic generator: proposals, repairs, budgets, bad answers, recorded exchanges. Over HTTP, scripted."""
+"""A generator that asks a model: proposals, repairs, budgets, bad answers, recorded exchanges. Over HTTP, scripted."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from completions_server import BOTH
 from factories import draft, report, source, trace
 from hypothesis import given
 from hypothesis import strategies as st
 from messages_server import MessagesServer, Reply, error, message, proposal, tool_use
 
-from synth.claude import (
-    AnthropicGenerator,
-    Client,
+from synth.interface import Candidate, TracePattern
+from synth.llm import (
     Connection,
     Malformed,
+    ModelGenerator,
     ModelRejected,
     NoRecordedExchange,
     Refused,
     Settings,
     Truncated,
 )
-from synth.claude.brief import block, recordings
-from synth.claude.exchange import Answer
-from synth.claude.tools import read
-from synth.interface import Candidate, TracePattern
+from synth.llm.brief import block, recordings
+from synth.llm.exchange import Answer
+from synth.llm.tools import read
 from synth.tracing.traces import to_evidence
 from verifiers.interface import CheckResult, ConfigError, Counterexample, Evidence, Finding, Report, Verdict
 
@@ -40,13 +40,14 @@ BINDINGS = {e.task_id: {"old_ext": "txt", "new_ext": "md"} for e in EVIDENCE}
 
 @pytest.fixture(autouse=True)
 def _service(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
-    monkeypatch.setenv("ANTHROPIC_MODEL", "claude-sonnet-5-5")
+    for name in ("ANTHROPIC", "OPENAI"):
+        monkeypatch.setenv(f"{name}_API_KEY", "test-key")
+        monkeypatch.setenv(f"{name}_MODEL", "claude-sonnet-5-5")
 
 
-def generator(monkeypatch: pytest.MonkeyPatch, server: MessagesServer, **settings: Any) -> AnthropicGenerator:
+def generator(monkeypatch: pytest.MonkeyPatch, server: MessagesServer, **settings: Any) -> ModelGenerator:
     given = {"candidates": 1, "rounds": 3, **settings}
-    return AnthropicGenerator(Settings(**given), Client(Connection(server.url, 10.0, 1, 1), lambda seconds: None))
+    return ModelGenerator(Settings(**given), server.client(Connection(server.url, 10.0, 1, 1), lambda seconds: None))
 
 
 def failing(candidate: Candidate, message: str = "second run changed 1 path", verdict: Verdict = Verdict.FAIL) -> Report:
@@ -57,7 +58,7 @@ def failing(candidate: Candidate, message: str = "second run changed 1 path", ve
     return report(made, verdict=verdict, checks=(check,), score=None)
 
 
-def drive(made: AnthropicGenerator, *messages: str, evidence: tuple[Evidence, ...] = EVIDENCE) -> list[Candidate]:
+def drive(made: ModelGenerator, *messages: str, evidence: tuple[Evidence, ...] = EVIDENCE) -> list[Candidate]:
     """Takes candidates as the crystallizer does, refusing each with the next message; the last message for all further ones."""
     found = []
     for n, candidate in enumerate(made.generate(PATTERN, evidence)):
@@ -74,19 +75,21 @@ def body(server: MessagesServer, n: int) -> str:
 # ---------------------------------------------------------------- proposals and repairs
 
 
-def test_good_proposal_becomes_a_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+@BOTH
+def test_good_proposal_becomes_a_candidate(monkeypatch: pytest.MonkeyPatch, speaks: type[MessagesServer]) -> None:
     """Code, bindings, name and description arrive; bindings of traces that were not shown are dropped."""
-    with MessagesServer(proposal(source("rename_ext"), {**BINDINGS, "never-shown": {"old_ext": "x"}})) as server:
+    with speaks(proposal(source("rename_ext"), {**BINDINGS, "never-shown": {"old_ext": "x"}})) as server:
         made = generator(monkeypatch, server)
         candidate = next(iter(made.generate(PATTERN, EVIDENCE)))
     assert candidate.name == "rename_ext"
     assert candidate.bindings == BINDINGS
-    assert candidate.generator == "anthropic/claude-sonnet-5-5"
+    assert candidate.generator == f"{speaks.client.name}/claude-sonnet-5-5"
 
 
-def test_repair_sees_findings_and_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
+@BOTH
+def test_repair_sees_findings_and_counterexample(monkeypatch: pytest.MonkeyPatch, speaks: type[MessagesServer]) -> None:
     """A refused proposal goes back with what was found; the repaired one is the next candidate."""
-    with MessagesServer(proposal(source("first"), BINDINGS), proposal(source("second"), BINDINGS)) as server:
+    with speaks(proposal(source("first"), BINDINGS), proposal(source("second"), BINDINGS)) as server:
         made = generator(monkeypatch, server)
         candidates = made.generate(PATTERN, EVIDENCE)
         first = next(candidates)
@@ -126,9 +129,10 @@ def test_several_proposals_know_what_was_wrong_with_the_others(monkeypatch: pyte
     assert "leaves a file behind" in body(server, 1)
 
 
-def test_held_out_traces_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+@BOTH
+def test_held_out_traces_are_not_sent(monkeypatch: pytest.MonkeyPatch, speaks: type[MessagesServer]) -> None:
     """What the generator is not given does not appear in any request."""
-    with MessagesServer(*(proposal(source(f"try_{n}"), BINDINGS) for n in range(2))) as server:
+    with speaks(*(proposal(source(f"try_{n}"), BINDINGS) for n in range(2))) as server:
         drive(generator(monkeypatch, server, rounds=1), "wrong", evidence=EVIDENCE[:2])
     for n in range(len(server.requests)):
         assert EVIDENCE[2].task_id not in body(server, n)
@@ -138,9 +142,10 @@ def test_held_out_traces_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---------------------------------------------------------------- answers that are none
 
 
-def test_a_refusal_is_final_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+@BOTH
+def test_a_refusal_is_final_and_counted(monkeypatch: pytest.MonkeyPatch, speaks: type[MessagesServer]) -> None:
     """One request, its own words why, one event kept, and the tokens are paid for."""
-    with MessagesServer(message([{"type": "text", "text": "I will not"}], "refusal")) as server:
+    with speaks(message([{"type": "text", "text": "I will not"}], "refusal")) as server:
         made = generator(monkeypatch, server, candidates=3)
         assert list(made.generate(PATTERN, EVIDENCE)) == []
     assert "the model refused to answer: I will not" in made.why_none()
@@ -149,15 +154,16 @@ def test_a_refusal_is_final_and_counted(monkeypatch: pytest.MonkeyPatch) -> None
     assert str(usage) == "1 requests, 1200 tokens, 0.004 USD"
 
 
-def test_a_truncated_answer_gets_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
+@BOTH
+def test_a_truncated_answer_gets_more_room(monkeypatch: pytest.MonkeyPatch, speaks: type[MessagesServer]) -> None:
     """Once more with several times the limit; then the line is at its end, with what to do."""
     cut = message([{"type": "text", "text": "def f"}], "max_tokens")
-    with MessagesServer(cut, proposal(source(), BINDINGS)) as server:
+    with speaks(cut, proposal(source(), BINDINGS)) as server:
         made = generator(monkeypatch, server)
         assert next(iter(made.generate(PATTERN, EVIDENCE))).source == source()
     assert [r["body"]["max_tokens"] for r in server.requests] == [16_000, 64_000]
     assert "cut off" in body(server, 1)
-    with MessagesServer(cut) as server:
+    with speaks(cut) as server:
         made = generator(monkeypatch, server, candidates=3)
         assert list(made.generate(PATTERN, EVIDENCE)) == []
     assert len(server.requests) == 2
@@ -174,6 +180,7 @@ def test_what_does_not_fit_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "crystallize fewer" in made.why_none()
 
 
+@BOTH
 @pytest.mark.parametrize(
     "bad",
     [
@@ -186,12 +193,14 @@ def test_what_does_not_fit_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
         message([tool_use("propose_skill", {"name": "x", "description": "", "code": "x" * 1_000_000, "bindings": []})]),
     ],
 )
-def test_malformed_answer_is_asked_for_once_more(monkeypatch: pytest.MonkeyPatch, bad: Reply) -> None:
+def test_malformed_answer_is_asked_for_once_more(
+    monkeypatch: pytest.MonkeyPatch, speaks: type[MessagesServer], bad: Reply
+) -> None:
     """One more request, which says what was wrong; then the good answer counts."""
-    with MessagesServer(bad, proposal(source(), BINDINGS)) as server:
+    with speaks(bad, proposal(source(), BINDINGS)) as server:
         made = generator(monkeypatch, server)
         assert next(iter(made.generate(PATTERN, EVIDENCE))).source == source()
-    again = server.requests[1]["body"]["messages"][0]["content"][1]["text"]
+    _, again = server.told(1)
     assert "could not be used" in again
     assert again.count("<your_last_answer>") == 1
     assert len(again) < 10_000
@@ -207,9 +216,10 @@ def test_malformed_twice_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "expected one tool call" in made.why_none()
 
 
-def test_declined_task_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
+@BOTH
+def test_declined_task_is_final(monkeypatch: pytest.MonkeyPatch, speaks: type[MessagesServer]) -> None:
     """A model that sees no skill is not asked again for other proposals."""
-    with MessagesServer(message([tool_use("decline_task", {"why": "a counter\nmust grow"})])) as server:
+    with speaks(message([tool_use("decline_task", {"why": "a counter\nmust grow"})])) as server:
         made = generator(monkeypatch, server, candidates=3)
         assert list(made.generate(PATTERN, EVIDENCE)) == []
     assert len(server.requests) == 1
@@ -238,14 +248,18 @@ def test_reading_an_answer_never_crashes(stop: str, tool: str | None, fields: di
 # ---------------------------------------------------------------- record and replay
 
 
-def test_recorded_exchanges_replay_without_a_service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@BOTH
+def test_recorded_exchanges_replay_without_a_service(
+    monkeypatch: pytest.MonkeyPatch, speaks: type[MessagesServer], tmp_path: Path
+) -> None:
     """The same candidates come out of the recording, with no key and no network; the recording holds no key."""
     script = [proposal(source("first"), BINDINGS), proposal(source("second"), BINDINGS)]
-    with MessagesServer(*script) as server:
+    with speaks(*script) as server:
         recorded = [c.source for c in drive(generator(monkeypatch, server, rounds=1, record=tmp_path), "wrong")]
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    replayed = AnthropicGenerator(Settings(candidates=1, rounds=1, replay=tmp_path))
+    for name in ("ANTHROPIC", "OPENAI"):
+        monkeypatch.delenv(f"{name}_API_KEY")
+        monkeypatch.setenv(f"{name}_BASE_URL", "http://127.0.0.1:9")
+    replayed = ModelGenerator(Settings(candidates=1, rounds=1, replay=tmp_path), speaks.client())
     assert [c.source for c in drive(replayed, "wrong")] == recorded
     assert len(list(tmp_path.glob("*.json"))) == 2
     assert all("test-key" not in p.read_text(encoding="utf-8") for p in tmp_path.iterdir())
@@ -253,7 +267,7 @@ def test_recorded_exchanges_replay_without_a_service(monkeypatch: pytest.MonkeyP
 
 def test_replay_says_what_is_missing(tmp_path: Path) -> None:
     """A request that was not recorded is an error with advice, not a call to the service."""
-    made = AnthropicGenerator(Settings(replay=tmp_path))
+    made = ModelGenerator(Settings(replay=tmp_path))
     with pytest.raises(NoRecordedExchange, match="no recorded answer") as caught:
         list(made.generate(PATTERN, EVIDENCE))
     assert "--llm-record" in caught.value.advice

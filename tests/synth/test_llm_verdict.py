@@ -12,7 +12,6 @@ from messages_server import MessagesServer, Reply, proposal
 
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
-from synth.claude import AnthropicGenerator, Client, Connection, Settings
 from synth.cli.program import run
 from synth.crystallization.judge import SandboxJudge
 from synth.crystallization.outcome import PatternOutcome
@@ -20,6 +19,7 @@ from synth.crystallization.promotion import Crystallization
 from synth.crystallization.search import SearchSettings
 from synth.embedded import EmbeddedGenerator
 from synth.interface import Candidate, TracePattern
+from synth.llm import Connection, MessagesClient, ModelGenerator, Settings
 from synth.registry import Registry
 from synth.tracing.traces import dump_traces, to_evidence
 
@@ -49,7 +49,7 @@ def crystallize(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     with MessagesServer(*script) as server, Registry(folder) as registry:
         settings = Settings(model="scripted", candidates=1, rounds=rounds)
-        generator = AnthropicGenerator(settings, Client(Connection(server.url, 10.0, 1), lambda seconds: None))
+        generator = ModelGenerator(settings, MessagesClient(Connection(server.url, 10.0, 1), lambda seconds: None))
         judge = SandboxJudge(box, budget="fast")
         outcome = Crystallization(generator, judge, registry, SearchSettings(sealed=True)).run(pattern)
         return outcome, [e.name for e in registry.list(None)], [r["body"] for r in server.requests]

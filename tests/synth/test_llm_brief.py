@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from factories import draft, report, source, trace
 from messages_server import MessagesServer, message, proposal, tool_use
-from test_claude_generator import BINDINGS, EVIDENCE, PATTERN
+from test_llm_generator import BINDINGS, EVIDENCE, PATTERN
 
 from sandbox.interface import Snapshot
-from synth.claude import AnthropicGenerator, Client, Connection, Settings
-from synth.claude.attempts import Attempt, Line, repair_of
-from synth.claude.brief import ENOUGH, FULL, changes, diverse, recordings
 from synth.interface import Candidate
+from synth.llm import Connection, MessagesClient, ModelGenerator, Settings
+from synth.llm.attempts import Attempt, Line, repair_of
+from synth.llm.brief import ENOUGH, FULL, changes, diverse, recordings
 from synth.tracing.traces import to_evidence
 from verifiers.interface import (
     Behaviour,
@@ -131,7 +131,7 @@ def test_failures_are_shown_as_failures(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     failed = replace(trace(3, task="Rename what is not there"), task_id="failed-1", success=False)
     with MessagesServer(proposal(source(), BINDINGS)) as server:
-        made = AnthropicGenerator(Settings(candidates=1, rounds=0), Client(Connection(server.url)))
+        made = ModelGenerator(Settings(candidates=1, rounds=0), MessagesClient(Connection(server.url)))
         next(iter(made.generate(replace(PATTERN, failures=(failed,)), EVIDENCE)))
     document = data(server.requests[0]["body"]["messages"][0]["content"][0]["text"])
     assert [r["task_id"] for r in document["failed_recordings"]] == ["failed-1"]
@@ -231,7 +231,7 @@ def test_nothing_of_recordings_or_findings_stands_outside_a_block(monkeypatch: p
     script = [proposal(source(f"try_{n}"), BINDINGS, description=HOSTILE) for n in range(3)]
     bad = message([tool_use("propose_skill", {"name": HOSTILE, HOSTILE: HOSTILE}), {"type": "text", "text": HOSTILE}])
     with MessagesServer(*script, bad, script[0]) as server:
-        made = AnthropicGenerator(Settings(candidates=3, rounds=1), Client(Connection(server.url)))
+        made = ModelGenerator(Settings(candidates=3, rounds=1), MessagesClient(Connection(server.url)))
         for candidate in made.generate(replace(PATTERN, failures=(failed,)), poisoned):
             made.rejected(candidate, failing(candidate, HOSTILE))
     assert len(server.requests) == 6
@@ -255,7 +255,7 @@ def test_a_decline_after_a_proposal_ends_the_pattern_with_its_reason(monkeypatch
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     decline = message([tool_use("decline_task", {"why": "the recordings contradict each other"})])
     with MessagesServer(proposal(source(), BINDINGS), decline) as server:
-        made = AnthropicGenerator(Settings(candidates=3, rounds=3), Client(Connection(server.url)))
+        made = ModelGenerator(Settings(candidates=3, rounds=3), MessagesClient(Connection(server.url)))
         for candidate in made.generate(PATTERN, EVIDENCE):
             made.rejected(candidate, failing(candidate, "wrong"))
     assert len(server.requests) == 2
