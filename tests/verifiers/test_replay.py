@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from sandbox.interface import Entry, ExecResult, ReplayRecord, RunRequest, Session, Snapshot
+from sandbox.interface import Entry, ExecResult, Leftover, ReplayRecord, RunRequest, Session, Snapshot
 from verifiers.context import Judge
 from verifiers.expectation.oracle import Replayed, replay
 from verifiers.interface import Evidence
@@ -18,21 +18,21 @@ class Printing:
 
     runs = 0
 
-    def __init__(self, answers: Iterable[str], made: dict[str, Entry]) -> None:
-        self._answers, self._made = list(answers), made
+    def __init__(self, answers: Iterable[str], made: dict[str, Entry], left: tuple[Leftover, ...] = ()) -> None:
+        self._answers, self._made, self._left = list(answers), made, left
 
     def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
         return [self._ran(r) for r in requests]
 
     def _ran(self, request: RunRequest) -> ReplayRecord:
         step = ExecResult(0, None, self._answers.pop(0).encode(), b"")
-        return ReplayRecord(None, (step,), request.base.replace(dict(self._made)), "exited")
+        return ReplayRecord(None, (step,), request.base.replace(dict(self._made)), "exited", self._left)
 
 
-def replayed(answers: list[str], recorded: str, made: dict[str, Entry]) -> Replayed:
+def replayed(answers: list[str], recorded: str, made: dict[str, Entry], left: tuple[Leftover, ...] = ()) -> Replayed:
     base = Snapshot({"a": Entry("file", 0o644, b"1")})
     evidence = Evidence("t", "d", ("do",), (recorded,), None, None, base, base.replace(dict(made)), True)
-    return replay([evidence], cast(Session, Printing(answers, made)))
+    return replay([evidence], cast(Session, Printing(answers, made, left)))
 
 
 MADE = {"b": Entry("file", 0o644, b"2")}
@@ -42,6 +42,20 @@ MADE = {"b": Entry("file", 0o644, b"2")}
 def test_a_task_with_an_effect_may_print_something_else(answers: list[str]) -> None:
     (usable,) = replayed(answers, "10:00", MADE).usable
     assert not usable.expectation.answer_known
+
+
+@pytest.mark.parametrize(
+    ("left", "may"),
+    [
+        (Leftover("file", "/tmp/new.csv"), True), (Leftover("file", "/var/tmp/x"), True), (Leftover("file", "/opt/x"), False),
+        (Leftover("process", "sleep 9"), False), (Leftover("home", "/home/somebody/.bashrc"), False),
+    ],
+)  # fmt: skip
+def test_recorded_commands_may_leave_files_below_tmp_and_nothing_else(left: Leftover, *, may: bool) -> None:
+    """Agents write to ``/tmp`` and move on; a skill that does so is refused all the same."""
+    found = replayed(["7", "7", "7"], "7", MADE, (left,))
+    assert bool(found.usable) is may
+    assert may or "outside the workspace" in found.unusable["t"]
 
 
 def test_the_same_output_each_time_is_an_answer() -> None:

@@ -145,13 +145,17 @@ def expect(evidence: Evidence, records: Sequence[ReplayRecord]) -> tuple[Expecta
     return expectation, next(filter(None, refused), "") or _unstable(records, volatile)
 
 
+_SCRATCH = ("/tmp/", "/var/tmp/")
+"""Where recorded commands may leave something: agents write there and move on. A skill may not."""
+
+
 def _unstable(records: Sequence[ReplayRecord], volatile: frozenset[Attribute]) -> str:
     for r in records:
         if r.ended != "exited":
             return f"its own commands do not end ({r.ended})"
         if r.network:
             return f"its own commands reach for the network ({r.network[0]})"
-        left = [x for x in r.leftovers if x.kind != "file" or not x.detail.startswith("/tmp/.")]
+        left = [x for x in r.leftovers if x.kind != "file" or not x.detail.startswith(_SCRATCH)]
         if left:
             return f"its own commands leave something outside the workspace ({left[0].kind} {left[0].detail})"
         if r.scan_findings:
