@@ -274,6 +274,21 @@ def test_a_method_of_ones_own_depends_on_what_it_does() -> None:
     assert only_raises(computes + body + "def g(q):\n    for p in q:\n        pass\n") == [False]
 
 
+def test_a_property_of_ones_own_depends_on_what_it_does() -> None:
+    """``p.place`` only computes where its body does, and where no other decorator makes something of it."""
+    body = "def f(p):\n    if p:\n        raise ValueError(p.place)\n"
+
+    def of(decorator: str, does: str) -> list[bool]:
+        plain = "class P:\n    @property\n    def other(self):\n        return open('x', 'w')\n"
+        source = f"{plain}    @{decorator}\n    def place(self):\n        return {does}\n{body}"
+        return [s.only_raises for s in statements(source) if "raise" in s.text]
+
+    assert of("property", "self.name.upper()") == [True]
+    assert of("property", "self.other") == [False]
+    assert of("property", "open('x', 'w')") == [False]
+    assert of("made", "1") == [False]
+
+
 def test_the_width_of_a_message_may_act() -> None:
     """A format inside a format is evaluated as well as what it formats."""
     plain = "def f(p, w):\n    if p:\n        raise ValueError(f'{p:{w}}')\n"

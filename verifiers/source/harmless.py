@@ -118,7 +118,8 @@ class Harmless:
             return True
         if isinstance(node, ast.Call):
             return self._call_acts(node)
-        if isinstance(node, ast.Attribute) and (node.attr in self.names.hooks or not isinstance(node.ctx, ast.Load)):
+        hooks = self.names.hooks | (self.names.properties & self.acting)
+        if isinstance(node, ast.Attribute) and (node.attr in hooks or not isinstance(node.ctx, ast.Load)):
             return True
         # With operators of its own, any operator of the file may be a call.
         return self.names.overloads and not isinstance(node, ast.Name | ast.Constant | ast.expr_context | ast.keyword)

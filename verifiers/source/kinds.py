@@ -193,8 +193,9 @@ def _says_success(value: ast.expr | None) -> bool:
 def _acting(tree: ast.Module, names: Names, judge: Kinds) -> list[str]:
     """Functions and classes of the file that act when they are called, as far as is known so far."""
     out = []
+    known = names.functions | names.methods | names.properties
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in names.functions | names.methods:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in known:
             if any(_does(n, judge) for s in node.body for n in ast.walk(s)):
                 out.append(node.name)
         elif isinstance(node, ast.ClassDef) and not _plain_class(node, judge):

@@ -28,7 +28,9 @@ class Names:
     methods: frozenset[str]
     """Methods of its plain classes that are only ever called on what is known to be an object of such a class."""
     hooks: frozenset[str]
-    """Attributes that may run code when they are read: properties, and what a class body makes by a call."""
+    """Attributes that may run code when they are read: what a class body makes by a call, and what decorators make."""
+    properties: frozenset[str]
+    """Properties of its plain classes: reading one runs its body, which is known."""
     containers: frozenset[str]
     """Variables that only ever hold containers made here."""
     overloads: bool
@@ -64,6 +66,7 @@ def names_of(tree: ast.AST) -> Names:
     stored = _stored(tree)
     said = set(imported) | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
     known = _known_methods(tree, classes)
+    properties = _properties(tree, classes)
     special = {m for m in methods | stored if m.startswith("__") and m.endswith("__")} - _QUIET_METHODS
     return Names(
         imported=imported,
@@ -76,7 +79,8 @@ def names_of(tree: ast.AST) -> Names:
             | {n for c in classes for s in c.body for n in _stored(s)}
         ),
         methods=known,
-        hooks=frozenset(methods) - known | _made_by_calls(classes),
+        hooks=frozenset(methods) - known - properties | _made_by_calls(classes),
+        properties=properties,
         containers=_containers(tree),
         overloads=bool(special),
         own_handlers=any(n.endswith("Handler") or n in _LOG_SETTINGS for n in said),
@@ -97,6 +101,14 @@ def _known_methods(tree: ast.AST, classes: list[ast.ClassDef]) -> frozenset[str]
     said = {n.arg for n in ast.walk(tree) if isinstance(n, ast.keyword)}
     once = {s.name for s in found if not s.decorator_list and bound[s.name] == 1}
     return frozenset(once - elsewhere - texts - said - _special(tree))
+
+
+def _properties(tree: ast.AST, classes: list[ast.ClassDef]) -> frozenset[str]:
+    """Methods under a plain ``@property``, each name of which the file binds once."""
+    bound = Counter(_bound(tree))
+    found = [s for c in classes if _is_plain(c) for s in c.body if isinstance(s, ast.FunctionDef)]
+    under = {s.name for s in found if [getattr(d, "id", "") for d in s.decorator_list] == ["property"]}
+    return frozenset(p for p in under if bound[p] == 1) if not bound["property"] else frozenset()
 
 
 def _is_plain(node: ast.ClassDef) -> bool:
