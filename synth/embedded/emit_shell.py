@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from sandbox.interface import ROOT, Effect
+from synth.embedded import git_forms
 from synth.embedded.code import Code, quote
 from synth.embedded.literals import arguments, encoded, is_known
 from synth.embedded.params import inner_name
@@ -248,7 +249,7 @@ def _repeatable(node: Command) -> Command:
     if node.name == "patch" and from_file and not {"-R", "--reverse"} & set(texts):
         applied = replace(node, words=(*node.words, *map(literal_word, ["--reverse", "--silent", "--force", "--dry-run"])))
         return Group(Seq((applied, node), ("||",)), False)
-    return _repeatable_git(node) if node.name == "git" else _tolerant_grep(node)
+    return git_forms.repeatable(node) if node.name == "git" else _tolerant_grep(node)
 
 
 def _no_option(node: Command) -> Command:
@@ -261,30 +262,6 @@ def _no_option(node: Command) -> Command:
     if not first or any(k > at for k in options) or any((node.words[k].literal or "").startswith("-t") for k in options):
         return node
     return replace(node, words=(*node.words[:at], literal_word("--"), *node.words[at:]))
-
-
-def _repeatable_git(node: Simple) -> Command:
-    """Commits, tags and branches that are made only where they are not there yet."""
-    texts = [w.literal for w in node.words]
-    start = 1
-    while start + 1 < len(texts) and texts[start] in ("-C", "-c"):
-        start += 2
-    head, rest = node.words[:start], node.words[start:]
-    if not rest:
-        return node
-    sub, options = rest[0].literal, [t for t in texts[start + 1 :] if t]
-    if sub == "commit" and not set(options) & {"--amend", "--allow-empty"}:
-        against = ["HEAD"] if any(o.startswith("-") and not o.startswith("--") and "a" in o for o in options) else ["--cached"]
-        return _unless(node, Simple((*head, *map(literal_word, ["diff", "--quiet", *against]))))
-    names = {"tag": "refs/tags/", "branch": "refs/heads/"}
-    if sub in names and len(rest) == 2 and not (rest[1].literal or "").startswith("-"):
-        there = Word((Lit(names[sub]), *rest[1].parts))
-        return _unless(node, Simple((*head, *map(literal_word, ["show-ref", "--verify", "--quiet"]), there)))
-    return node
-
-
-def _unless(node: Simple, there: Simple) -> Command:
-    return Group(Seq((there, replace(node, redirects=())), ("||",)), False, node.redirects)
 
 
 _ASKING = frozenset({"grep", "egrep", "fgrep", "diff"})
