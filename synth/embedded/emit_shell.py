@@ -68,6 +68,7 @@ def staged_program(
     needed: Sequence[str] = (),
     done: str = "",
     once: bool = False,
+    placed: bool = False,
 ) -> Code:
     """Commands that change the workspace, run on a copy, the differences put in place.
 
@@ -75,6 +76,7 @@ def staged_program(
         needed: parameters that name a path which every recording has, before and after.
         done: a condition under which all was done already; ``""`` where there is none.
         once: lines that the commands put next to the very same ones are not put there again.
+        placed: programs write down where the workspace lies, or have: the copy is to know its own place meanwhile.
 
     Raises:
         ShellError: as ``read_program``.
@@ -96,7 +98,11 @@ def staged_program(
     with code.block(f"with tempfile.TemporaryDirectory() as {scratch}:"):
         code.line(f'{stage} = Path({scratch}) / "stage"')
         code.line(f'shutil.copytree(".", {stage}, symlinks=True, ignore=lambda _, names: filter(_unfinished, names))')
+        if placed:
+            code.line(f"{code.helper('_placed')}({stage}, Path(), {stage})")
         code.line(f"_shell([{given}], {stage})")
+        if placed:
+            code.line(f"_placed({stage}, {stage}, Path())")
         _apply(code, kinds, stage, name, texts(params) if once else "")
     code.line('return {"ok": True, "changed": changed}')
     return code

@@ -301,6 +301,7 @@ HELPERS: Mapping[str, Helper] = {
     "_give": Helper(paths.GIVE, ("hashlib", "os", "shutil", "Path")),
     "_is_folder": Helper(paths.IS_FOLDER, ("stat", "Path")),
     "_stands": Helper(_STANDS, ("os",)),
+    "_placed": Helper(paths.PLACED, ("os", "re", "Path")),
     "_move:new": Helper(paths.MOVE_NEW, ("os", "Path")),
     "_mkdir:plain": Helper(paths.MKDIR_PLAIN, ("Path",)),
     "_touch": Helper(paths.TOUCH, ("Path",)),

@@ -56,9 +56,9 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     return repository
 
 
-def release(made: Repository, version: str, more: str = "") -> None:
-    files = {"app.toml": f'name = "app"\nversion = "{version}"\n', "app.py": f'__version__ = "{version}"\n'}
-    made.commit(f"Release {version}", {**files, **({"cite.cff": f"version: {more}\n"} if more else {})})
+def release(made: Repository, version: str, note: str = "") -> None:
+    files = {"app.toml": f'name = "app"\nversion = "{version}"\n', "app.py": f'__version__ = "{version}"\n{note}'}
+    made.commit(f"Release {version}", {**files, "cite.cff": f"version: {version}\n"})
 
 
 def drift(made: Repository, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -70,35 +70,22 @@ def drift(made: Repository, capsys: pytest.CaptureFixture[str], *words: str) -> 
 
 @pytest.mark.engine
 def test_it_conforms_until_releases_do_more(made: Repository, capsys: pytest.CaptureFixture[str]) -> None:
-    """Held out commits conform; an odd one is told; a new layout is drift, with the commit and where it parts."""
-    release(made, "0.10.0", more="0.10.0")
+    """Held out commits conform, an odd one is told; then a file more makes another end, and what the skill refuses is told."""
+    release(made, "0.10.0")
     code, out, _ = drift(made, capsys)
     assert code == 0
     assert out.splitlines()[1].split() == ["release_version", "release", "3", "3", "0", "0", "0", "1", "conforms"]
     assert out.splitlines()[2].endswith("Release 0.10.0: also changes cite.cff")
-    for version in ("0.11.0", "0.12.0"):
-        release(made, version, more=version)
+    release(made, "0.11.0")
+    made.commit("Note", {"app.py": '__version__ = "0.11.0"\n# beta\n'})
+    release(made, "0.12.0", "# beta\n")
     code, out, _ = drift(made, capsys, "release_version", "--format", "json")
     (skill,) = json.loads(out)["skills"]
     assert (code, skill["state"]) == (1, "drifted")
-    assert [c["outcome"] for c in skill["commits"]] == ["right"] * 3 + ["another end"] * 2
-    assert skill["commits"][-1]["what"].startswith("cite.cff: content: expected")
-    assert skill["commits"][-1]["args"] == {"version": "0.12.0"}
-
-
-@pytest.mark.engine
-def test_what_it_refuses_and_what_no_request_tells(made: Repository, capsys: pytest.CaptureFixture[str]) -> None:
-    """One in four may be refused; a request without the value says nothing."""
-    made.commit("Note", {"app.py": '__version__ = "0.9.0"\n# beta\n'})
-    for version in ("0.10.0", "0.11.0", "0.12.0"):
-        made.commit(
-            f"Release {version}",
-            {"app.toml": f'name = "app"\nversion = "{version}"\n', "app.py": f'__version__ = "{version}"\n# beta\n'},
-        )
-    code, out, _ = drift(made, capsys)
-    assert code == 1
-    assert out.splitlines()[1].split() == ["release_version", "release", "6", "3", "3", "0", "0", "0", "has", "drifted"]
-    assert out.count("raised ValueError: a beta is not released") == 3
+    assert [c["outcome"] for c in skill["commits"]] == ["right"] * 3 + ["another end", "refused"]
+    assert skill["commits"][3]["what"].startswith("cite.cff: content: expected")
+    assert skill["commits"][3]["args"] == {"version": "0.11.0"}
+    assert skill["commits"][4]["what"] == "raised ValueError: a beta is not released"
 
 
 @pytest.mark.parametrize(
@@ -106,20 +93,20 @@ def test_what_it_refuses_and_what_no_request_tells(made: Repository, capsys: pyt
     [
         (["batch_rename"], "batch_rename: was not learned from a repository's history. Verify it: assay registry verify"),
         (["nope"], "no skill 'nope' is registered. See 'assay registry list'"),
-        (["release_version", "--until", "HEAD~1"], ""),
     ],
 )
 def test_nothing_to_check(made: Repository, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     """One sentence, and exit code 4."""
-    if not said:
-        made.git("reset", "-q", "--hard", "HEAD~6")
-        code, out, _ = drift(made, capsys, "release_version")
-        assert (code, out.splitlines()[1].split()[-4:]) == (4, ["has", "no", "newer", "commit"])
-        return
     code, out, err = drift(made, capsys, *words)
     assert (code, out) == (4, "")
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_nothing_newer(made: Repository, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the held out ones were made there was nothing that could drift; no sandbox is opened for that."""
+    code, out, _ = drift(made, capsys, "--until", "HEAD~6")
+    assert (code, out.splitlines()[1].split()[-4:]) == (4, ["has", "no", "newer", "commit"])
 
 
 def test_another_repository(made: Repository, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def rooted(evidence: Evidence) -> Evidence:
     if root is None:
         return evidence
     root = root.rstrip("/") or "/"
-    word = re.compile(rf"(?<![\w./~-]){re.escape(root)}(?![\w.-])")
+    word = _word(root)
     asked = any(word.search(t) for t in (*evidence.commands, *_targets(evidence.base), *_targets(evidence.post)))
     noted = _noted(evidence, word)
     if root == "/" or not (asked or noted or any(word.search(t) for t in evidence.outputs)):
@@ -35,6 +35,15 @@ def rooted(evidence: Evidence) -> Evidence:
     if mountable(root) and (asked or not noted):
         return replace(evidence, workspace_root=root)
     return _rewritten(evidence, word, noted)
+
+
+def names_its_place(evidence: Evidence) -> bool:
+    """Whether a program wrote into files where the workspace of a settled recording lies."""
+    return bool(_noted(evidence, _word(evidence.workspace_root or WORKSPACE)))
+
+
+def _word(root: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w./~-]){re.escape(root)}(?![\w.-])")
 
 
 def _rewritten(evidence: Evidence, word: re.Pattern[str], noted: Set[str]) -> Evidence:
