@@ -13,6 +13,7 @@ from synth.embedded import git_forms
 from synth.embedded.code import Code, quote
 from synth.embedded.literals import arguments, encoded, is_known
 from synth.embedded.params import inner_name
+from synth.embedded.plan_helpers import PLAN, form_of
 from synth.embedded.scope import Param, texts
 from synth.embedded.template import Program
 from verifiers.shell.commands import WORDS_ONLY, roles
@@ -90,7 +91,8 @@ def staged_program(
     text = script_of(program)
     code.constants.append(f"PROGRAM = {quote(text)}")
     _demand(code, needed)
-    code.line("changed = 0")
+    plan = _plan(code, kinds) if _at_once(program, kinds, once) else ""
+    code.line(f"changed = _finished({plan})" if plan else "changed = 0")
     if done:
         with code.block(f"if {done}:"):
             code.line('return {"ok": True, "changed": changed}')
@@ -103,9 +105,30 @@ def staged_program(
         code.line(f"_shell([{given}], {stage})")
         if placed:
             code.line(f"_placed({stage}, {stage}, Path())")
-        _apply(code, kinds, stage, name, texts(params) if once else "")
+        _refusals(code, kinds, stage)
+        if plan:
+            code.line(f"_planned({stage}, {plan})")
+        else:
+            _apply(code, kinds, stage, name, texts(params) if once else "")
+    if plan:
+        code.line(f"changed += _finished({plan})")
     code.line('return {"ok": True, "changed": changed}')
     return code
+
+
+def _plan(code: Code, kinds: set[tuple[str, str]]) -> str:
+    """The variable that holds where the plan is, and the helpers that make it and do what it says."""
+    plan = code.fresh("plan")
+    form = form_of(("created", "dir") in kinds, any(change == "removed" for change, _ in kinds))
+    code.helpers |= {f"_planned{form}", f"_finished{form}"}
+    code.line(f'{plan} = Path("{PLAN}")')
+    return plan
+
+
+def _at_once(program: Program, kinds: set[tuple[str, str]], once: bool) -> bool:
+    """Whether a killed run must be finished as it was planned: what it has put in place would be in its own way."""
+    plain = not once and not {("mode", "dir"), ("created", "fifo")} & kinds
+    return plain and any(git_forms.wants_it_whole(node) for step in program for node in walk(step))
 
 
 def script_of(program: Program) -> str:
@@ -117,18 +140,29 @@ def script_of(program: Program) -> str:
     return "set -e -o pipefail\n" + script(tuple(settled(step) for step in apart(program)))
 
 
-def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str, once: str) -> None:
-    """Lines that make the workspace like the staged copy. What no recording does is refused before anything is put in place."""
+def _made(stage: str) -> str:
+    return f"_is_folder({stage} / p)"
+
+
+def _gone(stage: str) -> str:
+    return f"not os.path.lexists({stage} / p) and not _unfinished(Path(p).name)"
+
+
+def _refusals(code: Code, kinds: set[tuple[str, str]], stage: str) -> None:
+    """What no recording does is refused before anything is put in place."""
     code.need("Path")
     code.helper("_below")
     code.helper("_is_folder")
-    made = f"_is_folder({stage} / p)"
-    gone = f"not os.path.lexists({stage} / p) and not _unfinished(Path(p).name)"
-    removed = [kind for change, kind in kinds if change == "removed"]
     if ("created", "dir") not in kinds:
-        _refused(code, f"{made} and not os.path.isdir(p) for p in _below({stage})", "make a directory")
-    if not removed:
-        _refused(code, f"{gone} for p in _below(Path())", "remove a path")
+        _refused(code, f"{_made(stage)} and not os.path.isdir(p) for p in _below({stage})", "make a directory")
+    if not any(change == "removed" for change, _ in kinds):
+        _refused(code, f"{_gone(stage)} for p in _below(Path())", "remove a path")
+
+
+def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str, once: str) -> None:
+    """Lines that make the workspace like the staged copy."""
+    made, gone = _made(stage), _gone(stage)
+    removed = [kind for change, kind in kinds if change == "removed"]
     if ("created", "dir") in kinds:
         with code.block(f"for {name} in [p for p in _below({stage}) if {made}]:"):
             code.helper("_mkdir:like")

@@ -31,6 +31,11 @@ _NO_NEW = {
     "apply": {"--check", "--stat", "--numstat", "--summary", "-R", "--reverse"},
 }  # fmt: skip
 """Options with which nothing new is made, or the same may be made again."""
+_WHOLE = frozenset({
+    "am", "apply", "checkout", "cherry-pick", "merge", "mv", "pull", "rebase", "reset", "restore", "revert", "rm", "stash",
+    "switch",
+})  # fmt: skip
+"""Commands that refuse, or take for somebody's work, files of which the repository does not know yet."""
 _REFERENCES = {"tag": "refs/tags/", "branch": "refs/heads/", "switch": "refs/heads/", "checkout": "refs/heads/"}
 
 
@@ -64,6 +69,12 @@ def repeatable(node: Simple) -> Command:
         return node
     form = _FORMS.get(call.sub)
     return form(call) if form is not None else node
+
+
+def wants_it_whole(node: object) -> bool:
+    """Whether a command of git would not go on from a workspace that was put in place by half."""
+    call = _call(node) if isinstance(node, Simple) and node.name == "git" else None
+    return call is not None and call.sub in _WHOLE
 
 
 def _call(node: Simple) -> _Call | None:

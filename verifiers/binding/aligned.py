@@ -47,15 +47,34 @@ def align(known: Mapping[str, Args], bound: Sequence[Evidence], trace: Evidence)
     """Arguments for ``trace`` in the names and types that ``known`` has, or None where its commands are of another form.
 
     Args:
-        known: Arguments of each trace in ``bound``, by task_id: strings, numbers, booleans, None; others align nothing.
+        known: Arguments of each trace in ``bound``, by task_id: strings, numbers, booleans, None, and, of recordings
+            without commands, lists of as many of them; others align nothing.
         bound: Traces whose arguments are known.
         trace: The one to read.
     """
     words = {e.task_id: _words(e) for e in bound if e.task_id in known}
     target = _words(trace)
-    readings = (_read(known[model], words[model], known, words, target) for model in sorted(words))
-    found = Counter(tuple(sorted(r.items())) for r in readings if r is not None)
-    return dict(found.most_common(1)[0][0]) if found else None
+    commanded = any(e.commands for e in (*bound, trace))  # then a list may be of any length
+    single = {task_id: known[task_id] if commanded else _single(known[task_id]) for task_id in words}
+    found = [
+        _together(read, known[model])
+        for model in sorted(words)
+        if (read := _read(single[model], words[model], single, words, target)) is not None
+    ]
+    return max(found, key=found.count) if found else None
+
+
+def _single(args: Args) -> Args:
+    """The items of lists as values of their own."""
+    items = {f"{n}__{k}": item for n, value in args.items() if isinstance(value, list) for k, item in enumerate(value)}
+    return {**{name: value for name, value in args.items() if not isinstance(value, list)}, **items}
+
+
+def _together(single: Mapping[str, JsonValue], like: Args) -> Args:
+    return {
+        n: single[n] if n in single or not isinstance(v, list) else [single[f"{n}__{k}"] for k in range(len(v))]
+        for n, v in like.items()
+    }
 
 
 def _words(evidence: Evidence) -> dict[Place, str]:
