@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "assay-drift/1"
 PLAIN_JSON = ("plain", "json")
+MOST_APART = 5
+"""Skills of other histories that are named; of more, only the number is said."""
 SHOWN = ("another end", "refused", "unread")
 """Outcomes of commits that are told one by one."""
 
@@ -54,11 +56,13 @@ def command(repository: Path, skill: str | None, registry: Path | None, until: s
         learned = _learned(opened, skill)
     newer = since(repository, {name: learned_from(draft.evidence) for name, (_, draft) in learned.items()}, until)
     here = {name: found for name, found in newer.items() if not isinstance(found, str)}
-    for name, why in newer.items():
-        if isinstance(why, str) and skill is None:
-            console.say(f"{name}: {why}")
-        elif isinstance(why, str):
-            raise NothingToVerify(f"{name} cannot be compared: {why}", "", repository)
+    apart = [f"{name}: {found}" for name, found in newer.items() if isinstance(found, str)]
+    if skill is not None and apart:
+        raise NothingToVerify(f"cannot be compared with {apart[0]}", "", repository)
+    for text in apart[:MOST_APART]:
+        console.say(text)
+    if len(apart) > MOST_APART:
+        console.say(f"{len(apart) - MOST_APART} more skills were not learned from this history")
     if not here:
         raise NothingToVerify("no skill of the registry was learned from its history", "See: assay import git --help", repository)
     found = _drifts({name: learned[name] for name in here}, here, Judging.of(rest, config()))

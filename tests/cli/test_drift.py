@@ -115,7 +115,7 @@ def test_another_repository(made: Repository, capsys: pytest.CaptureFixture[str]
     other.commit("Begin", {"a": "1"})
     code, out, err = drift(other, capsys, "release_version")
     assert (code, out) == (4, "")
-    assert "release_version cannot be compared: none of the 6 commits that it was learned from is in this history" in err
+    assert "cannot be compared with release_version: none of the 6 commits that it was learned from is in this history" in err
     code, _, err = drift(other, capsys)
     assert code == 4
     assert err.splitlines()[-1].endswith("no skill of the registry was learned from its history. See: assay import git --help")

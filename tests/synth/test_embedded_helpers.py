@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.embedded.helpers import HELPERS
@@ -114,6 +114,7 @@ def _picture(root: Path) -> dict[str, bytes | None]:
     return {str(p.relative_to(root)): p.read_bytes() if p.is_file() else None for p in root.rglob("*")}
 
 
+@settings(max_examples=50)
 @given(trees, trees, st.integers(0, 40))
 def test_a_plan_is_done_however_often_it_is_begun(before: dict[str, bytes], after: dict[str, bytes], kill: int) -> None:
     """Killed anywhere, what is there is finished the next time, and nothing is left; without a kill at once."""
