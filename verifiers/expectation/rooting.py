@@ -38,8 +38,9 @@ def rooted(evidence: Evidence) -> Evidence:
 
 
 def names_its_place(evidence: Evidence) -> bool:
-    """Whether a program wrote into files where the workspace of a settled recording lies."""
-    return bool(_noted(evidence, _word(evidence.workspace_root or WORKSPACE)))
+    """Whether a program wrote into files where the workspace of a settled recording lies, and no command says it itself."""
+    word = _word(evidence.workspace_root or WORKSPACE)
+    return not any(map(word.search, evidence.commands)) and bool(_noted(evidence, word))
 
 
 def _word(root: str) -> re.Pattern[str]:
