@@ -119,7 +119,7 @@ def staged_program(
 def _plan(code: Code, kinds: set[tuple[str, str]]) -> str:
     """The variable that holds where the plan is, and the helpers that make it and do what it says."""
     plan = code.fresh("plan")
-    form = form_of(("created", "dir") in kinds, any(change == "removed" for change, _ in kinds))
+    form = form_of(("created", "dir") in kinds, {kind for change, kind in kinds if change == "removed"})
     code.helpers |= {f"_planned{form}", f"_finished{form}"}
     code.line(f'{plan} = Path("{PLAN}")')
     return plan

@@ -32,7 +32,7 @@ _NO_NEW = {
 }  # fmt: skip
 """Options with which nothing new is made, or the same may be made again."""
 _WHOLE = frozenset({
-    "am", "apply", "checkout", "cherry-pick", "merge", "mv", "pull", "rebase", "reset", "restore", "revert", "rm", "stash",
+    "am", "apply", "checkout", "cherry-pick", "clone", "merge", "mv", "pull", "rebase", "reset", "restore", "revert", "rm", "stash",
     "switch",
 })  # fmt: skip
 """Commands that refuse, or take for somebody's work, files of which the repository does not know yet."""

@@ -3,7 +3,7 @@ next one can finish what a killed one began. Each has a form without what no rec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from hashlib import sha256
 from itertools import product
 
@@ -17,6 +17,8 @@ def _planned(stage: Path, plan: Path) -> None:
     new = [p for p in _below(stage) if not os.path.isdir(p) and (_is_folder(stage / p) or not _same(stage / p, Path(p)))] #makes
     new = [p for p in _below(stage) if not _is_folder(stage / p) and not _same(stage / p, Path(p))] #keeps
     gone = [p for p in _below(Path()) if not os.path.lexists(stage / p) and not _unfinished(Path(p).name)] #goes
+    gone = [p for p in gone if not _is_folder(Path(p))] #files
+    gone = [p for p in gone if _is_folder(Path(p))] #folders
     if new or gone: #goes
     if new: #stays
         (part / "new").mkdir(parents=True)
@@ -48,7 +50,9 @@ def _finished(plan: Path) -> int:
                 Path(name).chmod(mode) #makes
                 done += 1 #makes
         for name in [p for p in reversed(json.loads((plan / "gone").read_text())) if os.path.lexists(p)]: #goes
-            Path(name).rmdir() if _is_folder(Path(name)) else Path(name).unlink() #goes
+            Path(name).rmdir() if _is_folder(Path(name)) else Path(name).unlink() #both
+            Path(name).unlink() #files
+            Path(name).rmdir() #folders
             done += 1 #goes
         plan.replace(part)
     if part.is_dir():
@@ -57,16 +61,19 @@ def _finished(plan: Path) -> int:
 '''
 
 
-def form_of(makes: bool, goes: bool) -> str:
-    """The ending of both functions' names where recordings make folders, and where they remove paths."""
-    return f":{'makes' if makes else 'keeps'}-{'goes' if goes else 'stays'}"
+def form_of(makes: bool, removed: Collection[str]) -> str:
+    """The ending of both functions' names where recordings make folders, and remove paths of these types."""
+    folders, files = "dir" in removed, bool({*removed} - {"dir"})
+    goes = "both" if folders and files else "folders" if folders else "files" if files else "stays"
+    return f":{'makes' if makes else 'keeps'}-{goes}"
 
 
 def forms() -> Iterator[tuple[str, str, str, bool]]:
     """Of each form its ending, both texts, and whether paths go."""
-    for makes, goes in product((True, False), repeat=2):
-        wanted = {"#makes" if makes else "#keeps", "#goes" if goes else "#stays"}
-        yield form_of(makes, goes), _chosen(_PLANNED, wanted), _chosen(_FINISHED, wanted), goes
+    for makes, removed in product((True, False), ((), ("file",), ("dir",), ("file", "dir"))):
+        form = form_of(makes, removed)
+        wanted = {f"#{mark}" for mark in (*form[1:].split("-"), *(("goes",) if removed else ()))}
+        yield form, _chosen(_PLANNED, wanted), _chosen(_FINISHED, wanted), bool(removed)
 
 
 def _chosen(text: str, wanted: set[str]) -> str:

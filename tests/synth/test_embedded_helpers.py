@@ -127,14 +127,14 @@ def test_a_plan_is_done_however_often_it_is_begun(before: dict[str, bytes], afte
             plan = _Dying(f".{'0' * 16}.skill-plan")
             _Dying.left = kill
             with contextlib.suppress(_Killed):
-                helper("_planned:makes-goes", Path=_Dying)(stage, plan)
-                helper("_finished:makes-goes", Path=_Dying)(plan)
+                helper("_planned:makes-both", Path=_Dying)(stage, plan)
+                helper("_finished:makes-both", Path=_Dying)(plan)
             _Dying.left = 10_000
             began = plan.is_dir()
-            finish = helper("_finished:makes-goes", Path=_Dying)
+            finish = helper("_finished:makes-both", Path=_Dying)
             finish(plan)
             if not began and _picture(work) != _picture(stage):
-                helper("_planned:makes-goes", Path=_Dying)(stage, plan)
+                helper("_planned:makes-both", Path=_Dying)(stage, plan)
                 finish(plan)
             assert _picture(work) == _picture(stage)
             assert finish(plan) == 0
