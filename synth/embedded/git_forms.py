@@ -32,10 +32,10 @@ _NO_NEW = {
 }  # fmt: skip
 """Options with which nothing new is made, or the same may be made again."""
 _WHOLE = frozenset({
-    "am", "apply", "checkout", "cherry-pick", "clone", "merge", "mv", "pull", "rebase", "reset", "restore", "revert", "rm", "stash",
-    "switch",
+    "am", "apply", "checkout", "cherry-pick", "clone", "merge", "mv", "pull", "rebase", "reset", "restore", "revert", "rm",
+    "stash", "switch",
 })  # fmt: skip
-"""Commands that refuse, or take for somebody's work, files of which the repository does not know yet."""
+"""Commands that refuse, or take for somebody's work, what is there by half."""
 _REFERENCES = {"tag": "refs/tags/", "branch": "refs/heads/", "switch": "refs/heads/", "checkout": "refs/heads/"}
 
 
