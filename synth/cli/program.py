@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "answer": ("answer", "Answer a question that a report asks."),
     "replay": ("replay", "Reproduce one finding."),
     "diff": ("diff", "Say what an edit changed in behaviour."),
+    "drift": ("drift", "Say whether newest commits still do what was learned."),
     "fix": ("fix", "Apply the safe fixes of the static checks."),
     "explain": ("explain", "Say what a check asks, and why."),
     "attest": ("attest", "Sign and verify attestations."),

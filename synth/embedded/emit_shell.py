@@ -9,9 +9,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from sandbox.interface import ROOT, Effect
+from synth.embedded import git_forms
 from synth.embedded.code import Code, quote
 from synth.embedded.literals import arguments, encoded, is_known
 from synth.embedded.params import inner_name
+from synth.embedded.plan_helpers import PLAN, form_of
 from synth.embedded.scope import Param, texts
 from synth.embedded.template import Program
 from verifiers.shell.commands import WORDS_ONLY, roles
@@ -67,6 +69,7 @@ def staged_program(
     needed: Sequence[str] = (),
     done: str = "",
     once: bool = False,
+    placed: bool = False,
 ) -> Code:
     """Commands that change the workspace, run on a copy, the differences put in place.
 
@@ -74,6 +77,7 @@ def staged_program(
         needed: parameters that name a path which every recording has, before and after.
         done: a condition under which all was done already; ``""`` where there is none.
         once: lines that the commands put next to the very same ones are not put there again.
+        placed: programs write down where the workspace lies, or have: the copy is to know its own place meanwhile.
 
     Raises:
         ShellError: as ``read_program``.
@@ -87,7 +91,8 @@ def staged_program(
     text = script_of(program)
     code.constants.append(f"PROGRAM = {quote(text)}")
     _demand(code, needed)
-    code.line("changed = 0")
+    plan = _plan(code, kinds) if _at_once(program, kinds, once) else ""
+    code.line(f"changed = _finished({plan})" if plan else "changed = 0")
     if done:
         with code.block(f"if {done}:"):
             code.line('return {"ok": True, "changed": changed}')
@@ -95,10 +100,35 @@ def staged_program(
     with code.block(f"with tempfile.TemporaryDirectory() as {scratch}:"):
         code.line(f'{stage} = Path({scratch}) / "stage"')
         code.line(f'shutil.copytree(".", {stage}, symlinks=True, ignore=lambda _, names: filter(_unfinished, names))')
+        if placed:
+            code.line(f"{code.helper('_placed')}({stage}, Path(), {stage})")
         code.line(f"_shell([{given}], {stage})")
-        _apply(code, kinds, stage, name, texts(params) if once else "")
+        if placed:
+            code.line(f"_placed({stage}, {stage}, Path())")
+        _refusals(code, kinds, stage)
+        if plan:
+            code.line(f"_planned({stage}, {plan})")
+        else:
+            _apply(code, kinds, stage, name, texts(params) if once else "")
+    if plan:
+        code.line(f"changed += _finished({plan})")
     code.line('return {"ok": True, "changed": changed}')
     return code
+
+
+def _plan(code: Code, kinds: set[tuple[str, str]]) -> str:
+    """The variable that holds where the plan is, and the helpers that make it and do what it says."""
+    plan = code.fresh("plan")
+    form = form_of(("created", "dir") in kinds, {kind for change, kind in kinds if change == "removed"})
+    code.helpers |= {f"_planned{form}", f"_finished{form}"}
+    code.line(f'{plan} = Path("{PLAN}")')
+    return plan
+
+
+def _at_once(program: Program, kinds: set[tuple[str, str]], once: bool) -> bool:
+    """Whether a killed run must be finished as it was planned: what it has put in place would be in its own way."""
+    plain = not once and not {("mode", "dir"), ("created", "fifo")} & kinds
+    return plain and any(git_forms.wants_it_whole(node) for step in program for node in walk(step))
 
 
 def script_of(program: Program) -> str:
@@ -110,18 +140,29 @@ def script_of(program: Program) -> str:
     return "set -e -o pipefail\n" + script(tuple(settled(step) for step in apart(program)))
 
 
-def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str, once: str) -> None:
-    """Lines that make the workspace like the staged copy. What no recording does is refused before anything is put in place."""
+def _made(stage: str) -> str:
+    return f"_is_folder({stage} / p)"
+
+
+def _gone(stage: str) -> str:
+    return f"not os.path.lexists({stage} / p) and not _unfinished(Path(p).name)"
+
+
+def _refusals(code: Code, kinds: set[tuple[str, str]], stage: str) -> None:
+    """What no recording does is refused before anything is put in place."""
     code.need("Path")
     code.helper("_below")
     code.helper("_is_folder")
-    made = f"_is_folder({stage} / p)"
-    gone = f"not os.path.lexists({stage} / p) and not _unfinished(Path(p).name)"
-    removed = [kind for change, kind in kinds if change == "removed"]
     if ("created", "dir") not in kinds:
-        _refused(code, f"{made} and not os.path.isdir(p) for p in _below({stage})", "make a directory")
-    if not removed:
-        _refused(code, f"{gone} for p in _below(Path())", "remove a path")
+        _refused(code, f"{_made(stage)} and not os.path.isdir(p) for p in _below({stage})", "make a directory")
+    if not any(change == "removed" for change, _ in kinds):
+        _refused(code, f"{_gone(stage)} for p in _below(Path())", "remove a path")
+
+
+def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str, once: str) -> None:
+    """Lines that make the workspace like the staged copy."""
+    made, gone = _made(stage), _gone(stage)
+    removed = [kind for change, kind in kinds if change == "removed"]
     if ("created", "dir") in kinds:
         with code.block(f"for {name} in [p for p in _below({stage}) if {made}]:"):
             code.helper("_mkdir:like")
@@ -248,7 +289,7 @@ def _repeatable(node: Command) -> Command:
     if node.name == "patch" and from_file and not {"-R", "--reverse"} & set(texts):
         applied = replace(node, words=(*node.words, *map(literal_word, ["--reverse", "--silent", "--force", "--dry-run"])))
         return Group(Seq((applied, node), ("||",)), False)
-    return _repeatable_git(node) if node.name == "git" else _tolerant_grep(node)
+    return git_forms.repeatable(node) if node.name == "git" else _tolerant_grep(node)
 
 
 def _no_option(node: Command) -> Command:
@@ -261,30 +302,6 @@ def _no_option(node: Command) -> Command:
     if not first or any(k > at for k in options) or any((node.words[k].literal or "").startswith("-t") for k in options):
         return node
     return replace(node, words=(*node.words[:at], literal_word("--"), *node.words[at:]))
-
-
-def _repeatable_git(node: Simple) -> Command:
-    """Commits, tags and branches that are made only where they are not there yet."""
-    texts = [w.literal for w in node.words]
-    start = 1
-    while start + 1 < len(texts) and texts[start] in ("-C", "-c"):
-        start += 2
-    head, rest = node.words[:start], node.words[start:]
-    if not rest:
-        return node
-    sub, options = rest[0].literal, [t for t in texts[start + 1 :] if t]
-    if sub == "commit" and not set(options) & {"--amend", "--allow-empty"}:
-        against = ["HEAD"] if any(o.startswith("-") and not o.startswith("--") and "a" in o for o in options) else ["--cached"]
-        return _unless(node, Simple((*head, *map(literal_word, ["diff", "--quiet", *against]))))
-    names = {"tag": "refs/tags/", "branch": "refs/heads/"}
-    if sub in names and len(rest) == 2 and not (rest[1].literal or "").startswith("-"):
-        there = Word((Lit(names[sub]), *rest[1].parts))
-        return _unless(node, Simple((*head, *map(literal_word, ["show-ref", "--verify", "--quiet"]), there)))
-    return node
-
-
-def _unless(node: Simple, there: Simple) -> Command:
-    return Group(Seq((there, replace(node, redirects=())), ("||",)), False, node.redirects)
 
 
 _ASKING = frozenset({"grep", "egrep", "fgrep", "diff"})

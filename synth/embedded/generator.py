@@ -29,6 +29,7 @@ from synth.embedded.trial import trial
 from synth.interface import Candidate, TracePattern
 from synth.interface import Template as Form
 from verifiers.expectation.equivalence import differences
+from verifiers.expectation.rooting import names_its_place
 from verifiers.interface import Args, Evidence, Report
 from verifiers.shell.tree import Hole, Lit, ShellError, Word
 
@@ -212,7 +213,10 @@ def shell_code(case: Case, writes: bool, again: bool) -> Code:
         return read_program(case.template.program, case.params, needed_paths(case))
     changes = [x for w in case.works for x in changes_of(w)]
     done = "" if again else done_where(case)
-    return staged_program(case.template.program, case.params, changes, needed_paths(case), done, once=not again and not done)
+    placed = any(names_its_place(w.evidence) for w in case.works)
+    return staged_program(
+        case.template.program, case.params, changes, needed_paths(case), done, once=not again and not done, placed=placed
+    )
 
 
 def needed_paths(case: Case) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from synth.embedded import path_helpers as paths
+from synth.embedded.plan_helpers import forms
 from synth.embedded.states.helpers import TEXTS
 
 
@@ -258,6 +259,13 @@ def _zipped(paths: list[Path]) -> bytes:
 
 _PUT_IMPORTS = ("hashlib", "os", "shutil", "Path")
 
+
+def _of_plan(form: str, planned: str, finished: str, goes: bool) -> Iterator[tuple[str, Helper]]:
+    needs = ("os", "shutil", "Path", *(("json",) if goes else ()))
+    yield f"_planned{form}", Helper(planned, needs, ("_below", "_same", "_is_folder", *(("_unfinished",) if goes else ())))
+    yield f"_finished{form}", Helper(finished, needs, ("_below", "_is_folder"))
+
+
 HELPERS: Mapping[str, Helper] = {
     "_walk": Helper(paths.WALK, ("Iterator", "Path")),
     "_walk:gone": Helper(paths.WALK_GONE, ("os", "Iterator", "Path")),
@@ -301,6 +309,7 @@ HELPERS: Mapping[str, Helper] = {
     "_give": Helper(paths.GIVE, ("hashlib", "os", "shutil", "Path")),
     "_is_folder": Helper(paths.IS_FOLDER, ("stat", "Path")),
     "_stands": Helper(_STANDS, ("os",)),
+    "_placed": Helper(paths.PLACED, ("os", "re", "Path")),
     "_move:new": Helper(paths.MOVE_NEW, ("os", "Path")),
     "_mkdir:plain": Helper(paths.MKDIR_PLAIN, ("Path",)),
     "_touch": Helper(paths.TOUCH, ("Path",)),
@@ -308,6 +317,7 @@ HELPERS: Mapping[str, Helper] = {
     "_rmtree": Helper(paths.RMTREE, ("os", "shutil", "Path")),
     "_rmdir": Helper(paths.RMDIR, ("os", "Path")),
     **{name: Helper(text, (), needs) for name, (text, needs) in TEXTS.items()},
+    **{name: helper for form in forms() for name, helper in _of_plan(*form)},
 }
 
 

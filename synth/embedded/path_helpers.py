@@ -240,3 +240,14 @@ def _move(source: Path, target: Path) -> int:
         source.rename(target)
     return int(there)
 '''
+
+PLACED = '''
+def _placed(root: Path, old: Path, new: Path) -> None:
+    """Let texts below root that name the one place name the other."""
+    name = re.compile(rb"(?<![\\w./~-])" + re.escape(os.fsencode(old.resolve())) + rb"(?![\\w.-])")
+    for folder, _, files in os.walk(root):
+        for path in [p for p in (Path(folder, file) for file in files) if p.is_file() and not p.is_symlink()]:
+            text = path.read_bytes()
+            if b"\\0" not in text and name.search(text):
+                path.write_bytes(name.sub(lambda _: os.fsencode(new.resolve()), text))
+'''

@@ -10,7 +10,7 @@ from pathlib import Path
 from synth.crystallization.holdout import LEAST_FOR_HOLD_OUT, LEAST_SEEN
 from synth.history.commits import MOST, Commit, History, read_history
 from synth.history.eras import Kind, kinds_of
-from synth.history.facts import facts_of
+from synth.history.facts import Facts, facts_of
 from synth.history.kinds import groups_of
 from synth.history.objects import HistoryError, Objects
 from synth.history.traces import Traces
@@ -56,11 +56,7 @@ def learn(
         HistoryError: the history cannot be read, or has no such kind.
     """
     with Objects(repository) as objects:
-        history = read_history(objects, until, since)
-        facts = facts_of([c for c in history.commits if author is None or author.lower() in c.author.lower()], objects)
-        if not facts:
-            raise HistoryError(f"has no commit of an author with {author!r}", "See git shortlog -se", repository)
-        kinds = kinds_of(groups_of(facts))
+        history, facts, kinds = read_kinds(objects, until, since, author)
         if kind is not None:
             kinds = [_named(kind, kinds, repository)]
         made = Traces(objects, repository.resolve().name)
@@ -85,6 +81,21 @@ def learn(
             add([f.commit for f, _ in one.odd] if with_odd else [], one.name, odd)
     notes = _notes(history, Counter(f.kind for f in facts))
     return Learned(tuple(kinds), tuple(seen), tuple(held), tuple(odd), tuple(dropped), tuple(notes))
+
+
+def read_kinds(
+    objects: Objects, until: str = "HEAD", since: str | None = None, author: str | None = None
+) -> tuple[History, list[Facts], list[Kind]]:
+    """The commits between two revisions, what grouping sees of them, and the kinds that it finds.
+
+    Raises:
+        HistoryError: the history cannot be read, or has no commit of such an author.
+    """
+    history = read_history(objects, until, since)
+    facts = facts_of([c for c in history.commits if author is None or author.lower() in c.author.lower()], objects)
+    if not facts:
+        raise HistoryError(f"has no commit of an author with {author!r}", "See git shortlog -se", objects.repository)
+    return history, facts, kinds_of(groups_of(facts))
 
 
 def held_back(conforming: int, wanted: int | None) -> int:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.interface import JsonValue
+from sandbox.interface import Entry, JsonValue
 from verifiers.binding.aligned import align, aligned
-from verifiers.interface import Args, Evidence
+from verifiers.interface import Args, Edit, Evidence
 
 names = st.from_regex(r"[a-z][a-z0-9]{1,7}", fullmatch=True)
 anything = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
@@ -123,3 +123,22 @@ def test_a_trace_is_read_as_itself_or_not_at_all(args: Args) -> None:
     written = trace(0, " ".join(["tool", *(shlex.quote(str(v)) for v in args.values())]))
     got = align({"t0": args}, [written], written)
     assert got is None or got == args
+
+
+def written(n: int, request: str, before: str, after: str) -> Evidence:
+    files = [Entry("file", 0o644, text.encode()) for text in (before, after)]
+    return Evidence(f"t{n}", request, (), (), None, None, None, None, True, edits=(Edit(0, "f", files[0], files[1]),))
+
+
+def commit(n: int, version: str, *digests: str) -> Evidence:
+    after = f"v {version}\nkept\n" + "".join(f'sha "{d}"\n' for d in digests)
+    return written(n, f"Release {version}", "v 0\nkept\nsha\nsha\n", after)
+
+
+@given(st.lists(st.from_regex(r"[0-9a-f]{8}", fullmatch=True), min_size=6, max_size=6, unique=True))
+def test_what_no_request_tells_is_read_where_it_was_written(digests: list[str]) -> None:
+    """One in each line, in the order of the lines; where another number of lines was written, nothing is said."""
+    bound = [commit(n, f"1.{n}", *digests[2 * n : 2 * n + 2]) for n in range(2)]
+    known: dict[str, Args] = {f"t{n}": {"version": f"1.{n}", "digests": digests[2 * n : 2 * n + 2]} for n in range(2)}
+    assert align(known, bound, commit(9, "2.0", *digests[4:])) == {"version": "2.0", "digests": digests[4:]}
+    assert align(known, bound, commit(9, "2.0", digests[4])) is None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
 from verifiers.expectation.oracle import Expectation
+from verifiers.expectation.repositories import repository_summary
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.plans import Plan
@@ -159,3 +160,13 @@ def test_a_broken_repository_stays_as_it_is(tree: Snapshot, path: str, junk: byt
     found = respelled(listed, lambda text: text.replace("harbour", "port"))
     assert {p for p, _ in found} >= {"HEAD", "config"}
     assert told(listed) is not None
+
+
+def test_what_is_there_by_half_is_still_compared(tree: Snapshot) -> None:
+    """Whichever object, ref or other file is missing, as after a kill: a summary comes out."""
+    inside = [p for p, e in tree.items() if p.startswith("site/.git/") and e.type == "file"]
+    assert any("/objects/" in p for p in inside)
+    for path in inside:
+        half = tree.replace({path: None})
+        assert repository_summary(half, "site/.git")
+        assert isinstance(told(below(half, "site/.git")), str)

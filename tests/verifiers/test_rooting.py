@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
 from verifiers.evidence import evidence_from_record
-from verifiers.expectation.rooting import mountable, rooted
+from verifiers.expectation.rooting import mountable, names_its_place, rooted
 from verifiers.interface import Evidence
 
 
@@ -71,3 +73,44 @@ def test_any_root_and_text(command: str, root: str) -> None:
     """Never an error, and settled once is settled."""
     once = rooted(evidence("/" + root, command))
     assert rooted(once) == once
+
+
+def cloned(root: str, *commands: str, output: str = "") -> Evidence:
+    """A recording in which git noted where a remote lies: in a repository that was there, and in one that was made."""
+
+    def config(place: str) -> Entry:
+        return Entry("file", 0o644, f"url = {place}/hub.git\n".encode())
+
+    base = {
+        ".git/HEAD": Entry("file", 0o644, b"x"),
+        ".git/config": config(root),
+        "notes": config(root),
+        "app/config": config(root),
+    }
+    made = {"copy/.git/HEAD": Entry("file", 0o644, b"x"), "copy/.git/config": config(root), "log": config(root + "y")}
+    return replace(
+        evidence(root, *commands, output=output, base=Snapshot(base)), post=Snapshot({**base, **made}),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("root", ["/home/me/x", "/data/x"])
+def test_what_a_program_noted_of_the_place_is_rewritten(root: str) -> None:
+    """So several recordings lie at one path; texts about it stay, as do longer names."""
+    found = rooted(cloned(root, "git clone -q hub.git copy", output=f"To {root}/hub.git"))
+    assert (found.rewritten, found.workspace_root, found.outputs) == (True, None, ("To /ws/hub.git",))
+    assert found.base is not None
+    assert found.post is not None
+    assert {p: e.content.decode().split()[-1] for p, e in found.post.items() if e.type == "file" and not p.endswith("HEAD")} == {
+        ".git/config": "/ws/hub.git", "copy/.git/config": "/ws/hub.git", "notes": f"{root}/hub.git", "log": f"{root}y/hub.git",
+        "app/config": f"{root}/hub.git",
+    }  # fmt: skip
+    assert found.base[".git/config"] == found.post[".git/config"]
+    assert names_its_place(found)
+    assert rooted(found) == found
+
+
+def test_a_place_that_commands_say_is_mounted() -> None:
+    """Its files are right there, and no skill is to know another place."""
+    found = rooted(cloned("/home/me/x", "git clone -q /home/me/x/hub.git copy"))
+    assert (found.rewritten, found.workspace_root) == (False, "/home/me/x")
+    assert not names_its_place(found)

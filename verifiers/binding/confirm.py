@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sandbox.interface import Limits, RunRequest, Session, SkillJob
+from sandbox.interface import Limits, ReplayRecord, RunRequest, Session, SkillJob
 from verifiers.binding.aligned import aligned
 from verifiers.binding.inference import Guess, infer_bindings
-from verifiers.context import Judge
+from verifiers.context import Judge, Wrong
 from verifiers.expectation.answers import answer_path
 from verifiers.expectation.oracle import Replayed, Usable
 from verifiers.interface import Args, Binding, Evidence, Finding, Subject
@@ -77,20 +77,24 @@ def _fitting(
     """The guesses under which the skill does what every trace did, in order."""
     alive = list(guesses)
     for u in usable:
-        records = skill.map(
-            RunRequest(
-                SkillJob(subject.source, dict(g.bindings[u.task_id].args), function=subject.function or None),
-                u.expectation.base,
-                limits=CONFIRM_LIMITS,
-            )
-            for g in alive
-        )
-        kept = []
-        for g, record in zip(alive, records, strict=True):
-            judge = Judge(replayed.read_only, answer_path(getattr(record.outcome, "value", None)))
-            if judge.wrong(record, u.expectation) is None:
-                kept.append(g)
-        alive = kept
+        ran = outcomes(subject, replayed, u, [g.bindings[u.task_id].args for g in alive], skill)
+        alive = [g for g, (_, wrong) in zip(alive, ran, strict=True) if wrong is None]
         if not alive:
             break
     return alive
+
+
+def outcomes(
+    subject: Subject, replayed: Replayed, usable: Usable, proposed: Sequence[Args], skill: Session
+) -> list[tuple[ReplayRecord, Wrong | None]]:
+    """What the skill does on a trace's start with each of these arguments, and where that is not what the trace did."""
+    records = skill.map(
+        RunRequest(
+            SkillJob(subject.source, dict(args), function=subject.function or None),
+            usable.expectation.base,
+            limits=CONFIRM_LIMITS,
+        )
+        for args in proposed
+    )
+    judges = (Judge(replayed.read_only, answer_path(getattr(r.outcome, "value", None))) for r in records)
+    return [(r, judge.wrong(r, usable.expectation)) for r, judge in zip(records, judges, strict=True)]

@@ -98,14 +98,15 @@ def replay(evidence: Sequence[Evidence], session: Session, lost: Mapping[str, st
     for e in fit:
         records = found.get(e.task_id) or [_as_recorded(e)]
         expectation, why = expect(e, records)
-        why = why or disagreement(e, expectation, records[0])
+        first, _ = commands_of(e, records[0])
+        why = why or disagreement(e, expectation, first)
         expectation = replace(expectation, answer_known=expectation.answer_known and not _other_output(e, expectation))
         if not why and not expectation.answer_known and not expectation.effects:
             why = _other_output(e, expectation) or "its own replays print different answers"
         if why:
             unusable[e.task_id] = f"{why}; {e.redacted}, and its replay may need the very bytes" if e.redacted else why
         else:
-            usable.append(Usable(e, expectation, tuple(_output_notes(e, records[0]))))
+            usable.append(Usable(e, expectation, tuple(_output_notes(e, first))))
     return Replayed(tuple(usable), unusable, len(REPETITIONS) * len(ran))
 
 
@@ -154,7 +155,7 @@ def _unstable(records: Sequence[ReplayRecord], volatile: frozenset[Attribute]) -
         if r.ended != "exited":
             return f"its own commands do not end ({r.ended})"
         if r.network:
-            return f"its own commands reach for the network ({r.network[0]})"
+            return f"it needs the network, which a replay has not ({r.network[0]})"
         left = [x for x in r.leftovers if x.kind != "file" or not x.detail.startswith(_SCRATCH)]
         if left:
             return f"its own commands leave something outside the workspace ({left[0].kind} {left[0].detail})"
@@ -173,16 +174,26 @@ _OFFLINE = re.compile(
     rb"could not resolve host|cannot run ssh|network is unreachable|name resolution|name or service not known", re.IGNORECASE
 )
 """What programs say that look for another machine where there is none."""
+_NO_REPOSITORY = re.compile(rb"'([^'\n]+)' does not appear to be a git repository|repository '([^'\n]+)' does not exist")
+
+
+def _elsewhere(said: bytes) -> str:
+    """What a command that fails looks for outside the workspace, by what it says; "" where it does not say so."""
+    if _OFFLINE.search(said):
+        return "the network, which a replay has not"
+    found = _NO_REPOSITORY.search(said)
+    return f"the repository {_text(found[1] or found[2])}, which the recording has not" if found is not None else ""
 
 
 def disagreement(e: Evidence, x: Expectation, record: ReplayRecord) -> str:
     """Where the replay disagrees with the recording, in one sentence; "" where it agrees."""
-    if e.exit_codes is not None:
-        for i, (was, now) in enumerate(zip(e.exit_codes, x.exit_codes, strict=False)):
-            if was == 0 != now and _OFFLINE.search(record.steps[i].stderr):
-                return f"command {i + 1} needs the network, which a replay has not"
-            if (was != 0) != (now != 0):
-                return f"command {i + 1} ended with {was} when recorded and with {now} when replayed"
+    for i, now in enumerate(x.exit_codes):
+        was = e.exit_codes[i] if e.exit_codes is not None and i < len(e.exit_codes) else None
+        why = _elsewhere(record.steps[i].stderr) if now != 0 and not was else ""
+        if why:
+            return f"command {i + 1} needs {why}"
+        if was is not None and (was != 0) != (now != 0):
+            return f"command {i + 1} ended with {was} when recorded and with {now} when replayed"
     if e.post is not None:
         found = differences(e.post, x.tree, volatile=x.volatile, root=False, links=False)
         if found:

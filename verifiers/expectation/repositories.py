@@ -15,7 +15,15 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from dulwich.errors import ChecksumMismatch, FileFormatException, NotGitRepository, WrongObjectException
+from dulwich.errors import (
+    ApplyDeltaError,
+    ChecksumMismatch,
+    FileFormatException,
+    MissingCommitError,
+    NotGitRepository,
+    ObjectMissing,
+    WrongObjectException,
+)
 from dulwich.index import ConflictedIndexEntry, Index, IndexEntry
 from dulwich.objects import Commit, ObjectID, Tag
 from dulwich.refs import Ref
@@ -28,9 +36,9 @@ MAX_COMMITS = 2_000
 MAX_REFS = 1_000
 
 UNREADABLE = (
-    NotGitRepository, FileFormatException, ChecksumMismatch, WrongObjectException, KeyError, ValueError, OSError, AssertionError,
-    IndexError, TypeError, AttributeError, RecursionError, EOFError, MemoryError, OverflowError, StopIteration, struct.error,
-    zlib.error,
+    NotGitRepository, FileFormatException, ChecksumMismatch, WrongObjectException, MissingCommitError, ObjectMissing,
+    ApplyDeltaError, KeyError, ValueError, OSError, AssertionError, IndexError, TypeError, AttributeError, RecursionError,
+    EOFError, MemoryError, OverflowError, StopIteration, struct.error, zlib.error,
 )  # fmt: skip
 """What a foreign git directory makes its reader raise."""
 

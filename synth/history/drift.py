@@ -1,0 +1,104 @@
+"""Whether a repository's newest commits still do what a skill does that was learned from its history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sandbox.interface import Sandbox, Session
+from synth.history.commits import Commit
+from synth.history.since import Since
+from synth.tracing.traces import to_evidence
+from verifiers.binding.confirm import outcomes
+from verifiers.binding.readings import readings
+from verifiers.expectation.oracle import Replayed, Usable, replay
+from verifiers.interface import Args, Evidence, Subject
+
+MOST_REFUSED = 0.25
+"""Share of the commits that were tried beyond which refusing them is drift too."""
+Outcome = Literal["right", "refused", "another end", "unread"]
+State = Literal["conforms", "drifted", "unsettled", "nothing new"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What came of one commit."""
+
+    commit: Commit
+    outcome: Outcome
+    what: str = ""
+    """The first difference, why the skill refused, or why nothing could be tried; one line."""
+    args: Args | None = None
+    """With which the skill ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What came of all newer commits of a skill's kind."""
+
+    kind: str
+    cases: tuple[Case, ...]
+    """Oldest first."""
+    odd: tuple[tuple[Commit, str], ...] = ()
+    """Commits that part from the others of their kind, and how: no evidence against the skill."""
+    older: int = 0
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(c.outcome == outcome for c in self.cases)
+
+    @property
+    def tried(self) -> int:
+        return len(self.cases) - self.count("unread")
+
+    @property
+    def state(self) -> State:
+        """Drifted with one other end, or with more refused than ``MOST_REFUSED``. Nothing conforms for lack of evidence."""
+        if self.count("another end") or self.count("refused") > MOST_REFUSED * self.tried:
+            return "drifted"
+        if self.tried:
+            return "conforms"
+        return "unsettled" if self.cases else "nothing new"
+
+
+def drift(subject: Subject, seen: Sequence[Evidence], known: Mapping[str, Args], newer: Since, sandbox: Sandbox) -> Drift:
+    """Runs a skill on the start of each newer commit, with the values that the commit's request tells.
+
+    Args:
+        seen: The traces that it was learned from.
+        known: Their arguments, by task_id.
+
+    Raises:
+        SandboxError: the sandbox failed.
+    """
+    cases = [Case(commit, "unread", why) for commit, why in newer.without]
+    if newer.traces:
+        cases += _cases(subject, [e for e in seen if e.task_id in known], known, newer, sandbox)
+    return Drift(newer.kind, tuple(sorted(cases, key=lambda c: c.commit.time)), newer.odd, newer.older)
+
+
+def _cases(subject: Subject, bound: Sequence[Evidence], known: Mapping[str, Args], newer: Since, sandbox: Sandbox) -> list[Case]:
+    commits = {trace.task_id: commit for commit, trace in newer.traces}
+    with sandbox.session("commits") as traces:
+        replayed = replay([to_evidence(trace) for _, trace in newer.traces], traces)
+    cases = [Case(commits[task_id], "unread", why) for task_id, why in replayed.unusable.items()]
+    with sandbox.session(f"skill {subject.name}") as skill:
+        for u in replayed.usable:
+            proposed = list(readings(subject, known, bound, u.evidence))
+            cases.append(_case(subject, commits[u.task_id], replayed, u, proposed, skill))
+    return cases
+
+
+def _case(subject: Subject, commit: Commit, replayed: Replayed, u: Usable, proposed: Sequence[Args], skill: Session) -> Case:
+    """Right where one of the readings leads to the commit's own end; else what the likeliest of them does."""
+    if not proposed:
+        wanted = ", ".join(p.name for p in subject.parameters if p.required)
+        return Case(commit, "unread", f"its request does not tell {wanted}")
+    ran = outcomes(subject, replayed, u, proposed, skill)
+    for args, (_, wrong) in zip(proposed, ran, strict=True):
+        if wrong is None:
+            return Case(commit, "right", args=args)
+    wrong = ran[0][1]
+    assert wrong is not None
+    outcome: Outcome = "refused" if wrong.kind == "failure" else "another end"
+    return Case(commit, outcome, " ".join(wrong.message.split()), proposed[0])
