@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from synth.cli import console, store
 from synth.cli.exits import NOTHING, PASS
 from synth.cli.groups import Group
+
+if TYPE_CHECKING:
+    from synth.store.tasks import Store
 
 NAMES = ("claude-code", "codex", "gemini-cli")
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -72,6 +77,8 @@ def status_command(project: Path | None, store: Path | None) -> int:
         everywhere = is_installed(agent, _place(project))
         console.out(f"{agent.name}: {'records' if everywhere else 'records in this directory' if here else 'no hooks'}")
     console.out(f"{plural(len(kept.tasks()), 'task')} recorded, {len(kept.open_tasks())} open, in {kept.root}")
+    for line in _moments(kept):
+        console.out(line)
     errors = kept.errors()
     if errors:
         console.out(f"{plural(len(errors), 'thing')} went wrong in hooks, the last of them:")
@@ -86,11 +93,19 @@ def status_command(project: Path | None, store: Path | None) -> int:
 @click.argument("event", required=False)
 def run_command(agent: str, store: Path | None, event: str | None) -> int:
     """Takes one event on standard input, as the agents send it (they run a quicker way to the same). Never fails."""
+    from synth.hooks.later import look_later
     from synth.hooks.receive import receive
     from synth.store.tasks import Store
 
-    sys.stdout.write(receive(agent, sys.stdin.buffer.read(), Store(_store(store))))
+    kept = Store(_store(store))
+    sys.stdout.write(receive(agent, sys.stdin.buffer.read(), kept, lambda task: look_later(kept)))
     return PASS
+
+
+def _moments(kept: Store) -> Iterator[str]:
+    """What was done often enough, whether or not it was told already."""
+    for moment, state in kept.moments.all():
+        yield f"{moment.task} is being learned" if state == "learning" else moment.text.removeprefix("assay: ")
 
 
 for name, kept in store.command.commands.items():

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from synth.store.moments import Moments
 from synth.store.objects import Objects
 from synth.store.pictures import Picture, picture_of, project_root
 
@@ -21,11 +22,12 @@ OPEN, DONE = ".open.jsonl", ".jsonl"
 
 
 class Store:
-    """One store: ``objects/``, ``tasks/``, ``index/`` and ``errors.log``."""
+    """One store: ``objects/``, ``tasks/``, ``index/``, ``moments/`` and ``errors.log``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.objects = Objects(root / "objects")
+        self.moments = Moments(root / "moments")
         self._tasks = root / "tasks"
 
     # ------------------------------------------------------------ writing
@@ -122,6 +124,10 @@ class Store:
         old = [p for p in self.tasks() if p.stat().st_mtime < before]
         for path in old:
             path.unlink(missing_ok=True)
+        self.moments.prune(before)
+        for path in (self.root / "traces").glob("*.json"):
+            if path.stat().st_mtime < before:
+                path.unlink(missing_ok=True)
         kept = {d for p in (*self.tasks(), *self.open_tasks()) for e in _events(p) for d in self._digests(e)}
         for index in (self.root / "index").glob("*.json"):
             index.unlink()  # it vouches for contents that may go now
