@@ -1,4 +1,4 @@
-"""What agents run: ``python -I -S entry.py assay-hook --agent NAME --store DIR``, with one event on standard input.
+"""What agents run: ``python -I -S entry.py assay-hook --agent NAME --store DIR``, with one event on standard input, and shells.
 
 A program of its own, without ``site`` and the command line's imports: it is started several times a turn.
 """
@@ -16,5 +16,10 @@ if __name__ == "__main__":
     from synth.store.tasks import Store
 
     words = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=False))
-    store = Store(Path(words.get("--store", ".")))
-    sys.stdout.write(receive(words.get("--agent", ""), sys.stdin.buffer.read(), store, lambda task: look_later(store)))
+    store, agent = Store(Path(words.get("--store", "."))), words.get("--agent", "")
+    if agent == "shell":
+        from synth.hooks.typed import typed
+
+        sys.stdout.write(typed(words, store))
+    else:
+        sys.stdout.write(receive(agent, sys.stdin.buffer.read(), store, lambda task: look_later(store)))

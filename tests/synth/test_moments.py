@@ -1,4 +1,4 @@
-"""The moment: a task was done often enough. It is found after the turn, said once, and learned unasked only where that is trusted."""
+"""The moment: a task was done often enough. It is found after the turn, said once, learned unasked only where that is trusted."""
 
 from __future__ import annotations
 
@@ -104,9 +104,7 @@ def test_what_the_configuration_says_counts(tmp_path: Path, store: Store) -> Non
         load_config(start=tmp_path)
 
 
-def test_looking_is_bounded_and_no_turn_is_looked_at_twice(
-    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_looking_is_bounded_and_no_turn_is_looked_at_twice(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many the newest, the others later."""
     for name in ("a", "bb", "ccc"):
         do_it(store, tmp_path / name)
@@ -139,7 +137,7 @@ def test_one_of_many_sessions_says_it(tmp_path: Path) -> None:
     moments.put(Moment("o", "t", "/p", "codex", ("g",), "/r", "offered", now), "offer")
     (tmp_path / "m" / "x.due.json").write_text("{")
     assert [moments.take("/q", starts=True), moments.take("/p", starts=False)] == ["", "said"]
-    assert [moments.take("/p", starts=False), moments.take("/p", starts=True), moments.take("/p", starts=True)] == ["", "offered", ""]
+    assert [moments.take("/p", starts=starts) for starts in (False, True, True)] == ["", "offered", ""]
     moments.put(Moment("k", "t", "/p", "codex", ("f",), "/r", "late", now - 700), "due")
     assert moments.take("/q", starts=False) == "late"
     assert moments.known({"g", "h"}) is not None
@@ -201,7 +199,7 @@ def test_learning_ends_in_time(tmp_path: Path, store: Store, monkeypatch: pytest
 def test_in_the_background_a_verified_skill_is_offered(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the installed hook itself, from the end of the third turn on; the project stays as it is, and the command installs it."""
+    """By the installed hook itself, after the third turn; the project stays as it is, and the command installs it."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     file = tmp_path / "assay.yaml"
     file.write_text("evolution:\n  learn: background\nverify:\n  budget: fast\n")
