@@ -133,7 +133,7 @@ def run_command(agent: str, store: Path | None, event: str | None) -> int:
 @STORE
 @click.argument("text", nargs=-1)
 def task_command(store: Path | None, text: tuple[str, ...]) -> int:
-    """In a shell that records: what you type from now on is another task, which TEXT says the purpose of."""
+    """Begins another task in a shell that records; TEXT says what it is for."""
     import os
 
     from synth.hooks.typed import next_task

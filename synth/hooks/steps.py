@@ -22,7 +22,7 @@ def steps_of(store: Store, task: Path, events: Sequence[Event], start: Start) ->
     agent, root = str(begin["agent"]), str(begin["root"])
     times = [datetime.fromtimestamp(float(e.get("at", e["time"])), UTC) for e in events if e.get("event") != "named"]
     key = f"{begin['session']} {task.name}"
-    turn = Turn(asked(events), str(task), key, times[0], str(begin["cwd"]), ended=times[-1])
+    turn = Turn(asked(events), str(task), key, times[0], _first_place(events), ended=times[-1])
     turn.metadata |= {"session": begin["session"], "captured": "assay hook"}
     secret = next((e["secret"] for e in events if "secret" in e), None)
     if secret is not None:
@@ -54,6 +54,12 @@ def asked(events: Sequence[Event]) -> str:
     """What was asked; of what a person typed, the name that it was given afterwards."""
     said = [e["request"] for e in events if e.get("request")]
     return str(said[-1]) if said else ""
+
+
+def _first_place(events: Sequence[Event]) -> str:
+    """Where the first command ran; of agents, where the turn began."""
+    typed = [e for e in events if "at" in e and e.get("cwd")]
+    return str((typed or events)[0]["cwd"])
 
 
 def _without_moves(commands: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -30,6 +31,7 @@ SETTLE_S = 1.0
 """For which a shell waits for its next command before the picture of the end is taken."""
 MOST_TEXT = 300
 _FIELDS = 4
+_MOVES = re.compile(r"\s*(cd|pushd|popd)\b[^;&|]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def typed(words: Mapping[str, str], store: Store) -> str:
             settle(store, spool)
             sweep(store)
         elif event == "say":
-            said = store.moments.take(words["--cwd"], starts=True)
+            said = store.moments.take(None, starts=True)
             return said + "\n" if said else ""
         else:
             raise ValueError(f"unknown event {event!r}")
@@ -121,7 +123,7 @@ def end(store: Store, spool: Path, *, waits: bool = False) -> None:
     if task is None:
         return
     events = store.events(task)
-    done = commands(spool)
+    done = _at_work(commands(spool))
     if not done or not events:
         task.unlink()
         return
@@ -131,6 +133,12 @@ def end(store: Store, spool: Path, *, waits: bool = False) -> None:
     closed = store.close(AGENT, spool.stem, how, {}, picture)
     if closed is not None and how == "ended":
         look_later(store)
+
+
+def _at_work(done: list[Typed]) -> list[Typed]:
+    """Without the moves at both ends: they lead here from somewhere, and on to the next task."""
+    work = [n for n, typed in enumerate(done) if typed.command is None or not _MOVES.fullmatch(typed.command)]
+    return done[work[0] : work[-1] + 1] if work else []
 
 
 def _add(store: Store, session: str, events: list[Event], done: list[Typed]) -> None:

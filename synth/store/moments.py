@@ -64,15 +64,15 @@ class Moments:
             if found is not None:
                 yield found, state  # type: ignore[misc]  # only our own files are read
 
-    def take(self, root: str, *, starts: bool) -> str:
+    def take(self, root: str | None, *, starts: bool) -> str:
         """The next thing to say to the person, "" for nothing; nobody is told it again.
 
         Args:
-            root: The project that the session works in.
+            root: The project that the session works in; None = it is not told yet.
             starts: Whether the session begins now: then it is offered what was learned, too.
         """
         for moment, state in self.all("due", "offer") if starts else self.all("due"):
-            if moment.root != root and time.time() - moment.time < ELSEWHERE_S:
+            if root not in (moment.root, None) and time.time() - moment.time < ELSEWHERE_S:
                 continue
             try:
                 self._path(moment.key, state).rename(self._path(moment.key, "told"))

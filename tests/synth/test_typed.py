@@ -20,6 +20,7 @@ from synth.hooks import typed
 from synth.hooks.shell import install_shell, records, started_by, uninstall_shell
 from synth.hooks.traces import trace_of, traces_of
 from synth.interface import ExecutionTrace
+from synth.store.moments import Moment
 from synth.store.tasks import Store
 from synth.tracing.traces import to_evidence
 
@@ -134,9 +135,9 @@ def test_what_is_typed_becomes_traces(shell: str, projects: list[Path], store: S
     assert isinstance(first, ExecutionTrace), first
     assert isinstance(second, ExecutionTrace), second
     assert first.commands == (
-        "ls", "mv a.txt 'b c.txt'", "false || sh -c 'exit 1'; echo 1", "ls nosuch", "mkdir -p d && echo x > d/e", f"cd {none}",
+        "ls", "mv a.txt 'b c.txt'", "false || sh -c 'exit 1'; echo 1", "ls nosuch", "mkdir -p d && echo x > d/e",
     )  # fmt: skip
-    assert first.exit_codes == (0, 0, 0, 2, 0, 0)
+    assert first.exit_codes == (0, 0, 0, 2, 0)
     evidence = to_evidence(first)
     assert evidence.base is not None
     assert evidence.post is not None
@@ -172,6 +173,16 @@ def test_a_command_that_the_shell_does_not_keep_makes_no_trace(terminal: Termina
     (task, *_) = ended(store, 1)
     assert "was not seen" in str(trace_of(store, task))
     assert not any(b"hidden" in p.read_bytes() for p in store.root.rglob("*.jsonl"))
+
+
+def test_what_is_due_is_said_when_a_shell_starts(shell: str, projects: list[Path], store: Store, tmp_path: Path) -> None:
+    """Once: wherever it starts, it is not in the project yet."""
+    store.moments.put(Moment("k", "t", "/p", "shell", ("f",), "/r", "assay: t was done 3 times.", time.time()), "due")
+    for said in (True, False):
+        at = Terminal(shell, tmp_path / "home", projects[2])
+        assert ("assay: t was done 3 times." in at.shown) == said
+        at.close()
+    assert store.errors() == []
 
 
 @pytest.mark.parametrize("lost", ["entry", "python", "store", "snippet"])
@@ -275,6 +286,6 @@ def test_a_spool_is_read_as_far_as_it_goes(tmp_path: Path, data: bytes, found: l
 
 def test_bad_calls_are_noted(store: Store, tmp_path: Path) -> None:
     """Never an exception: a shell waits."""
-    for words in ({}, {"--event": "begin", "--spool": str(tmp_path / "x.spool")}, {"--event": "say"}):
+    for words in ({}, {"--event": "begin", "--spool": str(tmp_path / "x.spool")}):
         assert typed.typed(words, store) == ""
-    assert len(store.errors()) == 3
+    assert len(store.errors()) == 2

@@ -66,7 +66,7 @@ else
   PROMPT_COMMAND=_assay_after${PROMPT_COMMAND:+; $PROMPT_COMMAND}
 fi
 for _assay_none in "$_assay_store"/moments/*.due.json "$_assay_store"/moments/*.offer.json; do
-  if [ -e "$_assay_none" ]; then _assay_call --event say --cwd "$PWD" 2>/dev/null </dev/null; break; fi
+  if [ -e "$_assay_none" ]; then _assay_call --event say 2>/dev/null </dev/null; break; fi
 done
 unset _assay_none
 return 0

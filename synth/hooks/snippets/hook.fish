@@ -58,3 +58,7 @@ function _assay_after --on-event fish_postexec
         disown 2>/dev/null
     end
 end
+
+set -l _assay_found $_assay_store/moments/*.due.json $_assay_store/moments/*.offer.json
+test (count $_assay_found) -gt 0; and _assay_call --event say </dev/null 2>/dev/null
+return 0

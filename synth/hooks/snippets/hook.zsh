@@ -63,6 +63,6 @@ add-zsh-hook precmd _assay_precmd
 () {
   emulate -L zsh
   local -a found=($_assay_store/moments/*.(due|offer).json(N))
-  (( $#found == 0 )) || _assay_call --event say --cwd "$PWD" 2>/dev/null </dev/null
+  (( $#found == 0 )) || _assay_call --event say 2>/dev/null </dev/null
 }
 return 0
