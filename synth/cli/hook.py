@@ -125,7 +125,7 @@ def run_command(agent: str, store: Path | None, event: str | None) -> int:
     from synth.store.tasks import Store
 
     kept = Store(_store(store))
-    sys.stdout.write(receive(agent, sys.stdin.buffer.read(), kept, lambda task: look_later(kept)))
+    sys.stdout.write(receive(agent, sys.stdin.buffer.read(), kept, lambda task: look_later(kept, task)))
     return PASS
 
 

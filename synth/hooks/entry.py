@@ -22,4 +22,4 @@ if __name__ == "__main__":
 
         sys.stdout.write(typed(words, store))
     else:
-        sys.stdout.write(receive(agent, sys.stdin.buffer.read(), store, lambda task: look_later(store)))
+        sys.stdout.write(receive(agent, sys.stdin.buffer.read(), store, lambda task: look_later(store, task)))

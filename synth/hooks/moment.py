@@ -9,9 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import shlex
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +20,7 @@ from synth.config import Config, load_config
 from synth.detect.cache import Due, PatternIndex
 from synth.detect.match import match_existing
 from synth.files import write_atomic
-from synth.hooks.later import yield_to_others
+from synth.hooks.later import within
 from synth.hooks.learning import learn_waiting
 from synth.hooks.traces import trace_of
 from synth.interface import ExecutionTrace, TracePattern
@@ -43,22 +41,13 @@ LONGEST_S = 60
 
 def main(store: str) -> None:
     """The process that hooks start when a turn has ended. What goes wrong is in the store's log."""
-    yield_to_others()
-    os.chdir("/")
     kept = Store(Path(store))
-    signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(LONGEST_S)
     try:
-        look(kept)
-        signal.alarm(0)
+        with within(LONGEST_S):
+            look(kept)
         learn_waiting(kept)
     except (AssayError, OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError) as e:
-        signal.alarm(0)
         kept.complain(f"looking for repeated tasks: {type(e).__name__}: {e}")
-
-
-def _too_long(signum: int, frame: object) -> None:
-    raise TimeoutError(f"took more than {LONGEST_S} s")
 
 
 def look(store: Store) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synth.hooks.later import look_later, yield_to_others
+from synth.hooks.later import look_later, within
 from synth.store.tasks import Event, Store
 
 AGENT = "shell"
@@ -50,11 +50,10 @@ def typed(words: Mapping[str, str], store: Store) -> str:
     spool, event = Path(words.get("--spool", "")), words.get("--event", "")
     try:
         if event == "begin":
-            signal.signal(signal.SIGALRM, _too_long)
-            signal.setitimer(signal.ITIMER_REAL, BEGIN_S)
-            begin(store, spool, Path(words["--root"]), Path(words["--cwd"]))
+            with within(BEGIN_S):
+                begin(store, spool, Path(words["--root"]), Path(words["--cwd"]))
         elif event == "settle":
-            yield_to_others()
+            os.nice(10)
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # its terminal may go before it
             time.sleep(SETTLE_S)
             settle(store, spool)
@@ -68,10 +67,6 @@ def typed(words: Mapping[str, str], store: Store) -> str:
         with suppress(OSError):
             store.complain(f"{AGENT}: {type(e).__name__}: {e}")
     return ""
-
-
-def _too_long(signum: int, frame: object) -> None:
-    raise TimeoutError(f"the picture of the project took more than {BEGIN_S:g} s: this task is not recorded")
 
 
 def next_task(store: Store, pid: int, cwd: Path, request: str) -> bool:
@@ -132,7 +127,7 @@ def end(store: Store, spool: Path, *, waits: bool = False) -> None:
     how = "ended" if waits or picture is not None else "unfinished"
     closed = store.close(AGENT, spool.stem, how, {}, picture)
     if closed is not None and how == "ended":
-        look_later(store)
+        look_later(store, closed)
 
 
 def _at_work(done: list[Typed]) -> list[Typed]:

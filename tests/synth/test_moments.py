@@ -117,10 +117,8 @@ def test_looking_is_bounded_and_no_turn_is_looked_at_twice(tmp_path: Path, store
     assert seen == [*store.tasks()[1:], store.tasks()[0]]
 
 
-def test_what_goes_wrong_is_in_the_log(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_is_in_the_log(tmp_path: Path, store: Store) -> None:
     """A damaged task, a store of another kind: nobody is there to see an exception."""
-    monkeypatch.setattr(moment, "yield_to_others", lambda: None)
-    monkeypatch.chdir(tmp_path)
     do_it(store, tmp_path / "a")
     store.tasks()[0].write_bytes(b"{}\n")
     moment.main(str(store.root))
@@ -210,6 +208,7 @@ def test_in_the_background_a_verified_skill_is_offered(
     (last / ".claude").mkdir()
     payload = json.dumps({"session_id": "ccc", "cwd": str(last), "hook_event_name": "Stop"})
     send(store, last, "request", prompt="x")
+    send(store, last, "after", tool_name="Bash", tool_input={"command": "ls"}, tool_response={"stdout": ""})
     began = time.monotonic()
     command = ["sh", "-c", hook_command(AGENTS["claude-code"], store.root)]
     subprocess.run(command, input=payload, text=True, check=True, capture_output=True)

@@ -83,7 +83,7 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr(typed, "look_later", lambda store: None)
+    monkeypatch.setattr(typed, "look_later", lambda store, task: None)
     return Store(tmp_path / "store")
 
 
