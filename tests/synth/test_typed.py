@@ -28,11 +28,13 @@ ROOT = Path(__file__).parents[2]
 READY = "READY"
 PROMPT = re.compile(READY + r"> (?:\s|\x1b\[[^a-zA-Z]*[a-zA-Z]|\x1b[^\[\]]|\x1b\].*?(?:\x07|\x1b\\))*\Z")
 RC = {
-    "bash": f"PS1='{READY}> '\nHISTCONTROL=ignoreboth\nPROMPT_COMMAND='true'\n",
-    "zsh": f"PS1='{READY}> '\nunsetopt prompt_cr prompt_sp\nsetopt hist_ignore_space\n",
+    "bash": f"PS1='{READY}> '\nHISTCONTROL=ignoreboth\nPROMPT_COMMAND=(true)\nset -u\n",
+    "zsh": f"PS1='{READY}> '\nunsetopt prompt_cr prompt_sp\nsetopt hist_ignore_space no_unset\n",
     "fish": f"function fish_prompt; echo -n '{READY}> '; end\nset fish_greeting\n",
 }
 SHELLS = [name for name in RC if shutil.which(name)]
+QUICK = pytest.mark.parametrize("shell", [name for name in SHELLS if name != "fish"], indirect=True)
+"""fish takes a second for each line that is typed at it."""
 
 
 class Terminal:
@@ -147,6 +149,7 @@ def test_what_is_typed_becomes_traces(shell: str, projects: list[Path], store: S
     assert all(p.stat().st_mode & 0o77 == 0 for p in (store.root / "shell").iterdir() if p.suffix != ".lock")
 
 
+@QUICK
 def test_a_task_can_be_named(terminal: Terminal, projects: list[Path], store: Store) -> None:
     """By what it is for; what was typed before is another task."""
     start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from synth.cli import main; main()"
@@ -164,6 +167,7 @@ def test_a_task_can_be_named(terminal: Terminal, projects: list[Path], store: St
     assert (trace.task_description, trace.commands[0]) == ("Throw a away", "rm a.txt")
 
 
+@QUICK
 def test_a_command_that_the_shell_does_not_keep_makes_no_trace(terminal: Terminal, store: Store, projects: list[Path]) -> None:
     """One that begins with a blank is nobody's business; nor can the task be repeated without it."""
     terminal.type("touch b")
@@ -175,6 +179,7 @@ def test_a_command_that_the_shell_does_not_keep_makes_no_trace(terminal: Termina
     assert not any(b"hidden" in p.read_bytes() for p in store.root.rglob("*.jsonl"))
 
 
+@QUICK
 def test_what_is_due_is_said_when_a_shell_starts(shell: str, projects: list[Path], store: Store, tmp_path: Path) -> None:
     """Once: wherever it starts, it is not in the project yet."""
     store.moments.put(Moment("k", "t", "/p", "shell", ("f",), "/r", "assay: t was done 3 times.", time.time()), "due")
@@ -282,6 +287,19 @@ def test_a_spool_is_read_as_far_as_it_goes(tmp_path: Path, data: bytes, found: l
     """Cut off anywhere, without a beginning, in no encoding."""
     (tmp_path / "1.spool").write_bytes(data)
     assert [(c.command, c.exit) for c in typed.commands(tmp_path / "1.spool")] == found
+
+
+def test_a_shell_does_not_wait_for_a_large_project(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What begins then is not recorded, and the log says so."""
+    monkeypatch.setattr(typed, "BEGIN_S", 0.1)
+    monkeypatch.setattr("synth.store.tasks.picture_of", lambda *args: time.sleep(20))
+    began = time.monotonic()
+    words = {"--event": "begin", "--spool": str(tmp_path / "1.spool"), "--root": str(tmp_path), "--cwd": str(tmp_path)}
+    assert typed.typed(words, store) == ""
+    assert time.monotonic() - began < 5
+    assert not (tmp_path / "1.spool").exists()
+    assert store.open_tasks() == []
+    assert "took more than 0.1 s" in store.errors()[0]
 
 
 def test_bad_calls_are_noted(store: Store, tmp_path: Path) -> None:
