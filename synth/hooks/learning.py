@@ -54,7 +54,8 @@ def _learn(store: Store, moment: Moment) -> None:
         store.moments.put(replace(done, text=_offer(done, outcome, place / "registry")), "offer")
     else:
         why = " ".join(str(outcome["why"]).split())
-        store.moments.put(replace(done, text=f"{moment.task} was not learned ({outcome['outcome']}): {why}"), "failed")
+        again = f"To try again: assay crystallize {shlex.quote(moment.recording)}"
+        store.moments.put(replace(done, text=f"{moment.task} was not learned ({outcome['outcome']}): {why}. {again}"), "failed")
 
 
 def _crystallized(moment: Moment, place: Path) -> dict[str, Any]:

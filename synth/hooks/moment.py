@@ -13,7 +13,6 @@ import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from synth.config import Config, load_config
@@ -90,8 +89,7 @@ def _repeated(store: Store, index: PatternIndex, due: Due, config: Config, root:
     recording.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_atomic(recording, dump_traces([*pattern.traces, *pattern.failures]).encode(), 0o600)
     if found is not None:
-        moment, state = found
-        store.moments.put(replace(moment, files=due.files), state)
+        store.moments.grow(found[0], due.files)
         return
     text = (
         f"assay: {due.found.category} was done {plural(due.frequency, 'time')}. "

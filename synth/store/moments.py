@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -55,6 +55,13 @@ class Moments:
         for other in self._directory.glob(f"{moment.key}.*.json"):
             if other != path:
                 other.unlink(missing_ok=True)
+
+    def grow(self, moment: Moment, files: tuple[str, ...]) -> None:
+        """Adds recordings to a moment, in whatever state it is by now."""
+        from synth.files import write_atomic
+
+        for path in self._directory.glob(f"{moment.key}.*.json"):
+            write_atomic(path, json.dumps(asdict(replace(moment, files=files))).encode(), 0o600)
 
     def all(self, *states: State) -> Iterator[tuple[Moment, State]]:
         """Those in one of some states, or all; what cannot be read is passed over."""
