@@ -26,6 +26,8 @@ LABEL_INVENTORY = "assay.inventory"
 LABEL_FORM = "assay.form"
 """``dockerfile`` or ``packages``."""
 LABEL_NU = "assay.nu"
+LABEL_PROJECT = "assay.project"
+"""On an image with a project's tools: the plain image of its time."""
 
 PULL_S = 20.0
 """How long a registry may be silent before the base counts as out of reach."""
@@ -46,8 +48,12 @@ class ImageStore(Protocol):
         """Pulls an image. Raises SandboxError(IMAGE_MISSING) where it cannot."""
         ...
 
-    def build(self, context: Path, ref: str, say: Say) -> None:
-        """Builds an image from a tar with a Dockerfile. Raises SandboxError (DISK, or IMAGE_BROKEN with the last lines)."""
+    def build(self, context: Path, ref: str, say: Say, network: str | None = None) -> None:
+        """Builds an image from a tar with a Dockerfile. Raises SandboxError (DISK, or IMAGE_BROKEN with the last lines).
+
+        Args:
+            network: of its steps; None = the engine's default.
+        """
         ...
 
     def import_root(self, tar: Path, ref: str, changes: Sequence[str]) -> None:
@@ -207,9 +213,21 @@ def scratch_file() -> Iterator[Path]:
         yield Path(directory) / "image.tar"
 
 
-def take_inventory(store: ImageStore, ref: str, recipe: Recipe | None = None) -> str:
-    """Fingerprint (SHA-256, hex) of what is really installed: packages with versions, digests of the key programs, locales."""
-    return hashlib.sha256(inventory_text(store, ref, recipe)).hexdigest()
+_EVERY_FILE = r"""
+find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /etc/hosts -o -path /etc/hostname -o -path /etc/resolv.conf \) \
+    -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum
+find / -xdev \( -path /proc -o -path /sys -o -path /dev \) -prune -o -type l -printf '%p %l\n' | sort | sha256sum
+"""
+
+
+def take_inventory(store: ImageStore, ref: str, recipe: Recipe | None = None, *, whole: bool = False) -> str:
+    """Fingerprint (SHA-256, hex) of what is really installed: packages with versions, digests of the key programs, locales.
+
+    Args:
+        whole: and of every file, for images that hold more than a distribution's packages.
+    """
+    found = inventory_text(store, ref, recipe)
+    return hashlib.sha256(found + (store.run_script(ref, _EVERY_FILE) if whole else b"")).hexdigest()
 
 
 def inventory_text(store: ImageStore, ref: str, recipe: Recipe | None = None) -> bytes:
@@ -239,16 +257,26 @@ def measured_inventory(store: ImageStore, ref: str, identity: str, cache: Path |
     if labels is None:
         raise SandboxError(Cause.IMAGE_MISSING, f"the engine has no image {ref}", "Run: assay engine image")
     told = labels.get(LABEL_INVENTORY, "")
-    root = platformdirs.user_cache_path("assay") if cache is None else cache
-    kept = root / "inventory" / identity.removeprefix("sha256:")
-    found = _remembered(kept) or _measured(store, ref, identity, told)
+    kept = _kept(identity, cache)
+    found = _remembered(kept) or _measured(store, ref, identity, told, whole=LABEL_PROJECT in labels)
     if told and told != found:
         what = f"the image {ref} says that it holds {told[:16]}, and holds {found[:16]}"
         raise SandboxError(Cause.IMAGE_BROKEN, what, "Somebody changed it: run `assay engine image --rebuild`")
+    remember_inventory(identity, found, cache)
+    return found
+
+
+def remember_inventory(identity: str, found: str, cache: Path | None = None) -> None:
+    """Keeps what was measured of an image."""
+    kept = _kept(identity, cache)
     with contextlib.suppress(OSError):  # it is measured anew the next time
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(found, encoding="ascii")
-    return found
+
+
+def _kept(identity: str, cache: Path | None) -> Path:
+    root = platformdirs.user_cache_path("assay") if cache is None else cache
+    return root / "inventory" / identity.removeprefix("sha256:")
 
 
 def _remembered(kept: Path) -> str:
@@ -259,10 +287,10 @@ def _remembered(kept: Path) -> str:
     return text if re.fullmatch(r"[0-9a-f]{64}", text) else ""
 
 
-def _measured(store: ImageStore, ref: str, identity: str, told: str) -> str:
+def _measured(store: ImageStore, ref: str, identity: str, told: str, *, whole: bool) -> str:
     """Of an image of somebody else's that cannot be looked into (no shell, no dpkg), its id stands for what it holds."""
     try:
-        return take_inventory(store, ref)
+        return take_inventory(store, ref, whole=whole)
     except SandboxError as error:
         if told or error.cause is not Cause.IMAGE_BROKEN:
             raise

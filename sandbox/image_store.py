@@ -42,13 +42,15 @@ class EngineImages:
         except SandboxError as error:
             raise _as_missing(ref, error) from error
 
-    def build(self, context: Path, ref: str, say: Say) -> None:
+    def build(self, context: Path, ref: str, say: Say, network: str | None = None) -> None:
         with engine.translated("building the image"), engine.patience(self._client, BUILD_S), context.open("rb") as stream:
-            self._build(stream, ref, say)
+            self._build(stream, ref, say, network)
 
-    def _build(self, stream: Any, ref: str, say: Say) -> None:
+    def _build(self, stream: Any, ref: str, say: Say, network: str | None = None) -> None:
         last: list[str] = []
-        events = self._client.api.build(fileobj=stream, custom_context=True, tag=ref, rm=True, forcerm=True, decode=True)
+        events = self._client.api.build(
+            fileobj=stream, custom_context=True, tag=ref, rm=True, forcerm=True, decode=True, network_mode=network
+        )  # fmt: skip
         for event in events:
             line = str(event.get("stream", "")).strip()
             if line.startswith("Step "):

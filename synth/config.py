@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from verifiers.gating.strict_yaml import UniqueLoader
 from verifiers.interface import Budget, ConfigError, Profile, Report
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from synth.registry.hooks import Hook
 
 Trigger = Literal["any", "all"]
+Learn = Literal["off", "tell", "background"]
 FILES = ("assay.yaml", "assay.yml", "pyproject.toml")
 
 
@@ -46,6 +47,14 @@ class Evolution(_Section):
     )
     trigger: Trigger = Field(default="any", description="any: frequent or complex; all: frequent and complex")
     min_success_rate: float = Field(default=0.25, ge=0, le=1, description="Tasks that fail more often are left alone")
+    learn: Learn = Field(
+        default="tell", description="When hooks saw a task often enough: off, tell (say so) or background (verify, then offer)"
+    )
+
+    @field_validator("learn", mode="before")
+    @classmethod
+    def _yaml_reads_off_as_false(cls, value: object) -> object:
+        return "off" if value is False else value
 
 
 class Sandbox(_Section):

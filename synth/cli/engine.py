@@ -17,6 +17,10 @@ from synth.cli.outputs import emit_document, output_options, plan
 if TYPE_CHECKING:
     from cyclonedx.model.bom import Bom
 
+    from sandbox.project import Tools
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
 
 @click.group("engine", cls=Group, short_help="Check, start or prepare the sandbox.")
 def command() -> None:
@@ -56,19 +60,60 @@ def up(install: bool) -> int:
 @command.command("image")
 @click.option("--host", metavar="URL", help="Engine to build on. Default: DOCKER_HOST, else the local one.")
 @click.option("--package", "packages", multiple=True, metavar="NAME", help="Debian package to add to the image (repeatable).")
+@click.option("--requirements", type=FILE, metavar="FILE", help="Python packages to add, as pip's requirements file.")
+@click.option("--package-json", type=FILE, metavar="FILE", help="npm packages to add, locked where a lock is beside it.")
+@click.option("--dockerfile", type=FILE, metavar="FILE", help="To build on top: FROM assay-sandbox, or a Debian image.")
 @click.option("--rebuild", is_flag=True, help="Build even where the image is there.")
-def image(host: str | None, packages: tuple[str, ...], rebuild: bool) -> int:
-    """Builds the sandbox image if the engine does not have it, and prints its tag."""
+def image(
+    host: str | None,
+    packages: tuple[str, ...],
+    requirements: Path | None,
+    package_json: Path | None,
+    dockerfile: Path | None,
+    rebuild: bool,
+) -> int:
+    """Builds the sandbox image if the engine does not have it, and prints its tag.
+
+    With a project's own tools it is an image of their own, for --image TAG or `sandbox.image` of the configuration: they are
+    fetched now, by this machine's pip or npm, and runs have no network.
+    """
     from sandbox.image import ensure_image
+    from sandbox.project import ensure_project
     from verifiers.interface import ConfigError
 
     box = config().sandbox
+    tools = _tools(requirements, package_json, dockerfile)
+    wanted, host = (*box.packages, *packages), host or box.host
     try:
-        tag = ensure_image(console.say, (*box.packages, *packages), rebuild, host=host or box.host)
+        if tools:
+            tag = ensure_project(console.say, tools, wanted, rebuild, host=host)
+        else:
+            tag = ensure_image(console.say, wanted, rebuild, host=host)
     except ValueError as e:
         raise ConfigError(str(e), "Give names of Debian packages") from e
     console.out(tag)
     return 0
+
+
+def _tools(requirements: Path | None, package_json: Path | None, dockerfile: Path | None) -> list[Tools]:
+    """What the files ask for.
+
+    Raises:
+        ConfigError: one cannot be read, or asks for what no image is made from.
+    """
+    from sandbox.project import read_dockerfile, read_package_json, read_requirements
+    from verifiers.interface import ConfigError
+
+    found = ((requirements, read_requirements), (package_json, read_package_json), (dockerfile, read_dockerfile))
+    out: list[Tools] = []
+    for file, read in found:
+        try:
+            out += [read(file)] if file is not None else []
+        except OSError as e:
+            raise ConfigError(f"cannot be read: {e.strerror}", "Name another file", file) from e
+        except ValueError as e:
+            raise ConfigError(f"cannot be built from: {e}", "Correct it, or name another file", file) from e
+    return out
 
 
 @command.command("prune")

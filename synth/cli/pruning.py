@@ -22,7 +22,7 @@ def images(host: str | None, wanted: str | None, packages: Sequence[str], dry_ru
     Raises:
         SandboxError: no engine answers.
     """
-    from sandbox.image import LABEL_RECIPE
+    from sandbox.image import LABEL_PROJECT, LABEL_RECIPE
     from sandbox.image_store import open_images
     from sandbox.interface import SandboxError
     from sandbox.recipe import load_recipe
@@ -32,7 +32,7 @@ def images(host: str | None, wanted: str | None, packages: Sequence[str], dry_ru
     with open_images(host) as store:
         for tag, size in sorted(store.labelled(LABEL_RECIPE).items()):
             shown = f"image {tag} ({size / MIB:.0f} MiB)"
-            if tag in kept:
+            if tag in kept or (store.image_labels(tag) or {}).get(LABEL_PROJECT, "") in kept:
                 yield f"kept     {shown}"
             elif dry_run:
                 yield f"would go {shown}"

@@ -26,18 +26,22 @@ def command() -> None:
 @STORE
 def show_command(store: Path | None) -> int:
     """Lists the tasks: when, who, what was asked, and whether it makes a trace."""
+    from synth.hooks.steps import asked
     from synth.hooks.traces import trace_of
+    from synth.hooks.typed import sweep
     from synth.interface import ExecutionTrace
     from synth.store.tasks import Store
     from synth.tracing.redact import redact
     from verifiers.formats.text import plural
 
     kept = Store(_store(store))
+    sweep(kept)
     tasks = kept.tasks()
     for task in tasks:
-        first = next(iter(kept.events(task)), {})
+        events = kept.events(task)
+        first = next(iter(events), {})
         found = trace_of(kept, task)
-        said = " ".join(redact(str(first.get("request", ""))).split())[:60]
+        said = " ".join(redact(asked(events)).split())[:60]
         state = f"{len(found.steps or found.commands)} steps" if isinstance(found, ExecutionTrace) else found
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(float(first.get("time", 0))))
         console.out(f"{when}  {first.get('agent')}  {said!r}: {state}")
@@ -51,12 +55,15 @@ def show_command(store: Path | None) -> int:
 def export_command(store: Path | None, file: Path) -> int:
     """Appends the recorded tasks to FILE as traces, without secrets."""
     from synth.hooks.traces import traces_of
+    from synth.hooks.typed import sweep
     from synth.store.tasks import Store
     from synth.tracing.redact import redact_trace
     from synth.tracing.traces import dump_trace
     from verifiers.formats.text import plural
 
-    traces, lost = traces_of(Store(_store(store)))
+    kept = Store(_store(store))
+    sweep(kept)
+    traces, lost = traces_of(kept)
     for task, why in lost:
         console.say(f"{task.name}: no trace: {why}")
     if traces:

@@ -28,6 +28,8 @@ def command(file: Path | None, withdraw: bool) -> int:
         return 0
     for line in (*settings.hooks.command, *filter(None, [settings.hooks.url])):
         console.out(f"may run: {line}")
+    if settings.evolution.learn == "background":
+        console.out(f"may run: assay crystallize, after a turn, on {settings.sandbox.host or 'the local engine'}")
     trust.trust(settings.source, settings.sha256)
     console.out(f"{settings.source}: trusted until it changes")
     return 0

@@ -5,10 +5,11 @@ Source: Claude Code 2.1.197, Codex 0.169.0 and Gemini CLI 0.61.0, run against a 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["request", "before", "after", "end"]
+Kind = Literal["start", "request", "before", "after", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,17 @@ class Agent:
     """Tools that change a file that ``file_path`` names."""
     answer: str
     """What it wants to read from a hook that has nothing to say."""
+    skills: str
+    """Directory below the project, or below the home directory, where it looks for skills."""
 
     @property
     def tools(self) -> str:
         """Pattern of the tools that we want to hear of."""
         return "|".join(sorted(self.shell | self.edits))
+
+    def says(self, text: str) -> str:
+        """What it reads from a hook so that the person sees ``text``; the model does not."""
+        return json.dumps({"systemMessage": text}) if text else self.answer
 
 
 AGENTS = {
@@ -38,18 +45,21 @@ AGENTS = {
     for agent in (
         Agent(
             "claude-code", ".claude/settings.json",
-            {"UserPromptSubmit": "request", "PreToolUse": "before", "PostToolUse": "after", "Stop": "end"},
-            frozenset({"Bash"}), frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"}), "",
+            {"SessionStart": "start", "UserPromptSubmit": "request",
+             "PreToolUse": "before", "PostToolUse": "after", "Stop": "end"},
+            frozenset({"Bash"}), frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"}), "", ".claude/skills",
         ),
         Agent(
             "codex", ".codex/hooks.json",
-            {"UserPromptSubmit": "request", "PreToolUse": "before", "PostToolUse": "after", "Stop": "end"},
-            frozenset({"Bash"}), frozenset({"apply_patch"}), "{}",
+            {"SessionStart": "start", "UserPromptSubmit": "request",
+             "PreToolUse": "before", "PostToolUse": "after", "Stop": "end"},
+            frozenset({"Bash"}), frozenset({"apply_patch"}), "{}", ".codex/skills",
         ),
         Agent(
             "gemini-cli", ".gemini/settings.json",
-            {"BeforeAgent": "request", "BeforeTool": "before", "AfterTool": "after", "AfterAgent": "end"},
-            frozenset({"run_shell_command"}), frozenset({"write_file", "replace"}), "{}",
+            {"SessionStart": "start", "BeforeAgent": "request",
+             "BeforeTool": "before", "AfterTool": "after", "AfterAgent": "end"},
+            frozenset({"run_shell_command"}), frozenset({"write_file", "replace"}), "{}", ".gemini/skills",
         ),
     )
 }  # fmt: skip

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from synth.hooks.agents import AGENTS, Agent
-from synth.store.pictures import SECRET
+from synth.store.pictures import SECRET, project_root
 from synth.store.tasks import Store
 
 Payload = Mapping[str, Any]
@@ -17,9 +17,14 @@ MOST_TEXT = 1 << 20
 """Characters kept of an output."""
 
 
-def receive(agent_name: str, data: bytes, store: Store) -> str:
-    """Takes one event and returns what the agent wants to read. What goes wrong is in the store's log."""
+def receive(agent_name: str, data: bytes, store: Store, ended: Callable[[Path], object] = lambda task: None) -> str:
+    """Takes one event and returns what the agent wants to read. What goes wrong is in the store's log.
+
+    Args:
+        ended: Told of a task that this event closes.
+    """
     agent = AGENTS.get(agent_name)
+    said = ""
     try:
         if agent is None:
             store.complain(f"unknown agent {agent_name!r}")
@@ -27,10 +32,22 @@ def receive(agent_name: str, data: bytes, store: Store) -> str:
         payload = json.loads(data.decode("utf-8", "replace"))
         if not isinstance(payload, Mapping):
             raise ValueError("the event is no JSON object")
-        _take(agent, payload, store)
+        closed = _take(agent, payload, store)
+        if closed is not None:
+            ended(closed)
+        said = _to_say(agent, payload, store)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         _complain(store, f"{agent_name}: {type(e).__name__}: {e}")
-    return agent.answer if agent is not None else ""
+    return agent.says(said) if agent is not None else ""
+
+
+def _to_say(agent: Agent, payload: Payload, store: Store) -> str:
+    """What the person is to be told now: between requests, never in the middle of a turn."""
+    kind = agent.events.get(str(payload.get("hook_event_name")))
+    if kind not in ("start", "request", "end"):
+        return ""
+    root, _ = project_root(Path(str(payload.get("cwd") or Path.cwd())))
+    return store.moments.take(str(root), starts=kind == "start")
 
 
 def _complain(store: Store, text: str) -> None:
@@ -40,7 +57,8 @@ def _complain(store: Store, text: str) -> None:
         return  # a full disk: there is nobody left to tell
 
 
-def _take(agent: Agent, payload: Payload, store: Store) -> None:
+def _take(agent: Agent, payload: Payload, store: Store) -> Path | None:
+    """Keeps one event; the task that it closes."""
     name, session = str(payload.get("hook_event_name")), str(payload.get("session_id"))
     kind = agent.events.get(name)
     if kind is None:
@@ -50,10 +68,13 @@ def _take(agent: Agent, payload: Payload, store: Store) -> None:
         facts = {k: payload[k] for k in ("transcript_path", "prompt_id", "turn_id", "model") if k in payload}
         store.begin(agent.name, session, cwd, {"request": str(payload.get("prompt", "")), **facts})
     elif kind == "end":
-        if store.close(agent.name, session, "ended", {"transcript_path": payload.get("transcript_path")}) is None:
+        closed = store.close(agent.name, session, "ended", {"transcript_path": payload.get("transcript_path")})
+        if closed is None:
             store.complain(f"{agent.name}: a turn ended that never began ({session})")
-    else:
+        return closed
+    elif kind != "start":
         _tool(agent, kind, payload, store, session)
+    return None
 
 
 def _tool(agent: Agent, kind: str, payload: Payload, store: Store, session: str) -> None:

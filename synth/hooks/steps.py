@@ -19,16 +19,18 @@ from verifiers.interface import AssayError
 def steps_of(store: Store, task: Path, events: Sequence[Event], start: Start) -> ExecutionTrace | str:
     """The trace of a task without its trees, or why there is none."""
     begin = events[0]
-    agent, root = AGENTS[str(begin["agent"])], str(begin["root"])
-    times = [datetime.fromtimestamp(float(e["time"]), UTC) for e in events]
+    agent, root = str(begin["agent"]), str(begin["root"])
+    times = [datetime.fromtimestamp(float(e.get("at", e["time"])), UTC) for e in events if e.get("event") != "named"]
     key = f"{begin['session']} {task.name}"
-    turn = Turn(str(begin.get("request", "")), str(task), key, times[0], str(begin["cwd"]), ended=times[-1])
+    turn = Turn(asked(events), str(task), key, times[0], _first_place(events), ended=times[-1])
     turn.metadata |= {"session": begin["session"], "captured": "assay hook"}
     secret = next((e["secret"] for e in events if "secret" in e), None)
     if secret is not None:
         return f"a file that may hold secrets was edited ({secret})"
+    if any(e.get("event") == "unseen" for e in events):
+        return "a command was not seen: the shell keeps none that begins with a blank or only repeats the one before"
     told = _from_session(begin, turn.text, start)
-    slots, edits_lost = _slots(store, events, each_afresh=agent.name != "claude-code")
+    slots, edits_lost = _slots(store, events, each_afresh=agent in AGENTS and agent != "claude-code")
     every, seen = _commands(slots), _commands(s for s in slots if not s.lost)
     wanted = _without_moves(told.commands) if told is not None else None
     if (every != seen or edits_lost) and wanted not in (_without_moves(every), _without_moves(seen)):
@@ -36,7 +38,7 @@ def steps_of(store: Store, task: Path, events: Sequence[Event], start: Start) ->
     # What a person refused never ran: the session has it neither. Of what failed, some agents tell no end.
     turn.steps = [s.step for s in slots if not s.lost or wanted == _without_moves(every)]
     others = _by_others(store, begin, events)
-    tasks = Tasks(agent.name, root)
+    tasks = Tasks(agent, root)
     made = tasks.traces([turn])
     if told is not None and (edits_lost or not made):
         facts = {k: v for k, v in told.metadata.items() if k != "start"} | turn.metadata
@@ -46,6 +48,18 @@ def steps_of(store: Store, task: Path, events: Sequence[Event], start: Start) ->
     (trace,) = made
     facts = {**trace.metadata, **({"changed_by_others": others} if others else {})}
     return _as_told(replace(trace, workspace=None, metadata=facts), told)
+
+
+def asked(events: Sequence[Event]) -> str:
+    """What was asked; of what a person typed, the name that it was given afterwards."""
+    said = [e["request"] for e in events if e.get("request")]
+    return str(said[-1]) if said else ""
+
+
+def _first_place(events: Sequence[Event]) -> str:
+    """Where the first command ran; of agents, where the turn began."""
+    typed = [e for e in events if "at" in e and e.get("cwd")]
+    return str((typed or events)[0]["cwd"])
 
 
 def _without_moves(commands: Iterable[str]) -> list[str]:
@@ -99,7 +113,8 @@ def _commands(slots: Iterable[_Slot]) -> list[str]:
 
 def _ran(event: Event, *, each_afresh: bool) -> Ran:
     out, err = _output(event.get("output"))
-    return Ran(event["command"], out + err, None, err, str(event["cwd"]) if each_afresh and event.get("cwd") else None)
+    place = str(event["cwd"]) if each_afresh and event.get("cwd") else None
+    return Ran(event["command"], out + err, event.get("exit"), err, place)
 
 
 def _changed(store: Store, path: str, held: object, before: Mapping[str, object]) -> Changed:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from synth.store.moments import Moments
 from synth.store.objects import Objects
 from synth.store.pictures import Picture, picture_of, project_root
 
@@ -21,20 +22,25 @@ OPEN, DONE = ".open.jsonl", ".jsonl"
 
 
 class Store:
-    """One store: ``objects/``, ``tasks/``, ``index/`` and ``errors.log``."""
+    """One store: ``objects/``, ``tasks/``, ``index/``, ``moments/`` and ``errors.log``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.objects = Objects(root / "objects")
+        self.moments = Moments(root / "moments")
         self._tasks = root / "tasks"
 
     # ------------------------------------------------------------ writing
 
-    def begin(self, agent: str, session: str, cwd: Path, facts: Event) -> Path:
-        """Opens a task with the picture of its start. One that this session left open is closed as unfinished."""
+    def begin(self, agent: str, session: str, cwd: Path, facts: Event, project: Path | None = None) -> Path:
+        """Opens a task with the picture of its start. One that this session left open is closed as unfinished.
+
+        Args:
+            project: The project, where it is not the work tree or directory of ``cwd``.
+        """
         self.close(agent, session, "unfinished", {})
         self._tasks.mkdir(parents=True, exist_ok=True, mode=0o700)
-        root, git = project_root(cwd)
+        root, git = project_root(cwd) if project is None else (project, (project / ".git").exists())
         others = [p.name for p in self._tasks.glob(f"*{OPEN}") if _first(p).get("root") == str(root)]
         path = self._tasks / f"{time.time_ns():020d}-{_key(agent, session)}{OPEN}"
         began = {"event": "begin", "agent": agent, "session": session, "root": str(root), "git": git, "cwd": str(cwd), **facts}
@@ -43,7 +49,7 @@ class Store:
 
     def add(self, agent: str, session: str, event: Event) -> bool:
         """Adds an event to the open task of a session; False where there is none, or it has the event already."""
-        path = self._open(agent, session)
+        path = self.open_task(agent, session)
         if path is None:
             return False
         same = event.get("call")
@@ -52,18 +58,27 @@ class Store:
         self._write(path, event)
         return True
 
-    def close(self, agent: str, session: str, how: str, facts: Event) -> Path | None:
-        """Closes the open task of a session with the picture of its end; None where none is open."""
-        path = self._open(agent, session)
+    def close(self, agent: str, session: str, how: str, facts: Event, seen: str | None = None) -> Path | None:
+        """Closes the open task of a session with the picture of its end; None where none is open.
+
+        Args:
+            seen: The picture, where it was taken before.
+        """
+        path = self.open_task(agent, session)
         if path is None:
             return None
         first = _first(path)
         # Whatever happened after a crash is nobody's: there is no end to be seen.
-        seen = self._picture(Path(str(first["root"])), first["git"] is True) if how == "ended" else ""
+        if seen is None:
+            seen = self.picture_now(first) if how == "ended" else ""
         self._write(path, {"event": "end", "how": how, "picture": seen, **facts})
         done = path.with_name(path.name.removesuffix(OPEN) + DONE)
         path.rename(done)
         return done
+
+    def picture_now(self, begin: Event) -> str:
+        """The digest of a picture of a task's project as it is now."""
+        return self._picture(Path(str(begin["root"])), begin["git"] is True)
 
     def _picture(self, root: Path, git: bool) -> str:
         index = self.root / "index" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.json"
@@ -88,7 +103,8 @@ class Store:
 
     # ------------------------------------------------------------ reading
 
-    def _open(self, agent: str, session: str) -> Path | None:
+    def open_task(self, agent: str, session: str) -> Path | None:
+        """The task that a session has begun and not ended."""
         found = sorted(self._tasks.glob(f"*-{_key(agent, session)}{OPEN}"))
         return found[-1] if found else None
 
@@ -122,6 +138,10 @@ class Store:
         old = [p for p in self.tasks() if p.stat().st_mtime < before]
         for path in old:
             path.unlink(missing_ok=True)
+        self.moments.prune(before)
+        for path in (self.root / "traces").glob("*.json"):
+            if path.stat().st_mtime < before:
+                path.unlink(missing_ok=True)
         kept = {d for p in (*self.tasks(), *self.open_tasks()) for e in _events(p) for d in self._digests(e)}
         for index in (self.root / "index").glob("*.json"):
             index.unlink()  # it vouches for contents that may go now

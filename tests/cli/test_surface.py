@@ -175,6 +175,9 @@ class Images:
         assert label == "assay.recipe"
         return dict(self.tags)
 
+    def image_labels(self, tag: str) -> dict[str, str]:
+        return {"assay.project": load_recipe().tag} if tag == "assay-sandbox:project" else {}
+
     def untag(self, tag: str) -> None:
         if tag == "assay-sandbox:busy":
             raise SandboxError(Cause.PROTOCOL, "it is in use")
@@ -182,7 +185,7 @@ class Images:
 
 
 def test_prune_keeps_what_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Images of earlier recipes and old cache files go; today's image, one in use and new files stay; a dry run only says so."""
+    """Images of earlier recipes and old cache files go; today's, a project's on it, one in use, new files stay."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     old, new = tmp_path / "assay" / "verdicts" / "old.json", tmp_path / "skill-assay" / "new"
     for file in (old, new):
@@ -190,7 +193,7 @@ def test_prune_keeps_what_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         file.write_text("x" * 10)
     os.utime(old, (0, 0))
     current = load_recipe().tag
-    store = Images({current: 1 << 20, "assay-sandbox:busy": 1, "assay-sandbox:old": 1})
+    store = Images({current: 1 << 20, "assay-sandbox:busy": 1, "assay-sandbox:old": 1, "assay-sandbox:project": 1})
     monkeypatch.setattr("sandbox.image_store.open_images", lambda host: contextlib.nullcontext(store))
     assert run(["engine", "prune", "--dry-run"]) == 0
     assert "would go image assay-sandbox:old" in capsys.readouterr().out
@@ -200,7 +203,7 @@ def test_prune_keeps_what_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     told = capsys.readouterr().out
     assert f"kept     image {current} (1 MiB)" in told
     assert "kept     image assay-sandbox:busy (0 MiB): it is in use" in told
-    assert set(store.tags) == {current, "assay-sandbox:busy"}
+    assert set(store.tags) == {current, "assay-sandbox:busy", "assay-sandbox:project"}
     assert not old.exists()
     assert new.exists()
 

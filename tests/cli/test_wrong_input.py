@@ -49,6 +49,9 @@ assay hook install --agent nosuch
 assay hook install --agent claude-code --project . --store store
 assay hook uninstall --agent codex --project . --store store
 assay hook run --agent nosuch
+assay hook install --agent shell --shell tcsh
+assay hook install --agent shell --shell bash --store syntax.py/store
+assay hook task x --store store
 assay hook status --project . --store store
 assay store
 assay store show --store store
@@ -169,6 +172,12 @@ assay metrics --format json
 assay metrics -o folder
 assay engine
 assay engine image --package 'a;b'
+assay engine image --requirements missing.txt
+assay engine image --requirements syntax.py/x
+assay engine image --requirements needs.txt
+assay engine image --package-json half.jsonl
+assay engine image --package-json none.json
+assay engine image --dockerfile syntax.py
 assay engine status --host unix:///nowhere.sock --no-probe
 assay mcp --workers 0
 assay mcp --http nowhere
@@ -187,6 +196,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with a file of every broken kind, and nothing configured."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     for name in ("CI", "PRJ_DATA", "ASSETS", "GITHUB_STEP_SUMMARY", "ANTHROPIC_API_KEY"):
@@ -199,7 +209,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "object.json": "{}", "gate.json": '{"schema": "assay-gate/1", "reports": []}', "broken/registry.db": "no database",
         "mixed/a.txt": "## look\n$ ls\na\n", "mixed/table.tsv": "a\tb\nc\td\n", "mixed/.bash_history": "ls\nmake\n",
         "mixed/old.cast": '{"version": 1, "width": 80, "stdout": []}',
-        "tree/one/skill.py": "def f(:\n", ".claude/settings.json": "// no JSON",
+        "needs.txt": "fine\n-e .\n", "tree/one/skill.py": "def f(:\n", ".claude/settings.json": "// no JSON",
     }  # fmt: skip
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

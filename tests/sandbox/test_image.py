@@ -47,7 +47,7 @@ class FakeStore:
         self._called("pull", ref)
         self.images[ref] = {}
 
-    def build(self, context: Path, ref: str, say: object) -> None:
+    def build(self, context: Path, ref: str, say: object, network: str | None = None) -> None:
         self._called("build", ref)
         self.images[ref] = {}
 

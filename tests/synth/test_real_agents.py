@@ -27,6 +27,7 @@ from synth.hooks.agents import AGENTS
 from synth.hooks.install import install
 from synth.hooks.traces import traces_of
 from synth.registry import Registry
+from synth.store.moments import Moment
 from synth.store.tasks import Store
 from synth.tracing.traces import to_evidence
 
@@ -126,6 +127,24 @@ def test_a_real_agent_is_captured_exactly(tmp_path: Path, name: str) -> None:
     assert {p: e.content for p, e in (evidence.post or {}).items() if e.type == "file"} == {
         "a.txt": b"x = 2\n", "m.txt": b"n\n", "sub/b.txt": b"b\n",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_a_real_agent_takes_what_the_person_is_told(tmp_path: Path, name: str) -> None:
+    """At the start of a session what was learned, then what is due; the model reads neither, and the turn is captured as ever."""
+    home, project, store = tmp_path / "home", tmp_path / "project", Store(tmp_path / "store")
+    for place in (home, project):
+        place.mkdir()
+    (project / "a.txt").write_text("x = 1\n")
+    (project / "n.txt").write_text("n\n")
+    install(AGENTS[name], home, store.root)
+    store.moments.put(Moment("1", "t", str(project), name, ("1",), "/r", "assay: qzsaid1", time.time()), "offer")
+    store.moments.put(Moment("2", "t", str(project), name, ("2",), "/r", "assay: qzsaid2", time.time()), "due")
+    asked = run_agent(name, home, project, script_of(name, project))
+    assert [state for _, state in store.moments.all()] == ["told", "told"]
+    assert "qzsaid" not in json.dumps(asked)
+    traces, lost = traces_of(store)
+    assert (len(traces), lost, store.errors()) == (1, [], [])
 
 
 SKILLS = {"claude-code": ".claude/skills", "codex": ".codex/skills", "gemini-cli": ".gemini/skills"}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from sandbox.interface import ROOT, Effect, Limits, ReplayRecord, RunRequest, Session, ShellJob, Snapshot, Surroundings
 from verifiers.expectation.answers import same_answer
 from verifiers.expectation.equivalence import Attribute, differences, durable_effects
+from verifiers.expectation.lacking import lacking
 from verifiers.expectation.steps import commands_of, trace_request
 from verifiers.interface import Evidence
 
@@ -100,6 +101,7 @@ def replay(evidence: Sequence[Evidence], session: Session, lost: Mapping[str, st
         expectation, why = expect(e, records)
         first, _ = commands_of(e, records[0])
         why = why or disagreement(e, expectation, first)
+        why = (lacking(first.steps, e.outputs) if why else "") or why
         expectation = replace(expectation, answer_known=expectation.answer_known and not _other_output(e, expectation))
         if not why and not expectation.answer_known and not expectation.effects:
             why = _other_output(e, expectation) or "its own replays print different answers"
