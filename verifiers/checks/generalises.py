@@ -42,13 +42,14 @@ class Generalises:
         "the commands take for text. What holds over all recorded starts is inferred (records, columns, unique keys, order, JSON "
         "of one shape, plain names and values) and such cases keep it. Databases vary in their texts and rows. "
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
-        "difference is an open question in the report, never a failure; `assay answer` decides it. "
+        "difference is an open question in the report, never a failure; `assay answer` decides it. So is a difference that one "
+        "strange kind of start alone shows; starts made of what was recorded, or two such kinds, refuse. "
         "Of a trace with edits or without steps, commands cannot say what is right: there values of the arguments are "
         "replaced throughout start, arguments and recorded end, and the skill must reach that end. "
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 12
+    version = 13
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 
