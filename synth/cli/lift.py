@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,14 +39,16 @@ PLAIN_JSON = ("plain", "json")
 @click.option("--timeout", type=click.FloatRange(1), default=600.0, show_default=True, metavar="SECONDS", help="Of one run.")
 @click.option("--max-cost", type=click.FloatRange(0), metavar="USD", help="Begin no further pair once so much is spent.")
 @click.option("--max-tokens", type=click.IntRange(0), metavar="N", help="The same in tokens.")
+@click.option("--yes", is_flag=True, help="Do not ask before the agent acts.")
 @talking_options
 @sandbox_options
 @output_options(PLAIN_JSON)
-def command(traces: tuple[Path, ...], agent: str, registry: Path | None, limit: int, **rest: Any) -> int:
+def command(traces: tuple[Path, ...], agent: str, registry: Path | None, limit: int, *, yes: bool, **rest: Any) -> int:
     """Has the agent do each held-out recording of TRACES twice: without the registered skills and with them. Default: the
     recordings that the skills were made without. Compares the end with what the recording's own commands do.
 
-    The agent acts on this machine without asking, in copies that are removed afterwards, with a home directory of its own.
+    The agent acts on this machine without asking, in copies that are removed afterwards, with a home directory of its own. So
+    you are asked first, once.
 
     Exit code 0: measured. 3: the agent did nothing. 4: there is no held-out recording, or no skill.
     """
@@ -60,7 +63,7 @@ def command(traces: tuple[Path, ...], agent: str, registry: Path | None, limit: 
     tasks, not_run = _replayed(found, Judging.of(rest, settings), limit)
     lift = _lift(client, program, skills, settings, rest)
     interrupted = False
-    console.say(f"{agent} acts on this machine without asking, in {2 * len(tasks)} copies below {tempfile.gettempdir()}")
+    _ask_first(f"{agent} acts on this machine without asking, in {2 * len(tasks)} copies below {tempfile.gettempdir()}", yes)
     try:
         with console.talk() as talk:
             lift.run(tasks, talk.step)
@@ -68,6 +71,22 @@ def command(traces: tuple[Path, ...], agent: str, registry: Path | None, limit: 
         interrupted, lift.stopped = True, "interrupted"
     emit_document(outputs, to_json(lift, version(program), not_run), plain(lift, version(program), not_run))
     return 130 if interrupted else 0
+
+
+def _ask_first(what: str, yes: bool) -> None:
+    """Nothing happens unless somebody says so.
+
+    Raises:
+        ConfigError: there is nobody to ask.
+    """
+    from verifiers.interface import ConfigError
+
+    console.say(what)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigError("nobody is here to be asked whether the agent may act", "Say --yes, on a machine where it may")
+    click.confirm("May it", abort=True, err=True)
 
 
 def _program(client: Client) -> str:

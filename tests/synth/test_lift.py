@@ -334,7 +334,10 @@ def test_the_command_measures(
     """From a file of recordings to the table and the JSON; the end is the one that a replay in the sandbox reaches."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     agent = FakeAgent(tmp_path / "a", "claude", without={"says": said(5)}, with_={"does": RENAMES, "says": said(2)})
-    assert lifted(tmp_path, monkeypatch, agent, "-o", "lift.json") == 0
+    assert lifted(tmp_path, monkeypatch, agent) == 2
+    assert "nobody is here to be asked" in capsys.readouterr().err
+    assert agent.seen == []
+    assert lifted(tmp_path, monkeypatch, agent, "-o", "lift.json", "--yes") == 0
     told = capsys.readouterr()
     assert "claude-code (9.9.9 (fake)): 1 held-out recording, 1 skill\n" in told.out
     assert "acts on this machine without asking, in 2 copies" in told.err
