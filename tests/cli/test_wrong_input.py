@@ -75,6 +75,11 @@ assay crystallize unknown.jsonl --generator anthropic --llm-effort huge
 assay crystallize unknown.jsonl --generator anthropic --llm-max-cost -1
 assay crystallize unknown.jsonl --generator openai --llm-batch
 assay crystallize unknown.jsonl --generator ollama
+assay drift
+assay drift missing
+assay drift folder
+assay drift folder --until
+assay drift folder --registry folder
 assay lift unknown.jsonl
 assay lift unknown.jsonl --agent nosuch
 assay lift unknown.jsonl --agent codex --limit 0
