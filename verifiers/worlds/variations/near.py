@@ -60,17 +60,23 @@ def _in_both_cases(g: Grammar) -> bool:
 
 
 def margin_is_told(choice: Choice, gs: Sequence[Grammar]) -> Said:
-    """Whether a recording shows what becomes of a line that is set in from the margin of another one that begins alike."""
-    return (
-        Said.ALL
-        if choice[-1] != INDENTED or any(_at_two_margins(g.base[p].content) for g in gs for p in g.contents)
-        else Said.HARM
-    )
+    """Whether recordings show what becomes of each line that is set in: of those that begin so, some are and some are not."""
+    if choice[-1] != INDENTED:
+        return Said.ALL
+    contents = [decoded(g.base[p].content) for g in gs for p in g.contents]
+    shown = set().union(*map(_at_two_margins, contents))
+    said = {t for g in gs for v in g.args.values() if isinstance(v, str) for t in tokens(v) if t.isalpha() and len(t) > 1}
+    meant = {_BEGINNING.match(row) for text in contents for row in text.split("\n") if said & set(tokens(row))}
+    return Said.ALL if {m[2] for m in meant if m} <= shown else Said.HARM
 
 
-def _at_two_margins(content: bytes) -> bool:
-    found = re.findall(r"(?m)^([ \t]*)([^\w\s]+|\w+)", decoded(content))
-    return len({(bool(margin), start) for margin, start in found}) > len({start for _, start in found})
+_BEGINNING = re.compile(r"(?m)^([ \t]*)([^\w\s]+|\w+)")
+
+
+def _at_two_margins(text: str) -> set[str]:
+    """What lines begin with of which some are set in and some are not."""
+    found = {(bool(margin), start) for margin, start in _BEGINNING.findall(text)}
+    return {start for margin, start in found if margin and (False, start) in found}
 
 
 def _like(letter: str) -> str:
