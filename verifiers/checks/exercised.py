@@ -44,7 +44,7 @@ class Exercised:
         "is still missing is told with the condition that would have to hold."
     )
     stage = "dynamic"
-    version = 7
+    version = 8
     good = (
         rename("every branch runs"),
         rename(
