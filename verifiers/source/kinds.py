@@ -10,7 +10,6 @@ from typing import Literal
 from verifiers.source.feeding import Feeding, assigned, loaded, same_thing
 from verifiers.source.harmless import Harmless
 from verifiers.source.names import Names, names_of
-from verifiers.source.places import suites
 from verifiers.subject import FunctionNode, skill_function
 
 Kind = Literal["acts", "claims", "decides", "skips", "computes", "raises"]
@@ -44,8 +43,7 @@ class Kinds:
     def of(self, node: ast.stmt, function: FunctionNode, suite: list[ast.stmt]) -> Kind:
         """The kind of one statement. ``suite``: the body that it is part of."""
         if isinstance(node, ast.Raise):
-            only = self._raises(node) and self._reports(suite)
-            return "acts" if not only else "decides" if self._is_carried(node) else "raises"
+            return "acts" if not self._raises(node) else "decides" if self._is_carried(node) else "raises"
         if self.acts(node):
             return "acts"
         if isinstance(node, ast.Return):
@@ -102,15 +100,9 @@ class Kinds:
     def _reports(self, suite: list[ast.stmt]) -> bool:
         """Whether a body does no more than report failure: a report after an action says that the action went through."""
         last = suite[-1]
-        if any(self.acts(s) or any(self._acts_and_goes_on(inner) for inner, _ in suites(s)) for s in suite[:-1]):
+        if any(self.acts(n) for s in suite[:-1] for n in ast.walk(s) if isinstance(n, ast.stmt)):
             return False
         return isinstance(last, ast.Raise) or (isinstance(last, ast.Return) and is_failure(last.value))
-
-    def _acts_and_goes_on(self, suite: list[ast.stmt]) -> bool:
-        """Whether what stands below a suite may come after something that acts in it: not where it then returns or raises."""
-        ends = bool(suite) and isinstance(suite[-1], ast.Return | ast.Raise)
-        acts = any(map(self.acts, suite)) and not ends
-        return acts or any(self._acts_and_goes_on(inner) for s in suite for inner, _ in suites(s))
 
     def _raises(self, node: ast.Raise) -> bool:
         """Whether it does no more than raise: the exception is made by something that looks like a class."""
