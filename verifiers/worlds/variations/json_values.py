@@ -14,7 +14,7 @@ from verifiers.worlds.names import beyond
 from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation
 
 Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
-EMPTY, NULL, DEEPER, WIDER = ("empty", "null", "deeper", "wider")
+EMPTY, NULL, DEEPER, WIDER, LISTED = ("empty", "null", "deeper", "wider", "listed")
 MOST_KEYS, MOST_FILES = 300, 3
 
 
@@ -33,7 +33,13 @@ def vary(draft: Draft, way: str, path: str) -> None:
         if way in (EMPTY, NULL):
             value = _each_leaf(value, _emptied if way == EMPTY else lambda _: None)
         elif isinstance(value, dict):
-            value |= {first: {second: {first: own}}} if way == DEEPER else {f"{first}{n}": n + nth for n in range(many)}
+            wider: dict[str, Json] = {f"{first}{n}": n + nth for n in range(many)}
+            more: dict[str, dict[str, Json]] = {
+                DEEPER: {first: {second: {first: own}}},
+                LISTED: {first: [own, second]},
+                WIDER: wider,
+            }
+            value |= more[way]
         draft.edit(each, _written(value, like=text).encode())
 
 
@@ -70,7 +76,18 @@ def known(choice: Choice, gs: Sequence[Grammar]) -> Said:
     return Said.ALL if choice[0] != NULL or any(re.search(rb"[:\[,]\s*null\b", t) for t in texts) else Said.HARM
 
 
+def lists_are_known(_: Choice, gs: Sequence[Grammar]) -> Said:
+    """Whether a recorded file has a list as a value."""
+    return Said.ALL if any(re.search(rb":\s*\[", g.base[p].content) for g in gs for p in documents(g)) else Said.HARM
+
+
 VARIATIONS = (
+    Variation(
+        name="json-lists", why="JSON files have a list more.", choices=lambda g: [(LISTED, "")] if documents(g) else [],
+        apply=vary, stage=Stage.EDIT, alone=1, refusable=True,
+        recorded=lists_are_known, never="no value in the JSON files is a list", asks=False,
+        examples=(Example((LISTED, ""), {"a.json": '{"a": 1}'}, {"a.json": '{"a": 1, "…": [{"…0": 0}, "…"]}'}),),
+    ),
     Variation(
         name="json-values", why="Values of JSON files are empty or null, lie deeper, or are many.",
         choices=ways, apply=vary, stage=Stage.EDIT, alone=2 * MOST_FILES + 2, refusable=True,
