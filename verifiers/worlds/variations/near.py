@@ -98,8 +98,19 @@ def near_lines(content: bytes, said: Sequence[str], *, named: bool, way: str = L
     if found is None or len(found.items) + named < 2 or not found.whole:
         return content
     like = [indented(item, said) if way == INDENTED else near(item, said, cased=way == CASE) for item in found.items]
-    out = _behind(found.items, like) if way == BEHIND else [t for i, n in zip(found.items, like, strict=True) for t in (i, *n)]
+    out = _behind(found.items, like) if way == BEHIND else _each_behind_its_own(found.items, like)
     return found.joined(out) if len(out) <= MAX_LINES else content
+
+
+def _each_behind_its_own(items: list[str], like: list[list[str]]) -> list[str]:
+    """What is set in below a line belongs to it, and comes along: no block is cut in two."""
+    out: list[str] = []
+    heads = [n for n, item in enumerate(items) if n == 0 or item[:1] not in (" ", "\t")]
+    for first, end in zip(heads, [*heads[1:], len(items)], strict=True):
+        inner = [t for i, n in zip(items[first + 1 : end], like[first + 1 : end], strict=True) for t in (i, *n)]
+        out += [items[first], *inner]
+        out += [t for head in like[first] for t in (head, *items[first + 1 : end])]
+    return out
 
 
 def _behind(items: list[str], like: list[list[str]]) -> list[str]:
