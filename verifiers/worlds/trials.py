@@ -15,6 +15,7 @@ from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import Keeps, keeps_each, keeps_lines
 from verifiers.worlds.invariants.facts import Facts, Start, learn, role
+from verifiers.worlds.invariants.values import Values
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.tokens import tokens
 from verifiers.worlds.variation import Rule, Said
@@ -91,7 +92,8 @@ class Evidenced:
             found = tuple(f for f in found if f.scope != "name")
         values = [f for f in found if f.scope == "value"][:1]
         unsaid = self._unsaid(plan)
-        odd = bool(values) or plan.has(Rule.TEXT)
+        # A number of another build is none of the kind that the argument is, though commands take it for text.
+        odd = (bool(values) or plan.has(Rule.TEXT)) and not any(isinstance(f.kind, Values) for f in values)
         # What a variation adds on purpose is the cause of whatever else no longer holds.
         # One step that breaks several is one cause, told by what was seen most often.
         broken = sorted(values or found, key=lambda f: -f.count)

@@ -26,9 +26,10 @@ def voiced(g: Grammar) -> list[tuple[Step, ...]]:
 
 
 def foreign(g: Grammar) -> list[str]:
-    """Words of the skill that neither the commands nor the start have: two words that become one mean another thing."""
-    known = set(tokens(g.template.literal_text() + all_text(g.base)))
-    return [w for w in g.constants.words if w not in known]
+    """Words of the skill that neither the commands nor the start have, in whatever case: two words that become one mean another
+    thing."""
+    known = set(tokens((g.template.literal_text() + all_text(g.base)).lower()))
+    return [w for w in g.constants.words if w.lower() not in known]
 
 
 def spoken(g: Grammar) -> list[tuple[Step, ...]]:
