@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Raised, ReplayRecord, Returned, Snapshot
-from verifiers.context import Case, Judge, Wrong
+from verifiers.context import Case, Judge
 from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Decision, Question
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.constants import NO_CONSTANTS
 from verifiers.worlds.decided import _wrong
-from verifiers.worlds.differential import Witness, _in_common
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.harm import harmless, keeps_each, keeps_lines, line_ends_lost, line_lost, lost, untouched
 from verifiers.worlds.invariants.facts import Start
@@ -176,29 +175,6 @@ def test_few_of_one_cause_are_tried() -> None:
 
 
 # ---------------------------------------------------------------- odd bytes
-
-
-def witness(*varied: str) -> Witness:
-    """A start with these variations on which the skill parted from the commands."""
-    g = one_grammar()
-    world = World("t", g.base, g.args, (), frozenset())
-    trial = Trial(g, Plan(tuple(Step(name, ("a", "letters")) for name in varied)), world)
-    return Witness(trial, case({}, {}), ran({}), Wrong("effect", "w", "e", "o"))
-
-
-@pytest.mark.parametrize(
-    ("starts", "common"),
-    [
-        ([("twins",), ("twins", "rename"), ("copy", "odd-line", "twins")], {"twins"}),
-        ([("twins",), ("odd-line",)], set()),
-        ([("twins", "odd-line"), ("odd-line", "twins", "spelling")], {"twins", "odd-line"}),
-        ([("rename",)], set()),
-        ([("near-lines",)], set()),
-    ],
-)
-def test_one_strange_kind_of_start_alone_proves_nothing(starts: list[tuple[str, ...]], common: set[str]) -> None:
-    """Two do, and so does one that is made of what was recorded, or of what a recording shows."""
-    assert _in_common((one_grammar(),), [witness(*names) for names in starts]) == common
 
 
 def one_grammar() -> Grammar:
