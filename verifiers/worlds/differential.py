@@ -6,7 +6,7 @@ Within the evidence another outcome is wrong; beyond it harm is wrong, and anyth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Generated, Wrong
@@ -33,16 +33,6 @@ SYSTEMATIC = 3
 """Traces that get the plans which do not hang on the draw."""
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """A start within the evidence on which the skill parts from the commands."""
-
-    trial: Trial
-    case: Case
-    record: ReplayRecord
-    wrong: Wrong
-
-
 def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
     """Tries starts where the skill was wrong before, then systematic and drawn ones."""
     evidenced = Evidenced.of(gs)
@@ -56,7 +46,6 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
     cases = judgeable(context, trials)
     records = context.run("generated case", (context.request(c.base, c.args) for _, c in cases))
     out.runs = len(trials) + len(records)
-    witnesses: list[Witness] = []
     for (trial, case), record in zip(cases, records, strict=True):
         wrong = context.judge.wrong(record, case.expectation)
         if wrong is not None:
@@ -79,32 +68,10 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             _beyond(context, evidenced, out, replace(trial, beyond=form), case, record)
         else:
             out.judged += 1
-            witnesses.append(Witness(trial, case, record, wrong))
-        if out.findings or (witnesses and not _in_common(evidenced.gs, witnesses)):
+            out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
+        if out.findings:
             break
-    if witnesses and not out.findings:
-        _settle(context, evidenced, out, witnesses)
     return out
-
-
-def _in_common(gs: Sequence[Grammar], witnesses: Sequence[Witness]) -> frozenset[str]:
-    """The variations that each of these starts has, of those that make what no recording speaks of."""
-    strange = [
-        frozenset(s.variation for s in w.trial.plan.steps if CATALOG[s.variation].strange(s.choice, gs)) for w in witnesses
-    ]
-    return frozenset.intersection(*strange)
-
-
-def _settle(context: Context, evidenced: Evidenced, out: Judged, witnesses: Sequence[Witness]) -> None:
-    """Within the evidence another outcome is wrong. Where it takes one and the same strange thing each time, that thing may not
-    be one that the task ever meets: then a person is asked."""
-    first = witnesses[0]
-    common = sorted(_in_common(evidenced.gs, witnesses))
-    if not common:
-        out.findings.append(_shrunk(context, evidenced, first.trial, first.case, first.wrong))
-        return
-    beyond = Beyond(common[0], f"there is nothing like this: {CATALOG[common[0]].why.rstrip('.').lower()}", always=True)
-    _beyond(context, evidenced, out, replace(first.trial, beyond=beyond), first.case, first.record)
 
 
 def _plans(context: Context, gs: Sequence[Grammar]) -> list[tuple[Grammar, Plan]]:

@@ -114,8 +114,6 @@ class Variation:
     refusable: bool = False
     """Whether a careful skill may refuse it where the commands take it: an odd value, an odd content."""
     recorded: Callable[[Choice, Sequence[Grammar]], Said] | None = None
-    resamples: bool = False
-    """Whether it makes nothing but what the recordings are made of: other names and numbers, more or fewer of the same."""
     respells: bool = False
     """Whether its choice is a word of contents that becomes another."""
     asks: bool = True
@@ -127,10 +125,6 @@ class Variation:
         """Plans that chance should not miss."""
         alone = self.choices(g)[: self.alone] if self.alone else ()
         return [*((Step(self.name, choice),) for choice in alone), *self.together(g)]
-
-    def strange(self, choice: Choice, gs: Sequence[Grammar]) -> bool:
-        """Whether it makes what neither the recordings are made of nor a recording shows."""
-        return not self.resamples and (self.recorded is None or self.recorded(choice, gs) is not Said.ALL)
 
     def said(self, choice: Choice, gs: Sequence[Grammar]) -> Said:
         """How much the recordings say of it."""

@@ -28,12 +28,12 @@ def crowd(draft: Draft, path: str) -> None:
 
 VARIATIONS = (
     Variation(
-        name="copy", why="One more file like another, under a new name.", resamples=True,
+        name="copy", why="One more file like another, under a new name.",
         choices=lambda g: pairs(g.files, g.directories), apply=copy, drawn=3,
         examples=(Example(("a.txt", "d"), {"a.txt": "1", "d/": ""}, {"a.txt": "1", "d/": "", "d/….txt": "1"}),),
     ),
     Variation(
-        name="crowd", why="More files like one than the skill's numbers and the recordings have.", resamples=True,
+        name="crowd", why="More files like one than the skill's numbers and the recordings have.",
         choices=files, apply=crowd, drawn=1, alone=2,
         examples=(Example(("p1",), {"p1": ""}, {f"p{n}": "" for n in range(1, 12)}, commands="cat p?"),),
     ),

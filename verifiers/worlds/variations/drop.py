@@ -22,7 +22,7 @@ def drop_all(draft: Draft) -> None:
 
 VARIATIONS = (
     Variation(
-        name="drop", why="A file that no argument names is not there.", resamples=True,
+        name="drop", why="A file that no argument names is not there.",
         choices=droppable, apply=drop, drawn=2,
         examples=(Example(("a",), {"a": "1", "b": "2"}, {"b": "2"}),),
     ),

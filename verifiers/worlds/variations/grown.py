@@ -51,7 +51,7 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
 
 VARIATIONS = (
     Variation(
-        name="grown", why="A file has more lines than any number that the skill mentions.", resamples=True,
+        name="grown", why="A file has more lines than any number that the skill mentions.",
         choices=contents, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, alone=3, refusable=True,
         examples=(Example(("a",), {"a": "one 1\n"}, {"a": "one 1\n" + "one… 1\n" * 40}),),
     ),

@@ -127,7 +127,7 @@ VARIATIONS = (
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\n"}, made={"a": "1\nx\n"}),),
     ),
     Variation(
-        name="lines", why="A file has a line less, a line twice, or its lines in another order.", resamples=True,
+        name="lines", why="A file has a line less, a line twice, or its lines in another order.",
         choices=lines_and_ways, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, refusable=True,
         examples=(
             Example(("a", LESS), {"a": "1\n2\n"}, {"a": "…\n"}),

@@ -51,22 +51,22 @@ def _by(other: Callable[[str, Draft], Mapping[str, str]]) -> Callable[[Draft, st
 
 VARIATIONS = (
     Variation(
-        name="rename", why="Another word in an argument, and wherever the trace has it.", resamples=True,
+        name="rename", why="Another word in an argument, and wherever the trace has it.",
         choices=_of(texts), apply=_by(_other_value), stage=Stage.RENAME, drawn=6,
         examples=(Example(("Foo",), {"foo.txt": "a Foo\n"}, {"….txt": "a …\n"}, {"w": "Foo"}, "ls Foo"),),
     ),
     Variation(
-        name="rename-number", why="Another number of the same length in an argument.", resamples=True,
+        name="rename-number", why="Another number of the same length in an argument.",
         choices=_of(numbers), apply=_by(_other_number), stage=Stage.RENAME, drawn=6, refusable=True,
         examples=(Example(("12",), {"v12": "at 12\n"}, {"v…": "at …\n"}, {"n": "v12"}, "ls v12"),),
     ),
     Variation(
-        name="rename-name", why="Another word in names that nothing mentions.", resamples=True,
+        name="rename-name", why="Another word in names that nothing mentions.",
         choices=_of(lambda g: g.free), apply=_by(_other_word), stage=Stage.RENAME, drawn=8,
         examples=(Example(("b",), {"a b": "1\n"}, {"a …": "1\n"}),),
     ),
     Variation(
-        name="rename-content", why="Another word in contents that nothing mentions.", resamples=True,
+        name="rename-content", why="Another word in contents that nothing mentions.",
         choices=_of(lambda g: g.free_words), apply=_by(_other_word), stage=Stage.RENAME, drawn=6, refusable=True,
         respells=True,
         examples=(Example(("some",), {"a": "some words\n"}, {"a": "… words\n"}),),
