@@ -26,7 +26,7 @@ def edited(content: bytes, way: str, rng: Random, *, named: bool = False, kept: 
     if way == "grown":
         return grown(content, rng, named=named)
     if way in (NUMBERS, CASES):
-        return respelled(content, way, rng, kept, named=named)
+        return respelled(content, (way, rng.randrange(2)), rng, kept, named=named)
     return other_lines(content, way, rng, named=named)
 
 
@@ -127,6 +127,13 @@ def test_words_change_their_case() -> None:
     seen = {edited(text, CASES, Random(n), named=True, kept=frozenset({"open"})) for n in range(30)}
     assert all(changed.startswith(b"name,state\n") and changed.count(b",open") == 2 for changed in seen)
     assert any(b"ADA" in changed for changed in seen)
+
+
+@given(st.lists(st.sampled_from(["ada", "Bo", "CY"]), min_size=1, max_size=40), st.integers(0, 9))
+def test_two_turns_respell_every_word(words: list[str], seed: int) -> None:
+    """A key that is looked for in another case is in one of the two."""
+    one, other = (respelled(" ".join(words).encode(), (CASES, turn), Random(seed)).decode().split() for turn in (0, 1))
+    assert all((a == word) != (b == word) for word, a, b in zip(words, one, other, strict=True))
 
 
 def test_a_line_says_what_the_text_does_not() -> None:

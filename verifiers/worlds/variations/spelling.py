@@ -16,9 +16,12 @@ _WHOLE_NUMBER = re.compile(r"(?<![\w.:/+-])\d{1,4}(?![\w.:/+-])", re.ASCII)
 _WORD = re.compile(r"(?<![\w.])[A-Za-z]{2,}(?![\w.(=])", re.ASCII)
 
 
-def respelled(content: bytes, way: str, rng: Random, kept: frozenset[str] = frozenset(), *, named: bool = False) -> bytes:
-    """Half of the whole numbers become others, of other lengths or equal ones; or half of the words change their case. ``kept``:
-    what means something. Of a file that an argument names the first line stays."""
+def respelled(
+    content: bytes, choice: tuple[str, int], rng: Random, kept: frozenset[str] = frozenset(), *, named: bool = False
+) -> bytes:
+    """Half of the whole numbers become others, of other lengths or equal ones; or half of the words change their case, and in the
+    other turn the other half. ``kept``: what means something. Of a file that an argument names the first line stays."""
+    way, turn = choice
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -26,26 +29,28 @@ def respelled(content: bytes, way: str, rng: Random, kept: frozenset[str] = froz
     head, newline, text = text.partition("\n") if named and text.count("\n") > 1 else ("", "", text)
     pattern = _WHOLE_NUMBER if way == NUMBERS else _WORD
     others = [*sorted(set(pattern.findall(text)) - kept), "2", "9", "10", "100"]
+    coin = Random(0)
 
     def other(m: re.Match[str]) -> str:
         word = m.group()
-        if word in kept or word.lower() in kept or rng.random() < 0.5:
+        if word in kept or word.lower() in kept or coin.choice((0, 1)) != turn:
             return word
-        return rng.choice(others) if way == NUMBERS else rng.choice((word.swapcase(), word.upper(), word.capitalize()))
+        cases = [c for c in (word.swapcase(), word.upper(), word.capitalize()) if c != word]
+        return rng.choice(others if way == NUMBERS else cases)
 
     return (head + newline + pattern.sub(other, text)).encode()
 
 
 def turns(g: Grammar) -> list[Choice]:
-    """Twice each, for what is drawn depends on the choice."""
+    """Both halves, parted by a coin that falls alike in both: what one leaves alone the other changes."""
     return [(p, way, turn) for p in g.contents for way in (NUMBERS, CASES) for turn in (0, 1)]
 
 
-def _edited(content: bytes, draft: Draft, path: str, way: str, _: int) -> bytes:
+def _edited(content: bytes, draft: Draft, path: str, way: str, turn: int) -> bytes:
     free = frozenset(draft.g.free_words)
     # What stands in every recording is the format's: its case may mean something.
     formats = frozenset(_WORD.findall(content.decode("utf-8", "replace"))) - free if way == CASES else frozenset()
-    return respelled(content, way, draft.rng, meant(draft.g) | formats, named=draft.named(path))
+    return respelled(content, (way, turn), draft.rng, meant(draft.g) | formats, named=draft.named(path))
 
 
 VARIATIONS = (
