@@ -187,12 +187,6 @@ def unvaried(inputs: Mapping[str, JsonValue], most: int = 4) -> str:
     return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def router_seeds(value: float) -> int:
-    """Pseudo-observations for a Thompson router: the score times five, halves rounded away from zero."""
-    whole = math.floor(value * 5)
-    return whole + (1 if value * 5 - whole >= 0.5 else 0)
-
-
 def _trials(rows: Iterable[JsonValue]) -> Iterable[Trial]:
     for row in rows:
         if not isinstance(row, dict) or not isinstance(row.get("task_id"), str):

@@ -134,13 +134,6 @@ class PatternIndex:
                 db.execute(_PUT, _put(path.name, (info.st_size, info.st_mtime_ns), features_of(trace)))
             return self._due_near(db, path.name)
 
-    def due_with(self, task_id: str) -> list[Due]:
-        """The due patterns that a stored trace belongs to; new files of the directory are read first."""
-        self.refresh()
-        with self._opened() as db:
-            row = db.execute("SELECT file FROM traces WHERE task_id = ? ORDER BY file DESC", (task_id,)).fetchone()
-            return self._due_near(db, row[0]) if row is not None else []
-
     def due_among(self, files: Iterable[str]) -> list[Due]:
         """The due patterns that these files of the index belong to, each once."""
         with self._opened() as db:

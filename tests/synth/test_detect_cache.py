@@ -132,16 +132,6 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
     assert len(patterns.patterns()) == 1
 
 
-def test_a_stored_trace_is_found_by_its_id(tmp_path: Path) -> None:
-    """What an agent asks after each execution: which patterns are due with it."""
-    store, patterns = index(tmp_path)
-    for t in [*copies(3), trace(9, "count the lines of a", "wc -l a")]:
-        store.store(t)
-    (due,) = patterns.due_with("t1")
-    assert due.frequency == 3
-    assert patterns.due_with("t9") == patterns.due_with("unknown") == []
-
-
 def test_a_place_that_cannot_hold_an_index_is_one_clear_error(tmp_path: Path) -> None:
     """A directory where the index should be, and a file where its directory should be."""
     (tmp_path / "patterns.index.sqlite").mkdir()

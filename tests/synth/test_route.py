@@ -17,7 +17,6 @@ from synth.registry.indexing import concepts, mentions_extension, words
 from synth.registry.vocabulary import synonyms
 from synth.route import Arm, RouteIndex, head_start, hydrate, question, seed_successes
 from verifiers.interface import ConfigError
-from verifiers.score import router_seeds
 
 VECTORS = Path(__file__).parents[2] / "fixtures" / "wayland" / "wayland_seed_pairs.jsonl"
 
@@ -217,12 +216,6 @@ def test_success_before_and_after(tmp_path: Path) -> None:
 def test_seeds_for_another_router(index: RouteIndex) -> None:
     """Every active skill with its seeds, in the layers' order."""
     assert index.seeds() == dict.fromkeys(TASKS, 3)
-
-
-@given(st.floats(0.0, 1.0))
-def test_score_and_router_agree_on_seeds(score: float) -> None:
-    """One rounding, wherever it is said."""
-    assert router_seeds(score) == seed_successes(score)
 
 
 @given(st.sampled_from(["rename", "delete", "folder", "count", "compress", "sort"]), st.sampled_from(["", "s", "d", "ing"]))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.score import ScoreInputs, Trial, beta_cdf, explain, lower_bound, recompute, router_seeds, score
+from verifiers.score import ScoreInputs, Trial, beta_cdf, explain, lower_bound, recompute, score
 
 counts = st.integers(0, 12)
 fractions = st.floats(0.0, 1.0)
@@ -53,11 +53,6 @@ def test_worked_examples(inputs: ScoreInputs, n: float, expected: float) -> None
     assert result is not None
     assert result.inputs["N"] == pytest.approx(n)
     assert round(result.value, 3) == expected
-
-
-def test_seeds_of_the_worked_examples() -> None:
-    """Router seeds round halves away from zero."""
-    assert [router_seeds(v) for v in (0.676, 0.907, 0.5, 0.1, 0.0, 1.0)] == [3, 5, 3, 1, 0, 5]
 
 
 def test_no_score_without_mutants() -> None:

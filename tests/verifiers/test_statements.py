@@ -133,14 +133,14 @@ def test_a_call_that_runs_everything_misses_only_raises() -> None:
     ran = lines_run(EVERYTHING)
     left = [s for s in statements(EVERYTHING) if not s.ran(ran)]
     assert [s.line for s in left] == [n for n, t in enumerate(EVERYTHING.splitlines(), 1) if t.strip().startswith("raise")]
-    assert all(s.only_raises for s in left)
+    assert all(s.kind == "raises" for s in left)
 
 
 def test_spread_copy_agrees() -> None:
     """The same holds for the spread copy, and its statements point at the lines of the original."""
     copy = spread(EVERYTHING)
     ran = lines_run(copy.source)
-    assert all(s.only_raises for s in copy.statements if not s.ran(ran))
+    assert all(s.kind == "raises" for s in copy.statements if not s.ran(ran))
     original = EVERYTHING.splitlines()
     ends = next(s for s in copy.statements if s.text.startswith("return {"))
     assert original[ends.line - 1].strip() == "return {"
@@ -178,7 +178,7 @@ def test_only_harmless_reports_count_as_raising(body: str, only_raises: bool) ->
     source = f"def f(a):\n    if a:\n        {body}\n    return a\n"
     inner = [s for s in statements(source) if s.first_line >= 3 and s.text != "return a"]
     assert inner
-    assert all(s.only_raises for s in inner) is only_raises
+    assert all(s.kind == "raises" for s in inner) is only_raises
 
 
 def test_unreached_helper_counts() -> None:
@@ -246,7 +246,7 @@ def test_no_statement_is_missed_by_a_run_of_everything(source: str) -> None:
     assert [t for t in missed(source) if "raise" not in t] == []
     copy = spread(source)
     ran = lines_run(copy.source)
-    assert all(s.ran(ran) for s in copy.statements if not s.only_raises)
+    assert all(s.ran(ran) for s in copy.statements if s.kind != "raises")
 
 
 @pytest.mark.parametrize("space", ["\f", "\u2028", "\x1c"])

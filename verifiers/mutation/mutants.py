@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from sandbox.interface import JsonValue
 from verifiers.conventions.model import read
-from verifiers.interface import Subject
 from verifiers.mutation import calls, expressions, programs, suites
 from verifiers.mutation.site import Edit, Site
 from verifiers.source.parsing import parsed
@@ -99,10 +98,3 @@ def _shape(source: str) -> str | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return ast.dump(tree)
-
-
-def mutants_of(
-    subject: Subject, literals: Sequence[Mapping[str, JsonValue]] = (), limit: int | None = None, seed: int = 0
-) -> list[Mutant]:
-    """``mutants`` of a Subject's text."""
-    return mutants(subject.source, literals=literals, limit=limit, seed=seed)

@@ -31,11 +31,6 @@ class Statement:
     conditions: tuple[Condition, ...] = ()
     """What has to hold for it to run, from the outside in."""
 
-    @property
-    def only_raises(self) -> bool:
-        """Whether it is part of a body that does nothing but report failure."""
-        return self.kind == "raises"
-
     def ran(self, lines: frozenset[int]) -> bool:
         """Whether any of its lines is among those that ran."""
         return any(n in lines for n in range(self.first_line, self.last_line + 1))
