@@ -53,6 +53,15 @@ def test_near_misses_are_near_and_no_hits() -> None:
     assert b"k,BOB" in near_lines(b"id,state\nk,bob\nx,eve\n", ["bob"], named=True, way=CASE).splitlines()
 
 
+def test_near_lines_bring_what_belongs_to_them() -> None:
+    """At every depth."""
+    content = b"all:\n  bob:\n    age: 1\n\n    ink: 2\n  eve:\n    age: 3\nend\n"
+    changed = near_lines(content, ["bob"], named=False).decode()
+    block = "  {}:\n    age: 1\n\n    ink: 2\n"
+    copies = "".join(block.format(name) for name in ("bob", "bobx", "xbob", "bbo"))
+    assert changed == f"all:\n{copies}  eve:\n    age: 3\nend\n"
+
+
 @given(st.binary(max_size=60), st.lists(st.text("abxAB.", min_size=1, max_size=3), max_size=3), st.booleans())
 def test_near_lines_keep_every_line(content: bytes, said: list[str], named: bool) -> None:
     """Lines come in addition, in the order there was."""

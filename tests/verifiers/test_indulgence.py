@@ -6,12 +6,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Raised, ReplayRecord, Returned, Snapshot
 from verifiers.context import Case, Judge
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.grammar import grammar
-from verifiers.worlds.indulgence import indulged, requoted, rewritten
+from verifiers.worlds.indulgence import indulged, requoted, rewritten, yaml_said
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Trial
@@ -63,6 +65,37 @@ def test_a_table_with_other_cells_in_quotes(base: bytes, wanted: bytes, made: by
         g = grammar("t", {}, template, recorded)
         assert requoted(g, replace(recorded, tree=x), post) is counts
         assert not requoted(g, replace(recorded, tree=x), x)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "made", "same"),
+    [
+        (b"a: x1\nb: 'q'\n", b'a: "x1"\nb: q\n', True),
+        (b"a: 12\n", b"a: '12'\n", True),
+        (b"a: 'yes'\n", b"a: yes\n", False),
+        (b"a: '1.10'\n", b"a: 1.10\n", False),
+        (b"a: x # 'why'\n", b"a: 'x' # why\n", True),
+        (b"a: x\n", b"'a': x  \n", False),
+        (b"a: it's\n", b'a: "it\'s"\n', True),
+        (b"a: it's\n", b"a: 'its'\n", False),
+        (b"a: 'x\n", b"a: x\n", False),
+        (b"- &k x\n- *k\n", b"- &k 'x'\n- *k\n", True),
+        (b"x\n", b"x\n", False),
+    ],
+)
+def test_yaml_with_other_quotes(wanted: bytes, made: bytes, same: bool) -> None:
+    """One value of one type, or its text; and in a file of no format quotes are text."""
+    for name, counts in (("t.yml", same), ("t.conf", False)):
+        start, x, post = (Snapshot({name: Entry("file", content=c)}) for c in (b"a: 'b'\n", wanted, made))
+        recorded = Expectation(start, start, frozenset(), "", True, (0,), (True,))
+        (template,) = templates([(("true",), {})])
+        assert requoted(grammar("t", {}, template, recorded), replace(recorded, tree=x), post) is counts
+
+
+@given(st.binary(max_size=60) | st.text("a:'\"-&* \n[]{}#!|1", max_size=60).map(str.encode))
+def test_any_bytes_are_yaml_or_none(content: bytes) -> None:
+    """Never a crash."""
+    assert yaml_said(content) is None or yaml_said(content) == yaml_said(content)
 
 
 @pytest.mark.parametrize(

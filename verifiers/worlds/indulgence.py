@@ -6,7 +6,12 @@ import csv
 import io
 import json
 import re
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any
+
+import yaml
 
 from sandbox.interface import ROOT, Entry, Raised, ReplayRecord, Returned, Snapshot
 from verifiers.context import Case, Context
@@ -19,6 +24,7 @@ from verifiers.worlds.tokens import all_text, substitute
 from verifiers.worlds.trials import Beyond, Trial
 from verifiers.worlds.variations.other_names import BEHIND
 
+Alike = Callable[[bytes, bytes], bool]
 ENDING = Beyond("recorded-endings", "the names have endings that some recording has")
 
 
@@ -32,7 +38,11 @@ def indulged(context: Context, trial: Trial, case: Case, record: ReplayRecord) -
         return ""
     if leaves_as_written(trial, case, record):
         return "the commands only write JSON otherwise there"
-    return "the table only has other cells in quotes there" if requoted(trial.g, case.expectation, record.post) else ""
+    return (
+        "only quotes differ there, which say nothing in the file's format"
+        if requoted(trial.g, case.expectation, record.post)
+        else ""
+    )
 
 
 def right_but_for_files(context: Context, case: Case, record: ReplayRecord) -> bool:
@@ -112,23 +122,31 @@ def rewritten(before: Entry | None, after: Entry | None) -> bool:
 
 
 def requoted(g: Grammar, x: Expectation, post: Snapshot) -> bool:
-    """Whether a run parts from the commands only in which cells stand in quotes of a table that is CSV by its name, where quotes
-    are no part of what a cell says: if no recorded one has any, nobody has said which must."""
+    """Whether a run parts from the commands only in quotes that are no part of what a file says in the format of its name: of
+    YAML's scalars, or of a table's cells where no recorded cell has any (else somebody may have said which must)."""
     found = {d.path for d in differences(x.tree, post, root=False)}
+    pairs = [(_format(g, p), x.tree[p], post[p]) for p in found if p in x.tree and p in post]
     tables = [e.content for t in (g.base, g.expectation.tree) for e in t.values() if b'"' in e.content]
-    if not found or not all(p.lower().endswith((".csv", ".tsv")) for p in found) or any(map(table, tables)):
+    if any(alike is one_table for alike, _, _ in pairs) and any(map(table, tables)):
         return False
-    pairs = [(x.tree[p], post[p]) for p in found if p in x.tree and p in post]
-    return len(pairs) == len(found) and all(_in_other_bytes(a, b) and _one_table(a.content, b.content) for a, b in pairs)
+    return 0 < len(pairs) == len(found) and all(_but_for_quotes(a, b) and alike(a.content, b.content) for alike, a, b in pairs)
+
+
+def _format(g: Grammar, path: str) -> Alike:
+    """The format of a name; for an ending that no recording has, of what the recorded task changes."""
+    recorded = {PurePath(p).suffix for p in (*g.base, *g.expectation.tree)}
+    changed = {PurePath(e.path).suffix for e in g.expectation.effects}
+    endings = {PurePath(path).suffix} if PurePath(path).suffix in recorded else changed
+    formats = {_FORMATS.get(ending.lower(), _never) for ending in endings}
+    return formats.pop() if len(formats) == 1 else _never
+
+
+def _but_for_quotes(one: Entry, other: Entry) -> bool:
+    return _in_other_bytes(one, other) and one.content.translate(None, _QUOTES) == other.content.translate(None, _QUOTES)
 
 
 def _in_other_bytes(one: Entry, other: Entry) -> bool:
     return one != other and replace(one, content=other.content) == other
-
-
-def _one_table(one: bytes, other: bytes) -> bool:
-    rows = table(one)
-    return rows is not None and one.replace(b'"', b"") == other.replace(b'"', b"") and rows == table(other)
 
 
 def _json(content: bytes) -> str | None:
@@ -150,6 +168,57 @@ def table(content: bytes) -> list[list[str]] | None:
         if len({len(row) for row in rows if row}) == 1 and any(len(row) > 1 for row in rows):
             return rows
     return None
+
+
+def one_table(one: bytes, other: bytes) -> bool:
+    """Whether two tables have the same rows."""
+    rows = table(one)
+    return rows is not None and rows == table(other)
+
+
+def one_yaml(one: bytes, other: bytes) -> bool:
+    """Whether the second YAML file says what the first one does, or has a text where that has a number or a date of it."""
+    first, second = yaml_said(one), yaml_said(other)
+    if first is None or second is None or len(first) != len(second):
+        return False
+    return all(a == b or (b.kind == _TEXT and replace(a, kind=_TEXT) == b) for a, b in zip(first, second, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A part of a YAML file: a scalar, or where a mapping or a sequence begins and ends."""
+
+    name: str
+    anchor: str | None
+    kind: str | None
+    """What a scalar is by its tag or its looks."""
+    text: str | None
+
+
+def yaml_said(content: bytes) -> list[Event] | None:
+    """The events of a YAML file; None where it is none. No alias is followed: they may grow without end."""
+    try:
+        return [_event(e) for e in yaml.parse(content, yaml.SafeLoader)]
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+
+
+def _event(e: yaml.Event) -> Event:
+    kind, text = getattr(e, "tag", None), getattr(e, "value", None)
+    if isinstance(e, yaml.ScalarEvent):
+        kind = kind or _RESOLVER.resolve(yaml.ScalarNode, text, e.implicit)
+    return Event(type(e).__name__, getattr(e, "anchor", None), kind, text)
+
+
+_RESOLVER: Any = yaml.resolver.Resolver()
+"""Untyped in its stubs."""
+_TEXT = "tag:yaml.org,2002:str"
+_FORMATS: dict[str, Alike] = {".csv": one_table, ".tsv": one_table, ".yaml": one_yaml, ".yml": one_yaml}
+_QUOTES = b"\"'"
+
+
+def _never(_one: bytes, _other: bytes) -> bool:
+    return False
 
 
 def is_nothing(x: Expectation) -> bool:

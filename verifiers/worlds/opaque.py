@@ -49,7 +49,7 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
         elif context.judge.refuses(record) and harmless(case, record):
             out.information.append(f"{case.label}: refused, and nothing was lost")
         elif right_but_for_files(context, case, record) and requoted(trial.g, case.expectation, record.post):
-            out.information.append(f"{case.label}: not judged, the table only has other cells in quotes there")
+            out.information.append(f"{case.label}: not judged, only quotes differ there, which say nothing in the file's format")
         elif trial.plain is not None and _wrong_when_plain(context, trial):
             out.information.append(f"{case.label}: not judged, a plain word makes a difference too")
         elif (beyond := _beyond(trial, facts)) is not None and not _damages(case, record, edited=not trial.unprintable):

@@ -104,13 +104,24 @@ def near_lines(content: bytes, said: Sequence[str], *, named: bool, way: str = L
 
 def _each_behind_its_own(items: list[str], like: list[list[str]]) -> list[str]:
     """What is set in below a line belongs to it, and comes along: no block is cut in two."""
-    out: list[str] = []
-    heads = [n for n, item in enumerate(items) if n == 0 or item[:1] not in (" ", "\t")]
-    for first, end in zip(heads, [*heads[1:], len(items)], strict=True):
-        inner = [t for i, n in zip(items[first + 1 : end], like[first + 1 : end], strict=True) for t in (i, *n)]
-        out += [items[first], *inner]
-        out += [t for head in like[first] for t in (head, *items[first + 1 : end])]
-    return out
+    ends = _block_ends(items)
+    copies: list[list[str]] = [[] for _ in range(len(items) + 1)]
+    for n in reversed(range(len(items))):
+        copies[ends[n]] += [t for head in like[n] for t in (head, *items[n + 1 : ends[n]])]
+    return [*(t for n, item in enumerate(items) for t in (*copies[n], item)), *copies[-1]]
+
+
+def _block_ends(items: Sequence[str]) -> list[int]:
+    """For each item the first one behind it that is set in no further; an empty one stands where the next one does."""
+    ends, open_blocks, margin = [len(items)] * len(items), list[int](), 0
+    margins = [0] * len(items)
+    for n in reversed(range(len(items))):
+        margin = margins[n] = len(items[n]) - len(items[n].lstrip(" \t")) if items[n].strip() else margin
+    for n in range(len(items)):
+        while open_blocks and margins[open_blocks[-1]] >= margins[n]:
+            ends[open_blocks.pop()] = n
+        open_blocks.append(n)
+    return ends
 
 
 def _behind(items: list[str], like: list[list[str]]) -> list[str]:
