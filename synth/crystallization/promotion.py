@@ -100,7 +100,7 @@ class Crystallization:
         found = replace(found, notes=(*found.notes, unclear)) if unclear else found
         if isinstance(found, NotFound):
             return self._not_found(pattern, found)
-        return self._register(pattern, found, {e.task_id: e for e in evidence}, supersedes, decisions)
+        return self.register(pattern, found, {e.task_id: e for e in evidence}, supersedes, decisions)
 
     def _not_found(self, pattern: TracePattern, found: NotFound) -> PatternOutcome:
         ending: Ending = "no-candidate"
@@ -114,7 +114,7 @@ class Crystallization:
             draft=unverified(found.nearest.candidate, pattern, found.nearest.bindings) if found.nearest is not None else None,
         )  # fmt: skip
 
-    def _register(
+    def register(
         self,
         pattern: TracePattern,
         found: Found,
@@ -122,6 +122,12 @@ class Crystallization:
         supersedes: str | None,
         decisions: tuple[Decision, ...],
     ) -> PatternOutcome:
+        """Registers what passed, as the next version of a skill or as a new one.
+
+        Args:
+            evidence: As it was judged, by task_id.
+            decisions: Answers that hold on; those about cases that were not judged are left out.
+        """
         used = {c: found.bindings[c] for c in sorted(found.bindings)}
         traces = tuple(_as_used(t, evidence[t.task_id]) for t in pattern.traces if t.task_id in used)
         held = {d.digest for d in found.report.decisions}

@@ -113,6 +113,17 @@ class ModelGenerator:
         requests = [self._asker.request(_shown(p, e), self._propose(1, [])) for p, e in due]
         return batched(self._asker, requests) if batch else side_by_side(self._asker, requests, workers)
 
+    def improved(self, evidence: Sequence[Evidence], instruction: str) -> Candidate | str:
+        """The proposal that one instruction leads to, or why the model declined.
+
+        Raises:
+            AnswerError, BudgetSpent, ModelError: there is none.
+        """
+        found = self._asker.proposal(recordings(evidence), instruction)
+        if isinstance(found, Declined):
+            return f"the model declined the task: {_flat(found.why)}"
+        return self._candidate(found, frozenset(e.task_id for e in evidence))
+
     def together(self, alone: Sequence[ExecutionTrace], least: int) -> list[frozenset[str]]:
         """Groups of traces that detection left alone, as the model sees them: task_ids.
 
