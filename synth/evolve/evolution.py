@@ -267,11 +267,11 @@ class Evolution:
         if waits:
             self.crystallization.require_approval = True
         held = tuple(e.task_id for e in self._parts.held_out)
-        found = Found(candidate, report, self._bindings, held, (), len(self.tried), candidate.notes, self.unused)
+        found = Found(candidate, report, self._bindings, held, (), len(self.tried), (), self.unused)
         evidence = {e.task_id: e for e in (*self._parts.seen, *self._parts.held_out)}
         supersedes = base.name if base.entry is not None else None
         made = self.crystallization.register(self._pattern(), found, evidence, supersedes, draft.decisions)
-        why = "; ".join(text for text in (waits, made.why, *made.notes[len(found.notes) :]) if text)
+        why = "; ".join(text for text in (waits, made.why, *made.notes[len(candidate.notes) :]) if text)
         ending: Ending = "waits" if made.why else "promoted"
         return replace(self.outcome(ending, why, made.version, report), skill=made.skill or base.name)
 
