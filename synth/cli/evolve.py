@@ -12,7 +12,7 @@ import click
 from synth.cli import console
 from synth.cli.counting import Counted, count_runs
 from synth.cli.exits import FAIL, INCONCLUSIVE, PASS
-from synth.cli.generators import Generation, generation_options
+from synth.cli.generators import Generation, asking_options
 from synth.cli.home import config, open_registry, registry_option
 from synth.cli.outcomes import spent_table
 from synth.cli.outputs import emit_document, output_options, plan
@@ -39,10 +39,11 @@ CHOSEN = frozenset({"promoted", "restored", "rolled-back", "approved"})
 @click.argument("traces", nargs=-1, type=click.Path(path_type=Path), metavar="[TRACES]...")
 @registry_option
 @click.option("--hold-out", type=click.IntRange(1), metavar="N", help="Cases to keep unseen. Default: a quarter of them.")
+@click.option("--same-terms", is_flag=True, help="Score the old version as if made with what is shown: a new score may be lower.")
 @click.option("--budget", type=BUDGETS, help="How many cases, crash points and mutants to try. Default: standard.")
 @click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs.")
 @talking_options
-@generation_options
+@asking_options
 @sandbox_options
 @output_options(PLAIN_JSON)
 def command(skill: str, traces: tuple[Path, ...], registry: Path | None, **rest: Any) -> int:
@@ -55,10 +56,9 @@ def command(skill: str, traces: tuple[Path, ...], registry: Path | None, **rest:
     """
     outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
     settings = config()
-    generation = Generation.of({**rest, "generator": rest["generator"] or _asking(settings.generator.name)}, settings)
-    if not generation.uses_model:
-        raise click.UsageError("evolving asks a model: --generator anthropic or openai")
     _installed()
+    configured = settings.generator.name if settings.generator.name != "embedded" else "anthropic"
+    generation = Generation.of({**rest, "generator": rest["generator"] or configured}, settings)
     from synth.evolve import Evolution, to_json
 
     known, draft, profile = _subject(skill, registry)
@@ -66,22 +66,17 @@ def command(skill: str, traces: tuple[Path, ...], registry: Path | None, **rest:
     judging = Judging.of(rest, settings)
     generator: Any = generation.open()
     with ExitStack() as stack:
-        opened = stack.enter_context(open_registry(registry))
-        base = _base(opened, known, draft, newer)
         box = stack.enter_context(Counted(judging.sandbox()))
         stack.callback(lambda: count_runs(box.runs))
+        opened = stack.enter_context(open_registry(registry))
+        base = _base(opened, known, draft, newer)
         judged = _crystallization(generator, box, opened, replace(judging, profile=judging.profile or profile))
         with console.talk() as talk:
             count = rest["hold_out"] if rest["hold_out"] is not None else settings.generator.hold_out
-            made = Evolution(base, generator, judged, count or None, generation.proposals, talk.step)
+            made = Evolution(base, generator, judged, count or None, generation.proposals, rest["same_terms"], talk.step)
             outcome, code = _ended(made)
     emit_document(outputs, to_json(outcome), _plain(outcome))
     return code
-
-
-def _asking(configured: str) -> str:
-    """The service of a configuration whose generator is none that asks."""
-    return configured if configured != "embedded" else "anthropic"
 
 
 def _installed() -> None:
@@ -205,6 +200,7 @@ def _directory(path: Path) -> tuple[Draft, Any]:
 
     Raises:
         NothingToVerify: it is a text alone.
+        Inconclusive: it has no recordings.
         AssayError: something of it cannot be read.
     """
     from synth.cli.targets import target_of, tell_edits
@@ -212,12 +208,15 @@ def _directory(path: Path) -> tuple[Draft, Any]:
     from synth.interface import Draft
     from synth.tracing.traces import load_traces
     from verifiers.decisions import load_decisions
-    from verifiers.interface import NothingToVerify
+    from verifiers.interface import Inconclusive, NothingToVerify
     from verifiers.subject import load_subject
 
     folder = path.parent if path.name == "SKILL.md" else path
     try:
         target = target_of(folder)
+    except Inconclusive as e:
+        advice = "Record some: assay record --task TEXT -o evidence.jsonl -- COMMAND"
+        raise Inconclusive("has no recordings beside it: nothing of it can be measured", advice, path) from e
     except NothingToVerify as e:
         if not (folder / "SKILL.md").is_file():
             raise

@@ -86,6 +86,9 @@ class Evolution:
     """Cases; None = a quarter of them."""
     most: int = 12
     """Proposals."""
+    same_terms: bool = False
+    """Score the version before as if it, too, had been made with the shown recordings. What is promoted may then have a lower
+    score than it had."""
     say: Callable[[str], None] = lambda text: None
     tried: dict[str, Tried] = field(default_factory=dict)
     """By code, in the order in which they were made; without the base."""
@@ -155,7 +158,7 @@ class Evolution:
             what = f"no recording can be held out to decide: there are {distinct(usable)} different ones, and 4 are needed"
             raise Inconclusive(what, "Record it on other data, and name the new TRACES; --hold-out 0 is no choice here")
         self.say(f"{len(self._parts.seen)} recordings are shown, {len(self._parts.held_out)} held out")
-        self._before = self._judged_on_all(maker, self.base.unseen)
+        self._before = self._judged_on_all(maker, self._unseen if self.same_terms else self.base.unseen)
         self._candidates[draft.source], self._reports[draft.source] = maker, self._judged_on_shown(maker)
 
     def _candidate(self, source: str, bindings: Mapping[str, Args]) -> Candidate:
@@ -165,6 +168,11 @@ class Evolution:
     @property
     def _shown_ids(self) -> list[str]:
         return [e.task_id for e in self._parts.seen]
+
+    @property
+    def _unseen(self) -> frozenset[str]:
+        """task_ids of recordings that neither the base nor what is made of it was made with."""
+        return self.base.unseen & {e.task_id for e in self._parts.held_out}
 
     def _judged_on_shown(self, candidate: Candidate) -> Report:
         bindings = {task_id: self._bindings[task_id] for task_id in self._shown_ids}
@@ -228,11 +236,12 @@ class Evolution:
         promising = [t for t in self.tried.values() if not t.why]
         promising.sort(key=lambda t: -sum(standing.metric(t.candidate.source, t.report, ids).values()))
         assert self._before is not None
-        held = frozenset(e.task_id for e in self._parts.held_out)
         for number, t in enumerate(promising, 1):
             self.say(f"judging version {number} of {len(promising)} on the held-out recordings")
-            report = self._judged_on_all(t.candidate, held & self.base.unseen)
+            report = self._judged_on_all(t.candidate, self._unseen)
             why = self._why_not((t.candidate.source, report), (self.base.draft.source, self._before))
+            if why.startswith("its score") and self.base.unseen > self._unseen and not self.same_terms:
+                why += " (made without recordings that were shown now; --same-terms leaves that out)"
             self._keep(Tried(t.candidate, report, "all", why))
             if not why:
                 return self._promote(t.candidate, report)

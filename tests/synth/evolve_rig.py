@@ -56,6 +56,8 @@ class Judge:
 
     dies_at: int = 0
     """Kills this process at so many verifications."""
+    seen_counts: bool = False
+    """Recordings that a version was made with count nothing in its score."""
     calls: list[tuple[frozenset[str], frozenset[str]]] = field(default_factory=list)
     """task_ids judged on, and the unseen ones."""
     info: SandboxInfo | None = SANDBOX
@@ -90,7 +92,7 @@ class Judge:
         made = report(
             replace(draft(), source=candidate.source), bindings=dict(bindings), checks=(asked,),
             evidence=EvidenceSummary(evidence_sha256(evidence), len(evidence), len(evidence), 0),
-            score=measured(int(marks.get("generated", 100)), len(evidence)),
+            score=measured(int(marks.get("generated", 100)), len(unseen) if self.seen_counts else len(evidence)),
         )  # fmt: skip
         wrong = next((e.task_id for e in evidence if e.task_id == marks.get("wrong")), None)
         if wrong is None:
