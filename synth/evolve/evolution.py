@@ -251,8 +251,9 @@ class Evolution:
         return self.outcome("unsettled" if self._stopped else "kept", "; ".join(text for text in (none, said) if text))
 
     def _why_not(self, new: tuple[str, Report], old: tuple[str, Report]) -> str:
+        why = standing.why_not_better(new, old)
         mine, theirs = self._function(new[0]), self._function(old[0])
-        return standing.why_not_better(new, old) if mine == theirs else f"its function is {mine}, and others call {theirs}"
+        return why or ("" if mine == theirs else f"its function is {mine}, and others call {theirs}")
 
     def _function(self, code: str) -> str:
         return parse_subject(code, "skill.py").name

@@ -17,12 +17,16 @@ from evolve_rig import question as one_question
 from factories import draft, measured, report, trace
 from messages_server import MessagesServer, Reply, error, message, proposal, tool_use
 
+from synth.cli.evolve import _base as base_of
+from synth.cli.evolve import _subject as subject_of
 from synth.cli.program import run
 from synth.embedded import EmbeddedGenerator
 from synth.evolve import to_json
 from synth.evolve.standing import metric, size, why_not_better
+from synth.export import skill_of
+from synth.export.agentskills import export_agentskills
 from synth.interface import Draft, TracePattern
-from synth.registry import Registry
+from synth.registry import Registry, WrongState
 from synth.tracing.traces import to_evidence
 from verifiers.interface import CheckResult, ConfigError, Inconclusive, Report, Verdict
 
@@ -245,6 +249,32 @@ def test_a_text_alone_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     Path("foreign/SKILL.md").write_text("---\nname: foreign\ndescription: Does it.\n---\n")
     assert run(["evolve", "foreign"]) == 4
     assert "foreign: is a text without code and recordings" in capsys.readouterr().err
+
+
+def test_an_exported_directory_carries_all_that_is_needed(registry: Registry, tmp_path: Path) -> None:
+    """Its code, as it is there, with its recordings. Where that is the code in use, the registered skill is improved."""
+    entry = base(registry).entry
+    assert entry is not None
+    folder = export_agentskills(skill_of(registry, NAME), tmp_path / "out")
+    name, found, _ = subject_of(str(folder / "SKILL.md"), None)
+    assert (name, found) == ("", replace(registry.draft(NAME), skill_md=""))
+    assert base_of(registry, "", found, [trace(7)]).entry == entry
+    assert found is not None
+    edited = base_of(registry, "", replace(found, source=code("x=1")), [trace(0), trace(7)])
+    assert (edited.name, edited.entry, edited.unseen) == (f"{NAME}_2", None, {"rename-07"})
+
+
+def test_who_chose_a_version_decides_about_the_next(registry: Registry) -> None:
+    """A version that somebody brought back, or wrote, is not replaced without him; a retired one is not touched."""
+    assert base_of(registry, base(registry).name, None, []).by_hand == ""
+    registry.archive(NAME)
+    with pytest.raises(WrongState, match="it is archived"):
+        base_of(registry, NAME, None, [])
+    registry.restore(NAME)
+    assert base_of(registry, NAME, None, []).by_hand == "a person chose the version before"
+    mended = draft("other", traces=5)
+    registry.register(mended, report(mended), metadata={"generator": "hand"})
+    assert "by hand" in base_of(registry, "other", None, []).by_hand
 
 
 def test_without_gepa_the_command_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
