@@ -23,7 +23,7 @@ from synth.llm.prompts import fill
 from synth.registry import Registry
 from synth.tracing.traces import to_evidence
 from synth.usage import Usage, total
-from verifiers.interface import Args, AssayError, ConfigError, Inconclusive, Report
+from verifiers.interface import Args, AssayError, ConfigError, Inconclusive, Report, Verdict
 from verifiers.subject import parse_subject
 
 SCHEMA = "assay-evolve/1"
@@ -156,10 +156,14 @@ class Evolution:
         self._parts = split(usable, count, self.crystallization.settings.seed, self.base.unseen)
         if not self._parts.held_out:
             what = f"no recording can be held out to decide: there are {distinct(usable)} different ones, and 4 are needed"
-            raise Inconclusive(what, "Record it on other data, and name the new TRACES; --hold-out 0 is no choice here")
+            raise Inconclusive(what, "Record it on other data, and name the new TRACES")
         self.say(f"{len(self._parts.seen)} recordings are shown, {len(self._parts.held_out)} held out")
         self._before = self._judged_on_all(maker, self._unseen if self.same_terms else self.base.unseen)
         self._candidates[draft.source], self._reports[draft.source] = maker, self._judged_on_shown(maker)
+        for report in (self._before, self._reports[draft.source]):
+            if report.verdict is Verdict.INCONCLUSIVE and (lost := [n.why for n in report.not_checked if not n.decided]):
+                # What could not be judged today may be as good as ever.
+                raise Inconclusive(f"the version before cannot be judged: {lost[0]}", "Try again", self.base.name)
 
     def _candidate(self, source: str, bindings: Mapping[str, Args]) -> Candidate:
         subject = parse_subject(source, "skill.py")

@@ -30,6 +30,7 @@ from verifiers.interface import (
     EvidenceSummary,
     Finding,
     GeneratedCase,
+    NotChecked,
     Question,
     Report,
     Verdict,
@@ -41,7 +42,7 @@ HELD = "rename-00"
 
 
 def code(marks: str = "", name: str = NAME) -> str:
-    """A version. Marks: ``generated=N`` (its score), ``questions=N``, ``wrong=TASK_ID``."""
+    """A version. Marks: ``generated=N`` (its score), ``questions=N``, ``wrong=TASK_ID``, ``lost=1`` (the sandbox)."""
     return source(name) + (f'\n\nMARKS = "{marks}"\n' if marks else "")
 
 
@@ -56,6 +57,7 @@ class Judge:
 
     dies_at: int = 0
     """Kills this process at so many verifications."""
+    dies_of: int = signal.SIGKILL
     seen_counts: bool = False
     """Recordings that a version was made with count nothing in its score."""
     calls: list[tuple[frozenset[str], frozenset[str]]] = field(default_factory=list)
@@ -86,7 +88,7 @@ class Judge:
     ) -> Report:  # fmt: skip
         self.calls.append((frozenset(e.task_id for e in evidence), unseen))
         if len(self.calls) == self.dies_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self.dies_of)
         marks = dict(re.findall(r"(\w+)=([\w-]+)", candidate.source.partition("MARKS")[2]))
         asked = CheckResult("generalises", Verdict.PASS, questions=(question(),) * int(marks.get("questions", 1)))
         made = report(
@@ -94,6 +96,8 @@ class Judge:
             evidence=EvidenceSummary(evidence_sha256(evidence), len(evidence), len(evidence), 0),
             score=measured(int(marks.get("generated", 100)), len(unseen) if self.seen_counts else len(evidence)),
         )  # fmt: skip
+        if "lost" in marks:
+            return replace(made, verdict=Verdict.INCONCLUSIVE, score=None, not_checked=(NotChecked("contained", "no engine"),))
         wrong = next((e.task_id for e in evidence if e.task_id == marks.get("wrong")), None)
         if wrong is None:
             return made

@@ -18,6 +18,7 @@ from factories import draft, measured, report, trace
 from messages_server import MessagesServer, Reply, error, message, proposal, tool_use
 
 from synth.cli.evolve import _base as base_of
+from synth.cli.evolve import _ended as ended
 from synth.cli.evolve import _subject as subject_of
 from synth.cli.program import run
 from synth.embedded import EmbeddedGenerator
@@ -191,6 +192,22 @@ def test_a_killed_run_goes_on_and_pays_nothing_twice(tmp_path: Path) -> None:
             assert len(server.requests) == 3
     assert outcome.ending == "promoted"
     assert (outcome.usage.requests, outcome.usage.reused) == (1, 2)
+
+
+def test_an_interrupt_says_what_was_spent(registry: Registry, tmp_path: Path) -> None:
+    """And what was tried; the same again goes on."""
+    with MessagesServer(*says("generated=120", "generated=400")) as server:
+        outcome, code_ = ended(evolution(registry, server.url, tmp_path, Judge(4, dies_of=signal.SIGINT)))
+    assert (code_, outcome.ending, outcome.usage.requests, len(outcome.tried)) == (130, "unsettled", 2, 1)
+    assert [e.status for e in registry.list(None)] == ["active"]
+
+
+def test_nothing_takes_the_place_of_what_cannot_be_judged(registry: Registry, tmp_path: Path) -> None:
+    """A lost sandbox is no fault of the version in use."""
+    of = base(registry, draft(traces=5, source=code("lost=1")))
+    with MessagesServer(*says("generated=900")) as server, pytest.raises(Inconclusive, match="cannot be judged: no engine"):
+        evolution(registry, server.url, tmp_path, of=of).run()
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(
