@@ -140,6 +140,7 @@ class Evolution:
 
     def _prepare(self) -> None:
         judge, draft = self._judge, self.base.draft
+        self.generator.decisions = draft.decisions
         evidence = judge.rebuilt([to_evidence(t) for t in draft.evidence])
         self.unused = dict(judge.unusable(evidence))
         usable = [e for e in evidence if e.task_id not in self.unused]
