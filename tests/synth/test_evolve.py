@@ -16,6 +16,7 @@ from evolve_rig import HELD, NAME, Judge, base, code, evolution, killed
 from evolve_rig import question as one_question
 from factories import draft, measured, report, trace
 from messages_server import MessagesServer, Reply, error, message, proposal, tool_use
+from test_llm_brief import outside_blocks
 
 from synth.cli.evolve import _base as base_of
 from synth.cli.evolve import _ended as ended
@@ -69,7 +70,9 @@ def test_a_better_version_is_promoted(registry: Registry, tmp_path: Path, speaks
     assert registry.source(registry.show(NAME)) == code("generated=400")
     assert [e.status for e in registry.list(None)] == ["archived", "active"]
     assert kinds(registry).count("candidate") == 3  # both on the shown recordings, the better one on all
+    instructions = [server.told(n)[1] for n in range(3)]
     assert HELD not in sent
+    assert all("<skill>" in told and "MARKS" not in outside_blocks(told) for told in instructions)
     assert judge.calls[-1] == (frozenset(f"rename-0{n}" for n in range(5)), frozenset({HELD}))
     assert (outcome.usage.requests, outcome.usage.cost_usd) == (3, pytest.approx(0.012))
     assert set(registry.draft(NAME).bindings) == {f"rename-0{n}" for n in range(5)}
