@@ -118,7 +118,7 @@ def evolution(
     speaks: type[MessagesServer] = MessagesServer, **settings: Any,
 ) -> Evolution:  # fmt: skip
     """Of the skill, with the answers of a server, kept in a folder."""
-    chosen = Settings(**{"model": "claude-sonnet-5-5", "cache": folder / "answers", **settings})
+    chosen = Settings(**{"model": "claude-sonnet-5-5", "cache": folder / "answers", "max_tokens": None, **settings})
     generator = ModelGenerator(chosen, speaks.client(Connection(url, 10.0, 0, 0), lambda seconds: None))
     return Evolution(of or base(registry), generator, Crystallization(generator, judge or Judge(), registry), most=4)
 

@@ -28,7 +28,7 @@ from synth.evolve.standing import metric, size, why_not_better
 from synth.export import skill_of
 from synth.export.agentskills import export_agentskills
 from synth.interface import Draft, TracePattern
-from synth.registry import Registry, WrongState
+from synth.registry import Registry, RegistryUnusable, WrongState
 from synth.tracing.traces import to_evidence
 from verifiers.interface import CheckResult, ConfigError, Inconclusive, Report, Verdict
 
@@ -295,6 +295,11 @@ def test_who_chose_a_version_decides_about_the_next(registry: Registry) -> None:
     mended = draft("other", traces=5)
     registry.register(mended, report(mended), metadata={"generator": "hand"})
     assert "by hand" in base_of(registry, "other", None, []).by_hand
+    file = Path(registry.show("other").path) / "skill.py"
+    file.chmod(0o644)
+    file.write_text(code("edited=1", "other"))
+    with pytest.raises(RegistryUnusable, match="not those that were verified"):
+        base_of(registry, "other", None, [])
 
 
 def test_without_gepa_the_command_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
