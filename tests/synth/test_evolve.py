@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import multiprocessing
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import util
 from pathlib import Path
+from typing import Any
 
 import pytest
 from completions_server import BOTH
@@ -22,15 +23,16 @@ from synth.cli.evolve import _base as base_of
 from synth.cli.evolve import _ended as ended
 from synth.cli.evolve import _subject as subject_of
 from synth.cli.program import run
+from synth.crystallization.judge import SandboxJudge
 from synth.embedded import EmbeddedGenerator
 from synth.evolve import to_json
 from synth.evolve.standing import metric, size, why_not_better
 from synth.export import skill_of
 from synth.export.agentskills import export_agentskills
-from synth.interface import Draft, TracePattern
+from synth.interface import Candidate, Draft, TracePattern
 from synth.registry import Registry, RegistryUnusable, WrongState
 from synth.tracing.traces import to_evidence
-from verifiers.interface import CheckResult, ConfigError, Inconclusive, Report, Verdict
+from verifiers.interface import CheckResult, ConfigError, Evidence, Inconclusive, Report, Verdict
 
 DECLINES = message([tool_use("decline_task", {"why": "It is as good as it gets."})])
 
@@ -321,6 +323,14 @@ def test_in_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     obeys = good.source.replace("    changed = 0\n", order)
     assert obeys != good.source
     idle = good.source.rpartition("    changed = 0")[0] + '    return {"ok": True, "changed": len(old_ext) + len(new_ext)}\n'
+    judged = SandboxJudge.verify
+
+    def verify(self: SandboxJudge, candidate: Candidate, evidence: Sequence[Evidence], *rest: Any) -> Report:
+        # The whole of it once, on all recordings, is enough here: a verification takes seconds.
+        real = len(evidence) == len(traces) or candidate.source != good.source
+        return judged(self, candidate, evidence, *rest) if real else report(replace(drifted, source=candidate.source))
+
+    monkeypatch.setattr(SandboxJudge, "verify", verify)
     drifted = Draft("rename_files", idle, traces, good.bindings, "# rename_files\n")
     with Registry(tmp_path / "skills") as registry:
         registry.register(drifted, report(drifted))
