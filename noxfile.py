@@ -43,7 +43,7 @@ AGENTS = {
 RIVAL = "verifiers==0.1.14"
 """A distribution that has a package with the name of one of ours."""
 
-EXTRAS = ("dask", "docs", "mcp", "openai", "release", "study", "telemetry", "test")
+EXTRAS = ("dask", "docs", "evolve", "mcp", "openai", "release", "study", "telemetry", "test")
 
 
 def install(session: nox.Session, *what: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from verifiers.interface import Args, Decision, Evidence, Report
 
@@ -108,6 +108,13 @@ class Generator(Protocol):
     def why_none(self) -> str:
         """After ``generate`` ended without (accepted) candidates: why, in one sentence."""
         ...
+
+
+@runtime_checkable
+class Told(Protocol):
+    """A generator that is told of answers to questions about the task; set before each ``generate``."""
+
+    decisions: tuple[Decision, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ HOMES = {
     "anthropic": "synth/llm/messages.py",
     "openai": "synth/llm/completions.py",
     "distributed": "synth/fanout.py",
+    "gepa": "synth/evolve/optimiser.py",
     "pyte": "synth/importers/terminal.py",
     "tree_sitter": "verifiers/shell/syntax.py",
     "tree_sitter_bash": "verifiers/shell/syntax.py",

@@ -47,6 +47,14 @@ def generation_options(command: Command) -> Command:
     return command
 
 
+def asking_options(command: Command) -> Command:
+    """The same where a model is asked in any case."""
+    service = click.option("--generator", type=click.Choice(["anthropic", "openai"]), help="Default: configured, or anthropic.")
+    for option in reversed((service, *OPTIONS[1:])):
+        command = option(command)
+    return command
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """The choice, as the command line gives it."""

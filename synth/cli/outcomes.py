@@ -83,14 +83,19 @@ def plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
 
 def _spent(outcomes: Sequence[PatternOutcome]) -> str:
     """What a model cost, by pattern and in all; "" where none was asked."""
+    return spent_table([(o.task, o.usage, o.ending == "registered") for o in outcomes if o.usage is not None])
+
+
+def spent_table(spent: Sequence[tuple[str, Usage, bool]]) -> str:
+    """What a model cost, by task and in all, each with whether a skill came of it; "" where none was asked."""
     from synth.usage import total
 
-    asked = [(o, o.usage) for o in outcomes if o.usage is not None and (o.usage.requests or o.usage.reused)]
+    asked = [(task, u, made) for task, u, made in spent if u.requests or u.reused]
     if not asked:
         return ""
     head = ("task", "requests", "reused", "tokens in", "cached", "out", "thinking", "cost", "a registered skill")
-    rows = [(o.task, *_figures(u), u.cost if o.ending == "registered" else "-") for o, u in asked]
-    whole, skills = total(u for _, u in asked), sum(o.ending == "registered" for o, _ in asked)
+    rows = [(task, *_figures(u), u.cost if made else "-") for task, u, made in asked]
+    whole, skills = total(u for _, u, _ in asked), sum(made for _, _, made in asked)
     each = f"{whole.cost_usd / skills:.3f} USD" if skills and whole.cost_usd is not None else "-"
     return f"\n\n{console.table(head, [*rows, ('all', *_figures(whole), each)])}"
 

@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "engine": ("engine", "Check, start or prepare the sandbox."),
     "mcp": ("serve", "Offer verification to an agent host over MCP."),
     "lift": ("lift", "Measure what skills change for a real agent."),
+    "evolve": ("evolve", "Improve a skill with a model; held-out recordings decide."),
     "answer": ("answer", "Answer a question that a report asks."),
     "replay": ("replay", "Reproduce one finding."),
     "diff": ("diff", "Say what an edit changed in behaviour."),

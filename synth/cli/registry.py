@@ -14,6 +14,7 @@ import click
 from synth.cli import console, export, routing
 from synth.cli.counting import count_demotions
 from synth.cli.exits import FAIL, NOTHING, PASS, exit_code
+from synth.cli.files import dump
 from synth.cli.groups import Group
 from synth.cli.home import actor, config, open_registry, registry_option
 from synth.cli.outputs import emit_document, output_options, plan
@@ -101,9 +102,15 @@ def show(registry: Path | None, name: str, version: str | None, **rest: Any) -> 
 @command.command("history")
 @registry_option
 @click.argument("name")
-def history(registry: Path | None, name: str) -> int:
-    """Says what happened to a skill, oldest first."""
+@click.argument("candidate", required=False)
+def history(registry: Path | None, name: str, candidate: str | None) -> int:
+    """Says what happened to a skill, oldest first. With CANDIDATE, the digest of one that `assay evolve` tried: its code and its
+    report."""
     with open_registry(registry, must_exist=True) as opened:
+        if candidate is not None:
+            code, reports = opened.candidate(name, candidate)
+            console.out("\n".join([code, *(dump(r) for r in reports)]))
+            return 0
         rows = [
             (e.at.isoformat(timespec="seconds"), e.kind, (e.version or "")[:12], e.actor, _detail(e.detail))
             for e in opened.history(name)
@@ -113,7 +120,7 @@ def history(registry: Path | None, name: str) -> int:
 
 
 def _detail(detail: Any) -> str:
-    return ", ".join(f"{key} {value}" for key, value in dict(detail).items() if value not in ("", None))
+    return ", ".join(f"{key} {value}" for key, value in dict(detail).items() if value not in ("", None) and key != "source")
 
 
 @command.command("diff")

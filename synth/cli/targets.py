@@ -74,7 +74,7 @@ def targets_of(
     if known is not None:
         place = known
     elif named and not file.exists():
-        raise _unknown(skill.name, registry)
+        raise unknown(skill.name, registry)
     elif (skill / "skill.py").is_file():
         place = skill / "skill.py"
     elif skill.is_dir() and not (skill / "skill.py").exists() and (skill / OMNI).is_file():
@@ -104,7 +104,7 @@ def _must_exist(given: Path | None, option: str) -> None:
         raise ConfigError("does not exist", f"Give another file with {option}", given)
 
 
-def _unknown(name: str, registry: Path | None) -> AssayError:
+def unknown(name: str, registry: Path | None) -> AssayError:
     """Neither a file nor a registered skill: says where both were looked for."""
     from verifiers.interface import ConfigError
 

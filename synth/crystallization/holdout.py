@@ -42,16 +42,18 @@ def enough_left(evidence: Sequence[Evidence], rest: Sequence[Evidence]) -> bool:
     return distinct(evidence) >= LEAST_FOR_HOLD_OUT and distinct(rest) >= LEAST_SEEN
 
 
-def split(evidence: Sequence[Evidence], hold_out: int, seed: int = 0) -> Split:
+def split(evidence: Sequence[Evidence], hold_out: int, seed: int = 0, first: frozenset[str] = frozenset()) -> Split:
     """Holds out up to ``hold_out`` cases, with all copies of each; none where fewer than four distinct cases are there.
 
     Args:
         evidence: All traces of the pattern.
         hold_out: How many cases to keep from the generator.
         seed: Chooses which.
+        first: task_ids whose cases are held out before others.
     """
     held: tuple[Evidence, ...] = ()
-    for part in in_order(evidence, seed)[: max(0, hold_out)]:
+    parts = sorted(in_order(evidence, seed), key=lambda part: not all(e.task_id in first for e in part))
+    for part in parts[: max(0, hold_out)]:
         if not enough_left(evidence, [e for e in evidence if e not in (*held, *part)]):
             break
         held = (*held, *part)

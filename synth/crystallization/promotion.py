@@ -16,11 +16,11 @@ from synth.detect.answering import with_answers
 from synth.detect.match import evidence_keys, match_existing
 from synth.documentation import skill_md
 from synth.draft import unverified
-from synth.interface import Draft, ExecutionTrace, Generator, RegistryEntry, TracePattern
+from synth.interface import Draft, ExecutionTrace, Generator, RegistryEntry, Told, TracePattern
 from synth.tracing.traces import to_evidence, trace_digest
 from synth.usage import take_usage
 from verifiers.decisions import digest_of
-from verifiers.interface import AssayError, Decision, Evidence, Report, Verdict
+from verifiers.interface import AssayError, ConfigError, Decision, Evidence, Report, Verdict
 
 if TYPE_CHECKING:
     from synth.registry import Registry
@@ -62,7 +62,9 @@ class Crystallization:
         except SandboxError as e:
             outcome = self._end(pattern, "inconclusive", e.diagnostics())
         except AssayError as e:
-            outcome = self._end(pattern, "inconclusive" if e.exit_code == 3 else "refused", e.diagnostics())
+            # A missing key or a wrong setting says nothing of the skill.
+            unsettled = e.exit_code == 3 or isinstance(e, ConfigError)
+            outcome = self._end(pattern, "inconclusive" if unsettled else "refused", e.diagnostics())
         return replace(outcome, seconds=time.monotonic() - began, usage=take_usage(self.generator), generator=self.generator.name)
 
     def shown(self, pattern: TracePattern) -> tuple[TracePattern, Sequence[Evidence]] | None:
@@ -96,11 +98,13 @@ class Crystallization:
         pattern = replace(pattern, traces=traces)
         evidence = self.judge.rebuilt([to_evidence(t) for t in traces])
         judge = self.judge.deciding(decisions) if decisions else self.judge
+        if isinstance(self.generator, Told):
+            self.generator.decisions = decisions
         found = Search(pattern, evidence, self.generator, judge, self.settings, self.say, bound).run()
         found = replace(found, notes=(*found.notes, unclear)) if unclear else found
         if isinstance(found, NotFound):
             return self._not_found(pattern, found)
-        return self._register(pattern, found, {e.task_id: e for e in evidence}, supersedes, decisions)
+        return self.register(pattern, found, {e.task_id: e for e in evidence}, supersedes, decisions)
 
     def _not_found(self, pattern: TracePattern, found: NotFound) -> PatternOutcome:
         ending: Ending = "no-candidate"
@@ -114,7 +118,7 @@ class Crystallization:
             draft=unverified(found.nearest.candidate, pattern, found.nearest.bindings) if found.nearest is not None else None,
         )  # fmt: skip
 
-    def _register(
+    def register(
         self,
         pattern: TracePattern,
         found: Found,
@@ -122,6 +126,12 @@ class Crystallization:
         supersedes: str | None,
         decisions: tuple[Decision, ...],
     ) -> PatternOutcome:
+        """Registers what passed, as the next version of a skill or as a new one.
+
+        Args:
+            evidence: As it was judged, by task_id.
+            decisions: Answers that hold on; those about cases that were not judged are left out.
+        """
         used = {c: found.bindings[c] for c in sorted(found.bindings)}
         traces = tuple(_as_used(t, evidence[t.task_id]) for t in pattern.traces if t.task_id in used)
         held = {d.digest for d in found.report.decisions}

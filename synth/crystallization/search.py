@@ -96,7 +96,7 @@ class Search:
         unusable = self.judge.unusable(self.evidence)
         usable = [e for e in self.evidence if e.task_id not in unusable]
         if distinct(usable) < self.settings.min_usable:
-            return NotFound(_too_few(usable, unusable, self.settings.min_usable), unused=unusable, refused_evidence=True)
+            return NotFound(too_few(usable, unusable, self.settings.min_usable), unused=unusable, refused_evidence=True)
         found = self._refitting(usable) if self.settings.refits else self._held_apart(usable)
         return replace(found, unused={**unusable, **found.unused})
 
@@ -350,7 +350,8 @@ def _refusal(report: Report, held: frozenset[str]) -> str:
     return f"does not hold on left-out trace {failed_on}: {report.why}" if failed_on else report.why
 
 
-def _too_few(usable: Sequence[Evidence], unusable: Mapping[str, str], least: int) -> str:
+def too_few(usable: Sequence[Evidence], unusable: Mapping[str, str], least: int) -> str:
+    """What is missing where too few recordings can be used."""
     cases = distinct(usable)
     text = f"only {cases} distinct usable trace{'' if cases == 1 else 's'}, {least} are needed"
     if unusable:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from synth.interface import Candidate
 from synth.llm.brief import block, clip, tree
-from verifiers.interface import Args, CheckResult, Finding, Question, Report, Verdict
+from verifiers.interface import Args, CheckResult, Decision, Finding, Question, Report, Verdict
 
 MAX_FINDINGS = 8
 MAX_QUESTIONS = 3
+MAX_DECISIONS = 8
 MAX_EARLIER = 4
 """Proposals that a new one is told of."""
 
@@ -115,6 +116,15 @@ def learned_from(tried: Sequence[Attempt]) -> str:
     """The data that a new proposal starts from: what was wrong with the earlier ones; "" without any."""
     rows = [a.told() for a in tried if a.report is not None]
     return block("earlier_proposals", rows[-MAX_EARLIER:]) if rows else ""
+
+
+def answered(decisions: Sequence[Decision], task_ids: Collection[str]) -> str:
+    """What somebody said is right on starts that no recording has, as data; "" where nothing is known of these recordings."""
+    rows = [
+        {**_question(d.question), "what_is_right": d.says, **({"in_words": clip(d.text)} if d.text else {})}
+        for d in decisions if d.question.case.task_id in task_ids
+    ]  # fmt: skip
+    return block("decisions", rows[-MAX_DECISIONS:]) if rows else ""
 
 
 def _case(finding: Finding) -> str:

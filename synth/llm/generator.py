@@ -13,7 +13,7 @@ from synth.interface import Candidate, ExecutionTrace, Template, TracePattern
 from synth.judged_by import judge_code
 from synth.llm.ahead import batched, side_by_side
 from synth.llm.asking import Asker
-from synth.llm.attempts import Attempt, Line, learned_from, repair_of
+from synth.llm.attempts import Attempt, Line, answered, learned_from, repair_of
 from synth.llm.brief import recordings
 from synth.llm.errors import AnswerError, BudgetSpent
 from synth.llm.grouping import grouped
@@ -25,7 +25,7 @@ from synth.llm.settings import Settings
 from synth.llm.tools import Declined, Proposal
 from synth.tracing.traces import to_evidence
 from synth.usage import Usage
-from verifiers.interface import Args, Evidence, Report, Verdict
+from verifiers.interface import Args, Decision, Evidence, Report, Verdict
 from verifiers.subject import parse_subject
 
 MOST_STALE = 2
@@ -39,6 +39,8 @@ class ModelGenerator:
     settings: Settings = field(default_factory=Settings)
     client: Service = field(default_factory=MessagesClient)
     name: str = field(init=False, default="")
+    decisions: tuple[Decision, ...] = ()
+    """Answers to questions about the task."""
     _asker: Asker = field(init=False)
     _why: str = "the model proposed nothing"
     _ended: bool = False
@@ -70,7 +72,7 @@ class ModelGenerator:
         if refusals is not None and (why := refusals.why(sorted(ids))):
             self._why = why
             return
-        shown = _shown(pattern, evidence)
+        shown = self._shown(evidence, pattern.failures)
         tried: list[Attempt] = []
         for number in range(1, self.settings.candidates + 1):
             yield from self._line(shown, ids, self._propose(number, tried), tried)
@@ -110,8 +112,19 @@ class ModelGenerator:
             return 0
         refusals = self._refusals()
         due = [(p, e) for p, e in patterns if refusals is None or not refusals.why(sorted(x.task_id for x in e))]
-        requests = [self._asker.request(_shown(p, e), self._propose(1, [])) for p, e in due]
+        requests = [self._asker.request(self._shown(e, p.failures), self._propose(1, [])) for p, e in due]
         return batched(self._asker, requests) if batch else side_by_side(self._asker, requests, workers)
+
+    def improved(self, evidence: Sequence[Evidence], instruction: str) -> Candidate | str:
+        """The proposal that one instruction leads to, or why the model declined.
+
+        Raises:
+            AnswerError, BudgetSpent, ModelError: there is none.
+        """
+        found = self._asker.proposal(self._shown(evidence), instruction)
+        if isinstance(found, Declined):
+            return f"the model declined the task: {_flat(found.why)}"
+        return self._candidate(found, frozenset(e.task_id for e in evidence))
 
     def together(self, alone: Sequence[ExecutionTrace], least: int) -> list[frozenset[str]]:
         """Groups of traces that detection left alone, as the model sees them: task_ids.
@@ -176,6 +189,10 @@ class ModelGenerator:
         description = _flat(proposal.description) or subject.description
         return Candidate(name, proposal.code, bindings, description, self.name, notes, float(len(proposal.code)))
 
+    def _shown(self, evidence: Sequence[Evidence], failures: Sequence[ExecutionTrace] = ()) -> str:
+        told = answered(self.decisions, {e.task_id for e in evidence})
+        return recordings(evidence, [to_evidence(t) for t in failures]) + (f"\n{told}" if told else "")
+
     def _propose(self, number: int, tried: Sequence[Attempt]) -> str:
         learned = learned_from(tried)
         earlier = fill("earlier", data=learned) if learned else ""
@@ -187,10 +204,6 @@ class ModelGenerator:
             return None
         facts = (self.name, prompts_sha256(), str(judge_code()), f"{s.candidates} {s.rounds} {s.effort} {s.thinking}")
         return Refusals(s.cache / "refused", facts)
-
-
-def _shown(pattern: TracePattern, evidence: Sequence[Evidence]) -> str:
-    return recordings(evidence, [to_evidence(t) for t in pattern.failures])
 
 
 def _flat(text: str) -> str:

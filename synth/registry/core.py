@@ -129,6 +129,22 @@ class RegistryReader:
             raise self.unknown(name)
         return events
 
+    def candidate(self, name: str, digest: str) -> tuple[str, builtins.list[dict[str, Any]]]:
+        """The code of a candidate that is in a skill's history, and the reports on it, oldest first.
+
+        Args:
+            digest: Of its code, or the beginning of it.
+
+        Raises:
+            UnknownSkill: there is none, or the digits fit several.
+        """
+        found = [e for e in self.history(name) if e.kind == "candidate" and (e.version or "").startswith(digest)]
+        if len(digest) < 6 or len({e.version for e in found}) != 1:
+            raise self.unknown(name, digest)
+        sql = "SELECT document FROM report WHERE name = ? AND version = ? AND sha256 = ?"
+        kept = [row for e in found for row in self.database.read(sql, name, e.version, e.detail["report"])]
+        return str(found[0].detail["source"]), [json.loads(row["document"]) for row in kept]
+
     def draft(self, name: str, version: str | None = None) -> Draft:
         """The files of a version, read and checked against its digest.
 

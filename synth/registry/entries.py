@@ -63,7 +63,8 @@ class Event:
     name: str
     version: str | None
     kind: str
-    """registered, superseded, promoted, archived, restored, rolled-back, approved, revoked, reverified, drifted, cleared."""
+    """registered, superseded, promoted, archived, restored, rolled-back, approved, revoked, reverified, drifted, cleared;
+    candidate, whose version is the digest of its code."""
     actor: str
     detail: Mapping[str, Any] = field(default_factory=dict)
 

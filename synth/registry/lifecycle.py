@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,10 +10,10 @@ from typing import Any
 
 from synth.interface import Draft, RegistryEntry
 from synth.registry import indexing
-from synth.registry.admission import admit
+from synth.registry.admission import admit, source_sha256
 from synth.registry.core import RegistryReader
 from synth.registry.errors import ApprovalRequired, WrongState
-from synth.registry.receipt import canonical, document_sha256, report_document
+from synth.registry.receipt import canonical, document_sha256, plain, report_document
 from verifiers.interface import Report, Verdict
 
 
@@ -156,6 +157,26 @@ class Lifecycle(RegistryReader):
         """Writes something that happened outside the registry (an export, a release from quarantine) to the history."""
         with self.database.write() as db:
             self.note(db, entry.name, entry.version, kind, actor, detail)
+
+    def tried(self, name: str, source: str, report: Report, detail: Mapping[str, Any], *, actor: str = "assay") -> None:
+        """Writes a candidate for the next version of a skill to its history, with code and report, whatever became of it.
+
+        It is no version: it cannot be shown as one, run, exported or activated. The same once more changes nothing.
+        """
+        document = report_document(report)
+        sha, code = document_sha256(document), source_sha256(source)
+        facts = {**detail, "verdict": report.verdict.name, "report": sha, "source": source}
+        text = json.dumps(plain(facts), sort_keys=True)
+        with self.database.write() as db:
+            same = (name, code, text)
+            if db.execute("SELECT 1 FROM event WHERE name = ? AND version = ? AND detail = ?", same).fetchone():
+                return
+            at = self.clock().isoformat()
+            db.execute(
+                "INSERT INTO report VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at",
+                (sha, name, code, at, canonical(document).decode()),
+            )
+            self.note(db, name, code, "candidate", actor, facts)
 
     # ------------------------------------------------------------ parts
 

@@ -175,18 +175,20 @@ class Registry(Lifecycle):
         )  # fmt: skip
         if known:
             return str(known[0]["name"])
+        return self.free_name(draft.name)
+
+    def free_name(self, name: str) -> str:
+        """The name that another skill gets where it would like to be called ``name``."""
         taken = {
             str(r["name"])
-            for r in self.database.read(
-                "SELECT name FROM skill WHERE name = ? OR name GLOB ?", draft.name, f"{draft.name}_[0-9]*"
-            )
+            for r in self.database.read("SELECT name FROM skill WHERE name = ? OR name GLOB ?", name, f"{name}_[0-9]*")
         }
-        if draft.name not in taken:
-            return draft.name
+        if name not in taken:
+            return name
         number = 2
-        while f"{draft.name}_{number}" in taken:
+        while f"{name}_{number}" in taken:
             number += 1
-        return f"{draft.name}_{number}"
+        return f"{name}_{number}"
 
     def _commit(self, db: sqlite3.Connection, new: _New, require_approval: bool, actor: str) -> None:
         name, version, draft, report = new.name, new.version, new.draft, new.report

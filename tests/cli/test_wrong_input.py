@@ -83,6 +83,15 @@ assay drift folder --registry folder
 assay lift unknown.jsonl
 assay lift unknown.jsonl --agent nosuch
 assay lift unknown.jsonl --agent codex --limit 0
+assay evolve
+assay evolve nosuch
+assay evolve missing/dir
+assay evolve folder
+assay evolve empty.py
+assay evolve draft --generator embedded
+assay evolve draft --hold-out 0
+assay evolve draft missing.jsonl
+assay evolve draft
 assay crystallize unknown.jsonl --together a
 assay patterns unknown.jsonl --together nosuch,other
 assay verify

@@ -366,6 +366,18 @@ def test_the_configuration_names_the_generator(tmp_path: Path) -> None:
     assert (settings.prices["m"].output, settings.cache) == (2.0, tmp_path / ".assay" / "llm")
 
 
+def test_a_missing_key_is_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says nothing of the task: not settled, with what to do."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    config = parse_config(b"generator:\n  name: anthropic\n", tmp_path / "assay.yaml")
+    made = SkillCrystallizer(tmp_path / "evolution" / "traces", tmp_path / "skills", judge=Judge(), config=config)
+    run_all(made, 0, 1, 2)
+    made.close()
+    (outcome,) = made.outcomes
+    assert (outcome.ending, outcome.report) == ("inconclusive", None)
+    assert outcome.why == "the anthropic generator has no key. Set ANTHROPIC_API_KEY, or use --generator embedded"
+
+
 def test_an_address_that_nobody_trusts_gets_no_key(tmp_path: Path) -> None:
     """A file in the tree could send the user's key anywhere: it is said, and nothing is opened."""
     text = b"generator:\n  name: anthropic\nllm:\n  base_url: http://evil.example\n"
