@@ -12,14 +12,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from factories import draft, files_below, report
-from scripted_model import Call, scripted
+from real_agents import PROGRAMS, TASK, TOKEN, run_agent, runs
+from scripted_model import Call
 
 from synth.export import skill_of
 from synth.export.agentskills import export_agentskills
@@ -31,77 +32,23 @@ from synth.store.moments import Moment
 from synth.store.tasks import Store
 from synth.tracing.traces import to_evidence
 
-PROGRAMS = os.environ.get("ASSAY_AGENTS", "")
 pytestmark = pytest.mark.skipif(not PROGRAMS, reason="ASSAY_AGENTS names no directory with the agents' programs")
 ROOT = Path(__file__).parents[2]
-TASK = "Change x to 2 and move n"
-TOKEN = "0123456789abcdef"
-
-
-def run_agent(name: str, home: Path, project: Path, script: list[Call], mcp: Mapping[str, Any] | None = None) -> list[Any]:
-    """One headless run, in an environment of its own; what the model was asked.
-
-    Args:
-        mcp: Command, arguments and environment of an MCP server called ``assay``, or its address and headers.
-    """
-    env = {"PATH": f"{PROGRAMS}:/usr/bin:/bin", "HOME": str(home)}
-    with scripted(script) as model:
-        if name == "claude-code":
-            quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER")
-            env |= {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none", **dict.fromkeys(quiet, "1")}
-            words = ["claude", "-p", TASK, "--allowedTools", "Bash", "Read", "Edit", "Write", "mcp__assay"]
-            if mcp is not None:
-                kind = "http" if "url" in mcp else "stdio"
-                (home / "mcp.json").write_text(json.dumps({"mcpServers": {"assay": {"type": kind, **mcp}}}))
-                words += ["--mcp-config", str(home / "mcp.json")]
-        elif name == "codex":
-            config = (
-                'model = "gpt-5-codex"\nmodel_provider = "x"\n[model_providers.x]\nname = "x"\nwire_api = "responses"\n'
-                f'base_url = "{model.url}/v1"\nenv_key = "KEY"\n[analytics]\nenabled = false\n'
-            )
-            if mcp is not None and "url" in mcp:
-                config += f'[mcp_servers.assay]\nurl = "{mcp["url"]}"\nbearer_token_env_var = "TOKEN"\n'
-                env["TOKEN"] = TOKEN
-            elif mcp is not None:
-                config += f"[mcp_servers.assay]\ncommand = {json.dumps(mcp['command'])}\nargs = {json.dumps(mcp['args'])}\n"
-                config += "[mcp_servers.assay.env]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in mcp["env"].items())
-            (home / ".codex").mkdir(exist_ok=True)
-            (home / ".codex" / "config.toml").write_text(config)
-            env["KEY"] = "none"
-            bypass = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
-            words = ["codex", "exec", "--skip-git-repo-check", *bypass, TASK]
-        else:
-            settings = home / ".gemini" / "settings.json"
-            settings.parent.mkdir(exist_ok=True)
-            known = json.loads(settings.read_text()) if settings.is_file() else {}
-            named = {"httpUrl" if key == "url" else key: value for key, value in (mcp or {}).items()}
-            known |= {"mcpServers": {"assay": {**named, "trust": True}}} if named else {}
-            more = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False}}
-            settings.write_text(json.dumps({**known, **more, "general": {"disableAutoUpdate": True}}))
-            env |= {"GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": "none"}
-            words = ["gemini", "-m", "gemini-2.5-flash", "--yolo", "--skip-trust", "-p", TASK]
-        done = subprocess.run(words, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr[-2000:]
-        return model.asked
 
 
 def script_of(name: str, project: Path) -> list[Call]:
     """Look, edit, write, move with an error at the end, look again: in each agent's own tools."""
-    shell, given = {
-        "claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemini-cli": ("run_shell_command", "command"),
-    }[name]  # fmt: skip
     path = str(project / "a.txt")
     replaced = {"file_path": path, "old_string": "1", "new_string": "2"}
     wrote = {"file_path": str(project / "sub" / "b.txt"), "content": "b\n"}
     patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-x = 1\n+x = 2\n*** Add File: sub/b.txt\n+b\n*** End Patch"
     edits: list[Call] = {
         "claude-code": [("Read", {"file_path": path}), ("Edit", replaced), ("Write", wrote)],
-        "codex": [(shell, {given: f"apply_patch <<'EOF'\n{patch}\nEOF\n"})],
+        "codex": [runs(name, f"apply_patch <<'EOF'\n{patch}\nEOF\n")],
         "gemini-cli": [("read_file", {"file_path": path}), ("replace", {**replaced, "instruction": "x"}), ("write_file", wrote)],
     }[name]
-    more = {} if name == "codex" else {"description": "d"}
-    look = (shell, {given: "cat a.txt", **more})
-    return [look, *edits, (shell, {given: "mv n.txt m.txt && ls nosuch", **more}), look]
+    look = runs(name, "cat a.txt")
+    return [look, *edits, runs(name, "mv n.txt m.txt && ls nosuch"), look]
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS))
@@ -147,9 +94,6 @@ def test_a_real_agent_takes_what_the_person_is_told(tmp_path: Path, name: str) -
     assert (len(traces), lost, store.errors()) == (1, [], [])
 
 
-SKILLS = {"claude-code": ".claude/skills", "codex": ".codex/skills", "gemini-cli": ".gemini/skills"}
-
-
 @pytest.mark.parametrize("name", sorted(AGENTS))
 def test_a_real_agent_uses_an_exported_skill(tmp_path: Path, name: str) -> None:
     """It lists it, runs it by its program on its own project, and is told the result; the skill's directory stays as it was."""
@@ -159,14 +103,10 @@ def test_a_real_agent_uses_an_exported_skill(tmp_path: Path, name: str) -> None:
     (project / "a.txt").write_text("x = 1\n")
     with Registry(tmp_path / "registry") as registry:
         registry.register(draft(), report(draft()))
-        exported = export_agentskills(skill_of(registry, "batch_rename"), home / SKILLS[name])
+        exported = export_agentskills(skill_of(registry, "batch_rename"), home / AGENTS[name].skills)
     before = files_below(exported)
-    shell, given = {
-        "claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemini-cli": ("run_shell_command", "command"),
-    }[name]  # fmt: skip
-    more = {} if name == "codex" else {"description": "d"}
     command = f"""{exported}/scripts/run.py --directory . '{{"old_ext": "txt"}}'"""
-    asked = run_agent(name, home, project, [(shell, {given: command, **more})])
+    asked = run_agent(name, home, project, [runs(name, command)])
     assert "batch-rename" in json.dumps(asked[0])
     assert "Rename every file with one extension to another" in json.dumps(asked[0])
     assert [p.name for p in project.iterdir() if p.suffix] == ["a.md"]
