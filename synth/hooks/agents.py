@@ -32,8 +32,8 @@ class Agent:
 
     @property
     def tools(self) -> str:
-        """Pattern of the tools that we want to hear of."""
-        return "|".join(sorted(self.shell | self.edits))
+        """Pattern of the tools that we want to hear of: its own, and skills behind ``assay mcp``."""
+        return "|".join((*sorted(self.shell | self.edits), "mcp_.*skill_.*"))
 
     def says(self, text: str) -> str:
         """What it reads from a hook so that the person sees ``text``; the model does not."""

@@ -13,6 +13,8 @@ from synth.store.pictures import SECRET, project_root
 from synth.store.tasks import Store
 
 Payload = Mapping[str, Any]
+SKILL = "skill_"
+"""How a tool of ``assay mcp`` is called, behind the server's name."""
 MOST_TEXT = 1 << 20
 """Characters kept of an output."""
 
@@ -89,6 +91,8 @@ def _tool(agent: Agent, kind: str, payload: Payload, store: Store, session: str)
         paths = _paths(given)
         secret = next((path for path in paths if SECRET.search(path)), None)
         event |= {"secret": secret} if secret is not None else {"files": {path: _content(path, payload, store) for path in paths}}
+    elif tool.startswith("mcp_") and (skill := tool.partition(SKILL)[2]):
+        event |= {"skill": skill, "given": given, "output": _response(payload.get("tool_response")) if kind == "after" else None}
     else:
         return
     store.add(agent.name, session, event)

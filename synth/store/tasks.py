@@ -139,7 +139,7 @@ class Store:
         for path in old:
             path.unlink(missing_ok=True)
         self.moments.prune(before)
-        for path in (self.root / "traces").glob("*.json"):
+        for path in (*(self.root / "traces").glob("*.json"), *(self.root / "uses").glob("*.json")):
             if path.stat().st_mtime < before:
                 path.unlink(missing_ok=True)
         kept = {d for p in (*self.tasks(), *self.open_tasks()) for e in _events(p) for d in self._digests(e)}
