@@ -73,7 +73,7 @@ def drift_of_turns(subject: Subject, turns: Sequence[Turn], sandbox: Sandbox) ->
     Raises:
         SandboxError: the sandbox failed.
     """
-    jobs = ((SkillJob(subject.source, t.args, subject.name), t.start) for t in turns)
+    jobs = ((SkillJob(subject.source, t.args, function=subject.name), t.start) for t in turns)
     with sandbox.session(f"skill {subject.name}") as skill:
         ran = skill.map([RunRequest(job, start, limits=CONFIRM_LIMITS) for job, start in jobs])
     return Drift(KIND, tuple(_case(turn, record) for turn, record in zip(turns, ran, strict=True)))

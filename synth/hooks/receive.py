@@ -19,11 +19,14 @@ MOST_TEXT = 1 << 20
 """Characters kept of an output."""
 
 
-def receive(agent_name: str, data: bytes, store: Store, ended: Callable[[Path], object] = lambda task: None) -> str:
+def receive(
+    agent_name: str, data: bytes, store: Store, ended: Callable[[Path], object] = lambda task: None, at: float | None = None
+) -> str:
     """Takes one event and returns what the agent wants to read. What goes wrong is in the store's log.
 
     Args:
         ended: Told of a task that this event closes.
+        at: When it came (seconds since the epoch), where that was before now: the agent has gone on, and reads nothing.
     """
     agent = AGENTS.get(agent_name)
     said = ""
@@ -34,10 +37,10 @@ def receive(agent_name: str, data: bytes, store: Store, ended: Callable[[Path], 
         payload = json.loads(data.decode("utf-8", "replace"))
         if not isinstance(payload, Mapping):
             raise ValueError("the event is no JSON object")
-        closed = _take(agent, payload, store)
+        closed = _take(agent, payload, store, {"time": at} if at is not None else {})
         if closed is not None:
             ended(closed)
-        said = _to_say(agent, payload, store)
+        said = _to_say(agent, payload, store) if at is None else ""
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         _complain(store, f"{agent_name}: {type(e).__name__}: {e}")
     return agent.says(said) if agent is not None else ""
@@ -59,7 +62,7 @@ def _complain(store: Store, text: str) -> None:
         return  # a full disk: there is nobody left to tell
 
 
-def _take(agent: Agent, payload: Payload, store: Store) -> Path | None:
+def _take(agent: Agent, payload: Payload, store: Store, when: Payload) -> Path | None:
     """Keeps one event; the task that it closes."""
     name, session = str(payload.get("hook_event_name")), str(payload.get("session_id"))
     kind = agent.events.get(name)
@@ -68,22 +71,22 @@ def _take(agent: Agent, payload: Payload, store: Store) -> Path | None:
     elif kind == "request":
         cwd = Path(str(payload.get("cwd") or Path.cwd()))
         facts = {k: payload[k] for k in ("transcript_path", "prompt_id", "turn_id", "model") if k in payload}
-        store.begin(agent.name, session, cwd, {"request": str(payload.get("prompt", "")), **facts})
+        store.begin(agent.name, session, cwd, {"request": str(payload.get("prompt", "")), **facts, **when})
     elif kind == "end":
-        closed = store.close(agent.name, session, "ended", {"transcript_path": payload.get("transcript_path")})
+        closed = store.close(agent.name, session, "ended", {"transcript_path": payload.get("transcript_path"), **when})
         if closed is None:
             store.complain(f"{agent.name}: a turn ended that never began ({session})")
         return closed
     elif kind != "start":
-        _tool(agent, kind, payload, store, session)
+        _tool(agent, kind, payload, store, session, when)
     return None
 
 
-def _tool(agent: Agent, kind: str, payload: Payload, store: Store, session: str) -> None:
+def _tool(agent: Agent, kind: str, payload: Payload, store: Store, session: str, when: Payload) -> None:
     tool, given = str(payload.get("tool_name")), payload.get("tool_input")
     given = given if isinstance(given, Mapping) else {}
     call = payload.get("tool_use_id") or payload.get("call_id")
-    event: dict[str, Any] = {"event": kind, "tool": tool, "call": call, "cwd": payload.get("cwd")}
+    event: dict[str, Any] = {"event": kind, "tool": tool, "call": call, "cwd": payload.get("cwd"), **when}
     by_patch = str(given.get("command")).lstrip().startswith("apply_patch")
     if tool in agent.shell and not by_patch:
         event |= {"command": given.get("command"), "output": _response(payload.get("tool_response")) if kind == "after" else None}

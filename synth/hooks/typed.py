@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.hooks.later import look_later, within
+from synth.hooks.spool import take_in
 from synth.store.tasks import Event, Store
 
 AGENT = "shell"
@@ -147,7 +148,8 @@ def _add(store: Store, session: str, events: list[Event], done: list[Typed]) -> 
 
 
 def sweep(store: Store) -> None:
-    """Ends the tasks of shells that are gone, and of those where nothing was typed for long."""
+    """Takes in what waits; ends the tasks of shells that are gone, and of those where nothing was typed for long."""
+    take_in(store, lambda task: look_later(store, task))
     for task in store.open_tasks():
         first = next(iter(store.events(task)), {})
         if first.get("agent") != AGENT:

@@ -44,7 +44,7 @@ class Store:
         others = [p.name for p in self._tasks.glob(f"*{OPEN}") if _first(p).get("root") == str(root)]
         path = self._tasks / f"{time.time_ns():020d}-{_key(agent, session)}{OPEN}"
         began = {"event": "begin", "agent": agent, "session": session, "root": str(root), "git": git, "cwd": str(cwd), **facts}
-        self._write(path, {**began, "picture": self._picture(root, git), "alongside": others})
+        self._write(path, {**began, "picture": self._picture(root, git, facts.get("time")), "alongside": others})
         return path
 
     def add(self, agent: str, session: str, event: Event) -> bool:
@@ -70,19 +70,19 @@ class Store:
         first = _first(path)
         # Whatever happened after a crash is nobody's: there is no end to be seen.
         if seen is None:
-            seen = self.picture_now(first) if how == "ended" else ""
+            seen = self.picture_now(first, facts.get("time")) if how == "ended" else ""
         self._write(path, {"event": "end", "how": how, "picture": seen, **facts})
         done = path.with_name(path.name.removesuffix(OPEN) + DONE)
         path.rename(done)
         return done
 
-    def picture_now(self, begin: Event) -> str:
-        """The digest of a picture of a task's project as it is now."""
-        return self._picture(Path(str(begin["root"])), begin["git"] is True)
+    def picture_now(self, begin: Event, as_of: float | None = None) -> str:
+        """The digest of a picture of a task's project as it is now, or as it was a moment ago if nothing has changed since."""
+        return self._picture(Path(str(begin["root"])), begin["git"] is True, as_of)
 
-    def _picture(self, root: Path, git: bool) -> str:
+    def _picture(self, root: Path, git: bool, as_of: float | None) -> str:
         index = self.root / "index" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.json"
-        return self.objects.put(picture_of(root, git, self.objects, index).to_json().encode("utf-8", "surrogateescape"))
+        return self.objects.put(picture_of(root, git, self.objects, index, as_of).to_json().encode("utf-8", "surrogateescape"))
 
     def _write(self, path: Path, event: Event) -> None:
         line = json.dumps({"time": time.time(), **event}).encode("ascii") + b"\n"

@@ -26,6 +26,7 @@ from real_agents import run_agent, runs
 from synth.cli.program import run
 from synth.hooks.agents import AGENTS
 from synth.hooks.install import install
+from synth.hooks.spool import take_in
 from synth.hooks.traces import traces_of
 from synth.interface import ExecutionTrace
 from synth.registry import Registry
@@ -54,6 +55,7 @@ def capture(name: str, trace: ExecutionTrace, folder: Path) -> ExecutionTrace | 
     materialise(trace.workspace or {}, project)
     install(AGENTS[name], home, store.root)
     run_agent(name, home, project, [runs(name, c) for c in trace.commands], task=trace.task_description)
+    take_in(store)
     traces, lost = traces_of(store)
     return traces[0] if traces else "; ".join([*(why for _, why in lost), *store.errors()])
 

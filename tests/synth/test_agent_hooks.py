@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -17,9 +19,10 @@ from session_files import gemini, gemini_call
 
 from sandbox import open_sandbox
 from synth.cli.program import run
-from synth.hooks.agents import AGENTS
-from synth.hooks.install import install, is_installed, uninstall
+from synth.hooks.agents import AGENTS, Kind
+from synth.hooks.install import Way, hook_command, install, is_installed, uninstall
 from synth.hooks.receive import receive
+from synth.hooks.spool import take_in
 from synth.hooks.traces import trace_of, traces_of
 from synth.interface import ExecutionTrace
 from synth.store.pictures import picture_of
@@ -60,7 +63,8 @@ def test_hooks_are_put_in_and_taken_out_without_a_trace(
     assert {k: v for k, v in now.items() if k != "hooks"} == {k: v for k, v in found.items() if k != "hooks"}
     for event, groups in found["hooks"].items():
         assert [g for g in now["hooks"].get(event, []) if "assay-hook" not in str(g)] == groups
-    assert all(str(now["hooks"][event]).count("assay-hook") == 1 for event in AGENTS[name].events)
+    for event, kind in AGENTS[name].events.items():
+        assert str(now["hooks"][event]).count("assay-hook") == (2 if kind in ("before", "after") else 1)
     assert uninstall(AGENTS[name], place, store)
     assert path.read_bytes() == before
     assert not uninstall(AGENTS[name], place, store)
@@ -441,23 +445,73 @@ def test_unchanged_files_are_not_read_again(tmp_path: Path, store: Store, monkey
 # ---------------------------------------------------------------- commands
 
 
-def test_what_agents_run_takes_an_event(project: Path, store: Store) -> None:
-    """The installed command itself, without the command line's imports, leaves the agent its answer and exit code 0."""
-    from synth.hooks.install import hook_command
+def installed(agent: str, way: Way, store: Store, payload: dict[str, Any]) -> str:
+    """What an agent reads from the installed command itself, which always ends with 0."""
+    command = ["sh", "-c", hook_command(AGENTS[agent], store.root, way)]
+    done = subprocess.run(command, input=json.dumps(payload), capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
 
-    for name, answer in (("claude-code", ""), ("codex", "{}"), ("gemini-cli", "{}")):
-        event = next(e for e, kind in AGENTS[name].events.items() if kind == "request")
-        payload = {"session_id": "1", "hook_event_name": event, "prompt": "hi", "cwd": str(project)}
-        done = subprocess.run(
-            ["sh", "-c", hook_command(AGENTS[name], store.root)],
-            input=json.dumps(payload),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert (done.stdout, done.stderr) == (answer, "")
-    assert len(store.open_tasks()) == 3
-    assert sys.executable in hook_command(CLAUDE, store.root)
+
+@pytest.mark.parametrize("agent", sorted(AGENTS))
+def test_what_agents_run_takes_a_turn(project: Path, store: Store, agent: str) -> None:
+    """Put aside and taken in while the agent goes on; what a file held before an edit, by a patch in a shell too, at once."""
+    names = {kind: event for event, kind in AGENTS[agent].events.items()}
+    tool = min(AGENTS[agent].shell)
+    (store.root / "spool").mkdir(parents=True)
+
+    def send(way: Way, kind: Kind, **more: Any) -> None:
+        answer = installed(agent, way, store, {"session_id": "1", "hook_event_name": names[kind], "cwd": str(project), **more})
+        assert answer == AGENTS[agent].answer
+
+    def call(number: int, command: str) -> None:
+        given = {"tool_name": tool, "tool_input": {"command": command}, "tool_use_id": f"t{number}"}
+        send("before", "before", **given)
+        assert not list((store.root / "spool").glob("*.request"))
+        (project / "a.txt").write_text(f"{number}\n")
+        send("note", "after", **given, tool_response={"stdout": "", "stderr": ""})
+
+    send("start", "start")
+    send("request", "request", prompt="hi")
+    call(5, "echo 5 > a.txt")
+    call(6, "apply_patch <<X\n*** Begin Patch\n*** Update File: a.txt\n@@\n-5\n+6\n*** End Patch\nX")
+    send("end", "end")
+    take_in(store)
+    traces, lost = traces_of(store)
+    assert (lost, store.errors()) == ([], [])
+    assert traces[0].commands == ("echo 5 > a.txt",)
+    (edit,) = [s["edit"] for s in traces[0].steps or () if "edit" in s]
+    assert [base64.b64decode(edit[side]["content_b64"]) for side in ("before", "after")] == [b"5\n", b"6\n"]
+
+
+def test_a_tree_that_changed_before_it_was_seen_is_no_start(project: Path, store: Store) -> None:
+    """Nobody knows what it was; what is still being written is left for later, what never ends is noted."""
+    place = store.root / "spool"
+    place.mkdir(parents=True)
+    payload = {"session_id": "1", "hook_event_name": "UserPromptSubmit", "prompt": "x", "cwd": str(project)}
+    (place / "1.claude-code.request").write_text(json.dumps(payload))
+    time.sleep(0.02)
+    (project / "dirty.txt").write_text("later\n")
+    (place / "2.claude-code.end").write_text(json.dumps({**payload, "hook_event_name": "Stop"}))
+    (place / "3.claude-code.note").write_text('{"session')
+    take_in(store)
+    assert [why for _, why in traces_of(store)[1]] == ["dirty.txt was changed before the tree was seen"]
+    assert [p.name for p in place.iterdir()] == ["3.claude-code.note"]
+    os.utime(place / "3.claude-code.note", (1, 1))
+    take_in(store)
+    assert list(place.iterdir()) == []
+    assert "JSONDecodeError" in store.errors()[-1]
+
+
+def test_the_agent_goes_on_whatever_is_gone(project: Path, store: Store) -> None:
+    """The store, the interpreter, the script: an exit code of 2 would stop its tools."""
+    payload = {"session_id": "1", "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": str(project)}
+    shutil.rmtree(store.root, ignore_errors=True)
+    assert installed("codex", "before", store, payload) == "{}"
+    command = hook_command(CLAUDE, store.root, "now")
+    for gone in (sys.executable, "hook.sh", "entry.py"):
+        done = subprocess.run(["sh", "-c", command.replace(gone, "/nosuch")], input=b"{}", capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (0, b"")
 
 
 def test_from_install_to_export(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,7 @@ from synth.export import skill_of
 from synth.export.agentskills import export_agentskills
 from synth.hooks.agents import AGENTS
 from synth.hooks.install import install
+from synth.hooks.spool import take_in
 from synth.hooks.traces import traces_of
 from synth.registry import Registry
 from synth.store.moments import Moment
@@ -61,6 +62,7 @@ def test_a_real_agent_is_captured_exactly(tmp_path: Path, name: str) -> None:
     (project / "n.txt").write_text("n\n")
     install(AGENTS[name], home, store.root)
     run_agent(name, home, project, script_of(name, project))
+    take_in(store)
     traces, lost = traces_of(store)
     assert (lost, store.errors()) == ([], [])
     (trace,) = traces
@@ -90,6 +92,7 @@ def test_a_real_agent_takes_what_the_person_is_told(tmp_path: Path, name: str) -
     asked = run_agent(name, home, project, script_of(name, project))
     assert [state for _, state in store.moments.all()] == ["told", "told"]
     assert "qzsaid" not in json.dumps(asked)
+    take_in(store)
     traces, lost = traces_of(store)
     assert (len(traces), lost, store.errors()) == (1, [], [])
 

@@ -131,7 +131,7 @@ def test_what_ran_is_read_from_the_command(project: Path) -> None:
 
 def test_a_skill_over_mcp_is_no_step_of_a_trace(project: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     """What it did was not seen; agents tell of it where their settings were written by this version."""
-    assert all("mcp_.*skill_.*" in agent.tools for agent in AGENTS.values())
+    assert all("mcp_.*skill_.*" in agent.files for agent in AGENTS.values())
     turn(store, project, WAYS["mcp"][0])
     assert run(["store", "export", "--store", str(store.root), "-o", str(project.parent / "t.jsonl")]) == 4
     assert "called over MCP" in capsys.readouterr().err
