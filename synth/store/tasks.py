@@ -5,6 +5,7 @@ Any number of agents and sessions write at once: a file belongs to one session, 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -88,7 +89,10 @@ class Store:
         line = json.dumps({"time": time.time(), **event}).encode("ascii") + b"\n"
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(fd, line)
+            size = os.fstat(fd).st_size
+            if os.write(fd, line) < len(line):
+                os.ftruncate(fd, size)  # what follows is to begin a line of its own
+                raise OSError(errno.ENOSPC, "the disk is full: an event was lost")
         finally:
             os.close(fd)
 

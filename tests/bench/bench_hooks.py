@@ -29,7 +29,8 @@ AGENT = AGENTS["claude-code"]
 
 def repository(root: Path, files: int, changed: int) -> None:
     def git(*words: str) -> None:
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=root, check=True, capture_output=True)
+        known = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "gc.auto=0")
+        subprocess.run(["git", *known, *words], cwd=root, check=True, capture_output=True)
 
     for number in range(files):
         path = root / f"d{number // 100:04}" / f"f{number:06}.txt"

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -378,6 +378,46 @@ def test_a_store_that_cannot_be_written_disturbs_nobody(project: Path, tmp_path:
     assert receive("codex", b'{"hook_event_name": "UserPromptSubmit", "session_id": "1"}', Store(tmp_path / "store")) == "{}"
 
 
+def test_a_full_disk_disturbs_nobody(project: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every hook ends as ever; a line that was cut off is taken back, and what was there before is whole."""
+    s = Session(project, store)
+    s.ask("look")
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda fd, data: write(fd, data[:20]) if b"event" in data else write(fd, data))
+        s._tool("PreToolUse", "Bash", {"command": "ls"})
+    assert "an event was lost" in store.errors()[-1]
+    s.bash("cat a.txt")
+    s.stop()
+    assert s.trace().commands == ("cat a.txt",)
+    (store.root / "spool").mkdir()
+    payload = json.dumps({"session_id": "2", "hook_event_name": "UserPromptSubmit", "prompt": "x", "cwd": str(project)})
+    for way in get_args(Way):
+        command = f"ulimit -f 0; {hook_command(AGENTS['codex'], store.root, way)}"
+        done = subprocess.run(["sh", "-c", command], input=payload, capture_output=True, text=True, check=True)
+        assert done.stdout in ("{}", "{}{}"), way
+    take_in(store)
+
+
+def test_events_out_of_order_are_no_trace_of_something_else(project: Path, store: Store) -> None:
+    """The end of a command before its beginning, a second end, a second beginning of the same turn."""
+    s = Session(project, store)
+    s.ask("first")
+    s._tool("PostToolUse", "Bash", {"command": "true"}, {"stdout": ""})
+    s._tool("PreToolUse", "Bash", {"command": "true"})
+    s.stop()
+    s.stop()
+    s.ask("second")
+    s.ask("second")
+    s.bash("cat a.txt")
+    s.stop()
+    traces, lost = traces_of(store)
+    assert [t.task_description for t in traces] == ["second"]
+    wanted = ["the end of a command or an edit was not seen", "the agent stopped before the end of its turn"]
+    assert [why for _, why in lost] == wanted
+    assert ["never began" in line for line in store.errors()] == [True]
+
+
 @settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(["hook_event_name", "session_id", "cwd", "tool_name", "tool_input", "prompt"]), JSON))
 def test_any_event_is_taken_or_noted(tmp_path_factory: pytest.TempPathFactory, payload: dict[str, Any]) -> None:
@@ -415,6 +455,37 @@ def test_a_repository_without_a_commit_mid_rebase_and_with_a_submodule(tmp_path:
         git(where, "rebase", "other")
     seen = picture_of(where, True, store.objects, store.root / "i")
     assert (seen.failed, "f" in seen.files) == ("", True)
+
+
+def test_pointers_of_large_files_and_a_tree_behind_a_link(project: Path, store: Store, tmp_path: Path) -> None:
+    """Without the program that they need they are files as any; by whatever path the agent came, paths are the project's."""
+    if (project / ".git").exists():
+        (project / ".gitattributes").write_text("*.bin filter=lfs\n")
+        (project / "a.bin").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n")
+        git(project, "add", "-A")
+        git(project, "config", "filter.lfs.clean", "nosuch-program")
+        git(project, "config", "filter.lfs.required", "true")
+        (project / "a.bin").write_text("changed\n")
+    (tmp_path / "link").symlink_to(project)
+    s = Session(tmp_path / "link", store)
+    s.ask("change a")
+    s.write("a.txt", "2\n")
+    s.bash("mv n.txt m.txt")
+    s.stop()
+    trace = s.trace()
+    assert [s["edit"]["path"] for s in trace.steps or () if "edit" in s] == ["a.txt"]
+    assert {"a.txt", "m.txt"} <= set(trace.post_workspace or ())
+
+
+def test_a_tree_that_is_too_large_says_so(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, and the turn makes no trace."""
+    for n in range(5):
+        (tmp_path / "w" / f"d{n}").mkdir(parents=True)
+    monkeypatch.setattr("synth.store.pictures.MOST_FILES", 3)
+    s = Session(tmp_path / "w", store)
+    s.ask("x")
+    s.stop()
+    assert [why for _, why in traces_of(store)[1]] == ["more than 3 files would have to be kept"]
 
 
 def test_links_empty_directories_and_modes_of_a_plain_tree(tmp_path: Path, store: Store) -> None:
