@@ -34,9 +34,9 @@ def hook_command(agent: Agent, store: Path, way: Way = "now") -> str:
 
 def _calls(agent: Agent, kind: Kind) -> list[tuple[Way, dict[str, str]]]:
     """How the events of a kind are taken, and which tools they are about."""
-    if kind in ("before", "after"):
-        return [("before" if kind == "before" else "note", {"matcher": agent.commands}), ("now", {"matcher": agent.files})]
-    return [(kind, {})]
+    if kind in ("start", "request", "end"):
+        return [(kind, {})]
+    return [("before" if kind == "before" else "note", {"matcher": agent.commands}), ("now", {"matcher": agent.files})]
 
 
 def install(agent: Agent, place: Path, store: Path) -> Path:
