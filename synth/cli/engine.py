@@ -59,7 +59,7 @@ def up(install: bool) -> int:
 
 @command.command("image")
 @click.option("--host", metavar="URL", help="Engine to build on. Default: DOCKER_HOST, else the local one.")
-@click.option("--package", "packages", multiple=True, metavar="NAME", help="Debian package to add to the image (repeatable).")
+@click.option("--package", "--add", "packages", multiple=True, metavar="NAME", help="Debian package to add (repeatable).")
 @click.option("--requirements", type=FILE, metavar="FILE", help="Python packages to add, as pip's requirements file.")
 @click.option("--package-json", type=FILE, metavar="FILE", help="npm packages to add, locked where a lock is beside it.")
 @click.option("--dockerfile", type=FILE, metavar="FILE", help="To build on top; or a devcontainer.json.")

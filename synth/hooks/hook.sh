@@ -13,7 +13,8 @@ now) now ;;
 start) has 'moments/*.due.json' || has 'moments/*.offer.json' || { printf %s "$answer"; exit 0; }; now ;;
 request|end) ! has 'moments/*.due.json' || now ;;
 esac
-file=$store/spool/$$.$agent.$way
+{ read -r _ _ _ pid _ </proc/$PPID/stat; } 2>/dev/null # of the agent: its shell runs this
+file=$store/spool/$$.$agent.$pid.$way
 [ -d "$store/spool" ] && [ ! -e "$file" ] || now
 cat 2>/dev/null > "$file"
 case $way in

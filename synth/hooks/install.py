@@ -58,7 +58,8 @@ def install(agent: Agent, place: Path, store: Path) -> Path:
         for way, about in _calls(agent, kind):
             call = {"type": "command", "command": hook_command(agent, store, way), "timeout": timeout}
             hooks.setdefault(event, []).append({**about, "hooks": [call]})
-    (store / SPOOL).mkdir(mode=0o700, parents=True, exist_ok=True)
+    for directory in (store, store / SPOOL):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     data = (json.dumps(settings, indent=_indent(before), ensure_ascii=False) + "\n").encode()
     put(store, agent.name, path, data)
     return path

@@ -20,13 +20,14 @@ MOST_TEXT = 1 << 20
 
 
 def receive(
-    agent_name: str, data: bytes, store: Store, ended: Callable[[Path], object] = lambda task: None, at: float | None = None
+    agent_name: str, data: bytes, store: Store, ended: Callable[[Path], object] = lambda task: None, aside: Payload | None = None
 ) -> str:
     """Takes one event and returns what the agent wants to read. What goes wrong is in the store's log.
 
     Args:
         ended: Told of a task that this event closes.
-        at: When it came (seconds since the epoch), where that was before now: the agent has gone on, and reads nothing.
+        aside: When it came (``time``, seconds since the epoch) and of which process (``pid``), where it was put aside: the agent
+            has gone on, and reads nothing.
     """
     agent = AGENTS.get(agent_name)
     said = ""
@@ -37,10 +38,10 @@ def receive(
         payload = json.loads(data.decode("utf-8", "replace"))
         if not isinstance(payload, Mapping):
             raise ValueError("the event is no JSON object")
-        closed = _take(agent, payload, store, {"time": at} if at is not None else {})
+        closed = _take(agent, payload, store, aside or {})
         if closed is not None:
             ended(closed)
-        said = _to_say(agent, payload, store) if at is None else ""
+        said = _to_say(agent, payload, store) if aside is None else ""
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         _complain(store, f"{agent_name}: {type(e).__name__}: {e}")
     return agent.says(said) if agent is not None else ""

@@ -55,6 +55,7 @@ def _taken(store: Store, path: Path, ended: Ended) -> bool:
     except ValueError:
         if time.time() - at < UNFINISHED_S:
             return False
-    receive(path.name.split(".")[1], data, store, ended, at)
+    _, agent, pid, *_ = path.name.split(".")
+    receive(agent, data, store, ended, {"time": at, **({"pid": int(pid)} if pid.isdigit() else {})})
     path.unlink(missing_ok=True)
     return True

@@ -40,6 +40,7 @@ class Store:
             project: The project, where it is not the work tree or directory of ``cwd``.
         """
         self.close(agent, session, "unfinished", {})
+        self.close_left()
         self._tasks.mkdir(parents=True, exist_ok=True, mode=0o700)
         root, git = project_root(cwd) if project is None else (project, (project / ".git").exists())
         others = [p.name for p in self._tasks.glob(f"*{OPEN}") if _first(p).get("root") == str(root)]
@@ -68,11 +69,20 @@ class Store:
         path = self.open_task(agent, session)
         if path is None:
             return None
-        first = _first(path)
         # Whatever happened after a crash is nobody's: there is no end to be seen.
         if seen is None:
-            seen = self.picture_now(first, facts.get("time")) if how == "ended" else ""
-        self._write(path, {"event": "end", "how": how, "picture": seen, **facts})
+            seen = self.picture_now(_first(path), facts.get("time")) if how == "ended" else ""
+        return self._end(path, {"how": how, "picture": seen, **facts})
+
+    def close_left(self) -> None:
+        """Closes the tasks of agents that are gone, as unfinished."""
+        for path in self.open_tasks():
+            pid = _first(path).get("pid")
+            if isinstance(pid, int) and not lives(pid):
+                self._end(path, {"how": "unfinished", "picture": ""})
+
+    def _end(self, path: Path, facts: Event) -> Path:
+        self._write(path, {"event": "end", **facts})
         done = path.with_name(path.name.removesuffix(OPEN) + DONE)
         path.rename(done)
         return done
@@ -157,6 +167,17 @@ class Store:
                 yield event[name]
         picture = self.picture(event.get("picture"))
         yield from (e[2] for e in (picture.files.values() if picture is not None else ()) if e[0] == "file")
+
+
+def lives(pid: int) -> bool:
+    """Whether there is such a process."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _key(agent: str, session: str) -> str:

@@ -277,6 +277,22 @@ def test_a_turn_that_never_ended_is_unfinished(project: Path, store: Store) -> N
     assert to_evidence(found).edits[0].before is not None
 
 
+def test_a_turn_of_an_agent_that_is_gone_is_unfinished(project: Path, store: Store) -> None:
+    """The next start has a session of its own; one that goes on beside it is left alone."""
+    (store.root / "spool").mkdir(parents=True)
+    command = hook_command(CLAUDE, store.root, "request")
+    names = ("crashed", "beside")
+    for name in names:
+        payload = {"session_id": name, "hook_event_name": "UserPromptSubmit", "prompt": name, "cwd": str(project)}
+        # The agent's shell is a process of its own, and the agent this test, or a shell that ends.
+        words = ["sh", "-c", command] if name == "beside" else ["sh", "-c", 'sh -c "$0"; true', command]
+        subprocess.run(words, input=json.dumps(payload), text=True, check=True, capture_output=True)
+        take_in(store)
+    Session(project, store, "next").ask("x")
+    assert [store.events(t)[0]["session"] for t in store.tasks()] == ["crashed"]
+    assert trace_of(store, store.tasks()[0]) == "the agent stopped before the end of its turn"
+
+
 def test_a_command_whose_end_was_not_seen_makes_no_trace(project: Path, store: Store) -> None:
     """Without the agent's session nobody knows whether it ran."""
     s = Session(project, store)
@@ -560,15 +576,15 @@ def test_a_tree_that_changed_before_it_was_seen_is_no_start(project: Path, store
     place = store.root / "spool"
     place.mkdir(parents=True)
     payload = {"session_id": "1", "hook_event_name": "UserPromptSubmit", "prompt": "x", "cwd": str(project)}
-    (place / "1.claude-code.request").write_text(json.dumps(payload))
+    (place / "1.claude-code..request").write_text(json.dumps(payload))
     time.sleep(0.02)
     (project / "dirty.txt").write_text("later\n")
-    (place / "2.claude-code.end").write_text(json.dumps({**payload, "hook_event_name": "Stop"}))
-    (place / "3.claude-code.note").write_text('{"session')
+    (place / "2.claude-code..end").write_text(json.dumps({**payload, "hook_event_name": "Stop"}))
+    (place / "3.claude-code..note").write_text('{"session')
     take_in(store)
     assert [why for _, why in traces_of(store)[1]] == ["dirty.txt was changed before the tree was seen"]
-    assert [p.name for p in place.iterdir()] == ["3.claude-code.note"]
-    os.utime(place / "3.claude-code.note", (1, 1))
+    assert [p.name for p in place.iterdir()] == ["3.claude-code..note"]
+    os.utime(place / "3.claude-code..note", (1, 1))
     take_in(store)
     assert list(place.iterdir()) == []
     assert "JSONDecodeError" in store.errors()[-1]

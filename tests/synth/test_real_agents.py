@@ -28,6 +28,7 @@ from synth.hooks.agents import AGENTS
 from synth.hooks.install import install
 from synth.hooks.spool import take_in
 from synth.hooks.traces import traces_of
+from synth.hooks.uses import uses_of
 from synth.registry import Registry
 from synth.store.moments import Moment
 from synth.store.tasks import Store
@@ -150,7 +151,10 @@ def serving(registry: Path, way: str) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("way", ["stdio", "http"])
 @pytest.mark.parametrize("name", sorted(AGENTS))
 def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str, way: str) -> None:
-    """Its own MCP client starts or reaches our server, lists the skill, and shows the model what changed; the project has."""
+    """Its own MCP client starts or reaches our server, lists the skill, and shows the model what changed; the project has. Hooks
+    see that a skill ran, and how it went.
+    """
+    store = Store(tmp_path / "store")
     home, project = tmp_path / "home", tmp_path / "project"
     for place in (home, project):
         place.mkdir()
@@ -161,6 +165,7 @@ def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str, way: str
     waits: dict[str, list[Call]] = {"codex": [("exec_command", {"cmd": "sleep 8"})], "claude-code": [("WaitForMcpServers", {})]}
     wait = waits.get(name, [])
     call = (CALLED[name], {"workspace": str(project), "old_ext": "txt"})
+    install(AGENTS[name], home, store.root)
     with serving(tmp_path / "registry", way) as server:
         asked = run_agent(name, home, project, [*wait, call], server)
     said = json.dumps(asked[-1])
@@ -169,6 +174,10 @@ def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str, way: str
     assert "removed a.txt" in said or "assay-changes/1" in said
     assert "content_b64" not in said
     assert [p.name for p in project.iterdir() if p.suffix in (".txt", ".md")] == ["a.md"]
+    take_in(store)
+    (task,) = store.tasks()
+    found = [(use.skill, use.args, use.place, use.succeeded) for use in uses_of(store.events(task), "no trace")]
+    assert found == [("batch_rename", {"old_ext": "txt"}, str(project), True)]
 
 
 @pytest.mark.engine
