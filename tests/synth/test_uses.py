@@ -151,6 +151,6 @@ def test_another_end_is_drift(project: Path, store: Store, capsys: pytest.Captur
     turn(store, project, program(), ("Bash", {"command": "mv b.md b.markdown"}, None))
     assert run(["drift", str(store.root), "batch_rename", "--registry", registry, "-q"]) == 1
     assert "Rename: b.md is not as the skill leaves it" in capsys.readouterr().out
-    (next((store.root / "uses").glob("*.json"))).write_text("{")
+    min((store.root / "uses").glob("*.json")).write_text("{")
     assert run(["drift", str(store.root), "--registry", registry, "-q", "--format", "json"]) == 1
     assert json.loads(capsys.readouterr().out)["skills"][0]["tried"] == 1
