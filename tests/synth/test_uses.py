@@ -14,6 +14,7 @@ from factories import draft, report
 from synth.cli.program import run
 from synth.export import skill_of
 from synth.export.agentskills import export_agentskills
+from synth.history.turns import turns_of
 from synth.hooks.agents import AGENTS
 from synth.hooks.moment import look
 from synth.hooks.receive import receive
@@ -142,15 +143,28 @@ def test_a_skill_over_mcp_is_no_step_of_a_trace(project: Path, store: Store, cap
 @pytest.mark.engine
 def test_another_end_is_drift(project: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     """Of a path that the skill changes; what else was done in the turn is no matter of its."""
-    registry = str(project.parent / "registry")
-    note = ("Bash", {"command": "echo n > note.md"}, None)
-    turn(store, project, program(), note)
-    assert run(["drift", str(store.root), "--registry", registry, "-q"]) == 0
-    assert "batch_rename  turns  1      1" in capsys.readouterr().out
+    turn(store, project, program(), ("Bash", {"command": "echo n > note.md"}, None))
     (project / "b.txt").write_text("2\n")
     turn(store, project, program(), ("Bash", {"command": "mv b.md b.markdown"}, None))
+    registry = str(project.parent / "registry")
     assert run(["drift", str(store.root), "batch_rename", "--registry", registry, "-q"]) == 1
-    assert "Rename: b.md is not as the skill leaves it" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "batch_rename  turns  2      1      0        1 " in told
+    assert "Rename: b.md is not as the skill leaves it" in told
+
+
+def test_what_is_kept_of_a_turn(project: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the version that is asked about, as far as it can be read; a registry none of whose skills ran has nothing to check."""
+    turn(store, project, program())
+    turn(store, project, program())
+    with Registry(project.parent / "registry") as registry:
+        version = registry.show("batch_rename").version
+    first, second = turns_of(store.root, {"batch_rename": version})["batch_rename"]
+    assert (sorted(first.start.keys() - second.start.keys()), first.args) == (["a.txt"], ARGS)
+    assert turns_of(store.root, {"batch_rename": "0" * 64}) == {}
     min((store.root / "uses").glob("*.json")).write_text("{")
-    assert run(["drift", str(store.root), "--registry", registry, "-q", "--format", "json"]) == 1
-    assert json.loads(capsys.readouterr().out)["skills"][0]["tried"] == 1
+    assert len(turns_of(store.root, {"batch_rename": version})["batch_rename"]) == 1
+    with Registry(project.parent / "other") as registry:
+        registry.register(draft("other"), report(draft("other")))
+    assert run(["drift", str(store.root), "--registry", str(project.parent / "other"), "-q"]) == 4
+    assert "no turn is kept" in capsys.readouterr().err
