@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from synth.draft import SKILL
 from synth.files import write_atomic
 from synth.hooks.traces import ends_of
 from synth.interface import ExecutionTrace, RegistryEntry
@@ -49,6 +50,8 @@ class Use:
     """None where nobody said."""
     registry: str = ""
     """Where it said that it is registered."""
+    source: str | None = None
+    """Of an export its code: one that somebody edited, or that only says it is of a version, is another skill."""
 
 
 def keep_uses(store: Store, task: Path, trace: ExecutionTrace | str, registries: Sequence[Path]) -> bool:
@@ -79,6 +82,8 @@ def _count(use: Use, registries: Sequence[Path]) -> RegistryEntry | None:
             entry = next((e for e in registry.list("active") if e.version == use.version or e.name == use.skill), None)
             if entry is None or use.version not in (entry.version, ""):
                 continue
+            if use.source not in (None, registry.source(entry)):
+                return None
             if use.succeeded is not None:
                 RouteIndex(registry).feedback(entry.name, use.succeeded)
             return entry
@@ -113,11 +118,11 @@ def _in_command(event: Event, succeeded: bool | None) -> Iterator[Use]:
         texts = [unquote(w.written) if w.slot == "name" else w.text for w in words if w.call == call]
         at = next((n for n, text in enumerate(texts) if text.endswith(PROGRAM)), None)
         if at is not None:
-            version = _exported(Path(_join(event, os.path.expanduser(texts[at]))).parents[1])  # noqa: PTH111  as the shell does
+            version, source = _exported(Path(_join(event, os.path.expanduser(texts[at]))).parents[1])  # noqa: PTH111  as the shell
             said = _options(texts[at + 1 :], {"-d": "--directory", "-a": "--arguments"})
             args, place = said.get("--arguments", said.get("", "{}")), said.get("--directory", ".")
             if version:
-                yield Use("", version, _object(args), _join(event, place), succeeded)
+                yield Use("", version, _object(args), _join(event, place), succeeded, source=source)
         elif [os.path.basename(t) for t in texts[:1]] == ["assay"] and texts[1:2] == ["run"]:  # noqa: PTH119  a word of a command
             said = _options(texts[2:], {})
             place = _join(event, said.get("--workspace", ".")) if "--apply" in texts else ""
@@ -151,14 +156,14 @@ def _object(text: str) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _exported(directory: Path) -> str:
-    """The version that an export was made of; "" where it says none."""
+def _exported(directory: Path) -> tuple[str, str]:
+    """The version that an export was made of, "" where it says none; and its code."""
     try:
         head = (directory / "SKILL.md").read_text("utf-8").split("\n---")[0].removeprefix("---")
         found = yaml.safe_load(head)
-        return str(found["metadata"]["assay-version"])
+        return str(found["metadata"]["assay-version"]), (directory / "scripts" / SKILL).read_text("utf-8", "surrogateescape")
     except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
-        return ""
+        return "", ""
 
 
 def _claims(said: object) -> bool | None:

@@ -102,11 +102,16 @@ def test_the_router_hears_how_it_went(project: Path, store: Store, way: str) -> 
 
 
 def test_an_export_is_known_by_its_version(project: Path, store: Store) -> None:
-    """Its program's own answer counts; a call that was wrong ran nothing, and an export of another version is another skill."""
+    """Its program's own answer counts; a call that was wrong ran nothing; of another version, or edited, it is another skill."""
     turn(store, project, program())
     assert sorted(p.name for p in project.glob("a.*")) == ["a.md"]
     assert outcomes(project)[:2] == (1, 0)
     turn(store, project, program({"nosuch": 1}))
+    code = project / ".claude" / "skills" / "batch-rename" / "scripts" / "skill.py"
+    whole = code.read_text()
+    code.write_text(whole + "# mine\n")
+    turn(store, project, program())
+    code.write_text(whole)
     told = project / ".claude" / "skills" / "batch-rename" / "SKILL.md"
     told.write_text(told.read_text().replace("assay-version: ", "assay-version: 0"))
     turn(store, project, program())
