@@ -8,7 +8,9 @@ take_in() { "$python" -I -S "$entry" assay-hook --agent "$agent" --store "$store
 now() { take_in 2>/dev/null; exit 0; }
 has() { set -- "$store"/$1; [ -e "$1" ]; }
 
+[ -x "$python" ] && [ -r "$entry" ] || way=gone
 case $way in
+gone) printf %s "$answer"; exit 0 ;;
 now) now ;;
 start) has 'moments/*.due.json' || has 'moments/*.offer.json' || { printf %s "$answer"; exit 0; }; now ;;
 request|end) ! has 'moments/*.due.json' || now ;;
@@ -26,5 +28,8 @@ while [ "$way" = before ] && has 'spool/*.request' && [ $tries -lt 250 ]; do # n
   sleep 0.02
   tries=$((tries + 1))
 done
+if [ $tries -ge 250 ]; then # once is enough
+  for late in "$store"/spool/*.request; do mv "$late" "$late.late"; done
+fi 2>/dev/null
 printf %s "$answer"
 exit 0

@@ -595,10 +595,10 @@ def test_the_agent_goes_on_whatever_is_gone(project: Path, store: Store) -> None
     payload = {"session_id": "1", "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": str(project)}
     shutil.rmtree(store.root, ignore_errors=True)
     assert installed("codex", "before", store, payload) == "{}"
-    command = hook_command(CLAUDE, store.root, "now")
-    for gone in (sys.executable, "hook.sh", "entry.py"):
-        done = subprocess.run(["sh", "-c", command.replace(gone, "/nosuch")], input=b"{}", capture_output=True, check=False)
-        assert (done.returncode, done.stdout) == (0, b"")
+    for gone, answer in ((sys.executable, b"{}"), ("entry.py", b"{}"), ("hook.sh", b"")):
+        command = hook_command(AGENTS["codex"], store.root, "before").replace(gone, "/nosuch")
+        done = subprocess.run(["sh", "-c", command], input=b"{}", capture_output=True, check=False)
+        assert (done.returncode, done.stdout, list((store.root / "spool").iterdir())) == (0, answer, [])
 
 
 def test_from_install_to_export(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
