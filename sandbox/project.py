@@ -54,9 +54,13 @@ class Tools:
 
     kind: Kind
     files: Mapping[str, bytes]
-    """Relative path -> content: of a Dockerfile its directory, where it copies from there; first the file itself."""
+    """Relative path -> content: of a Dockerfile the directory that it copies from; first the file itself."""
     packages: tuple[str, ...] = ()
     """Debian packages that it needs besides."""
+    programs: frozenset[str] = frozenset()
+    """Of ``files``, those that can be executed."""
+    left_out: tuple[str, ...] = ()
+    """What is asked for and is no part of the image."""
 
 
 def read_requirements(file: Path) -> Tools:
@@ -91,8 +95,8 @@ def read_package_json(file: Path) -> Tools:
     return Tools("package-json", files, ("nodejs",))
 
 
-def read_dockerfile(file: Path) -> Tools:
-    """A Dockerfile, with its directory where it copies from there.
+def read_dockerfile(file: Path, context: Path | None = None) -> Tools:
+    """A Dockerfile, with the directory that it copies from: its own, unless another is named.
 
     Raises:
         ValueError: it has no FROM, or the directory is too large.
@@ -101,13 +105,26 @@ def read_dockerfile(file: Path) -> Tools:
     text = data.decode("utf-8", "replace")
     if not _FROM.search(text):
         raise ValueError(f"has no FROM: begin it with FROM {OURS}")
-    files, size = {"Dockerfile": data}, 0
-    for path in _below(file.parent) if _COPIES.search(text) else ():
-        size += path.stat().st_size
+    files, programs = below(context or file.parent) if _COPIES.search(text) else ({}, frozenset())
+    return Tools("dockerfile", {"Dockerfile": data, **{p: d for p, d in files.items() if p != "Dockerfile"}}, programs=programs)
+
+
+def below(directory: Path) -> tuple[dict[str, bytes], frozenset[str]]:
+    """The files of a directory, and which of them can be executed.
+
+    Raises:
+        ValueError: they are too large.
+    """
+    files: dict[str, bytes] = {}
+    programs, size = set(), 0
+    for path in _below(directory):
+        info, name = path.stat(), path.relative_to(directory).as_posix()
+        size += info.st_size
         if size > MOST_BYTES:
             raise ValueError(f"its directory holds more than {MOST_BYTES >> 20} MiB: put it into a directory with what it copies")
-        files.setdefault(path.relative_to(file.parent).as_posix(), path.read_bytes())
-    return Tools("dockerfile", files)
+        files[name] = path.read_bytes()
+        programs |= {name} if info.st_mode & 0o100 else set()
+    return files, frozenset(programs)
 
 
 def _below(directory: Path) -> Iterator[Path]:
@@ -162,7 +179,9 @@ def ensure_project_in(store: ImageStore, recipe: Recipe, tools: Sequence[Tools],
 
 def digest_of(base: str, tools: Sequence[Tools]) -> str:
     """Of all that decides what is asked for: the image below, and the files."""
-    asked = [[t.kind, {name: hashlib.sha256(data).hexdigest() for name, data in t.files.items()}] for t in tools]
+    asked = [
+        [t.kind, {name: hashlib.sha256(data).hexdigest() for name, data in t.files.items()}, sorted(t.programs)] for t in tools
+    ]  # fmt: skip
     return hashlib.sha256(json.dumps([base, asked], sort_keys=True).encode()).hexdigest()
 
 
@@ -172,6 +191,7 @@ def _add(store: ImageStore, recipe: Recipe, tools: Tools, base: str, ref: str, s
         for name, data in tools.files.items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_bytes(data)
+            (place / name).chmod(0o755 if name in tools.programs else 0o644)
         if tools.kind == "requirements":
             _fetch_wheels(store, base, place, say)
             _build(store, _python(base), place, ref, say, "none")

@@ -32,28 +32,54 @@ SHOWN = ("another end", "refused", "unread")
 
 
 @click.command("drift", short_help="Say whether newest commits still do what was learned.")
-@click.argument("repository", type=click.Path(path_type=Path, file_okay=False), metavar="REPO")
+@click.argument("where", type=click.Path(path_type=Path, file_okay=False), metavar="REPO|STORE")
 @click.argument("skill", required=False, metavar="[SKILL]")
 @registry_option
 @click.option("--until", default="HEAD", metavar="REV", help="The newest commit. Default: HEAD.")
 @talking_options
 @sandbox_options
 @output_options(PLAIN_JSON)
-def command(repository: Path, skill: str | None, registry: Path | None, until: str, **rest: Any) -> int:
+def command(where: Path, skill: str | None, registry: Path | None, until: str, **rest: Any) -> int:
     """Runs skills that were learned from REPO's history (`assay import git`) on the start of each newer commit of their kind,
     with the values that its message tells, and compares where that leads with what the commit did. Without SKILL: all of them.
+    Of a STORE (`assay hook status` names it), what is compared are turns of agents in which the skill ran, with their ends.
 
-    A skill has drifted when one commit has another end, or when it refuses more than a quarter of those that were tried. Odd
-    commits, which part from the others of their kind, are listed and count for nothing.
+    A skill has drifted when one commit or turn has another end, or when it refuses more than a quarter of those that were
+    tried. Odd commits, which part from the others of their kind, are listed and count for nothing.
 
     Exit code 0: all conform. 1: one has drifted. 3: no commit of one could be tried. 4: there is nothing to check.
     """
+    outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
+    judging = Judging.of(rest, config())
+    with open_registry(registry, must_exist=True) as opened:
+        is_store = (where / "tasks").is_dir()
+        learned = _all(opened, skill) if is_store else _learned(opened, skill)
+    found = _of_turns(where, learned, judging) if is_store else _of_commits(where, learned, skill, until, judging)
+    emit_document(outputs, _document(where, learned, found), "\n".join(_plain(found)))
+    return _exit_code(found)
+
+
+def _of_turns(store: Path, learned: Learned, judging: Judging) -> dict[str, Drift]:
+    from synth.history.turns import drift_of_turns, turns_of
+    from verifiers.interface import NothingToVerify
+    from verifiers.subject import parse_subject
+
+    turns = turns_of(store, {name: entry.version for name, (entry, _) in learned.items()})
+    if not turns:
+        raise NothingToVerify("no turn is kept in which a skill of the registry ran", "See: assay hook status", store)
+    with console.talk(), judging.sandbox() as box:
+        return {
+            name: drift_of_turns(
+                parse_subject(learned[name][1].source, f"{name}/skill.py", judging.profile, name=name), found, box
+            )
+            for name, found in turns.items()
+        }  # fmt: skip
+
+
+def _of_commits(repository: Path, learned: Learned, skill: str | None, until: str, judging: Judging) -> dict[str, Drift]:
     from synth.history.since import learned_from, since
     from verifiers.interface import NothingToVerify
 
-    outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
-    with open_registry(registry, must_exist=True) as opened:
-        learned = _learned(opened, skill)
     newer = since(repository, {name: learned_from(draft.evidence) for name, (_, draft) in learned.items()}, until)
     here = {name: found for name, found in newer.items() if not isinstance(found, str)}
     apart = [f"{name}: {found}" for name, found in newer.items() if isinstance(found, str)]
@@ -65,9 +91,12 @@ def command(repository: Path, skill: str | None, registry: Path | None, until: s
         console.say(f"{len(apart) - MOST_APART} more skills were not learned from this history")
     if not here:
         raise NothingToVerify("no skill of the registry was learned from its history", "See: assay import git --help", repository)
-    found = _drifts({name: learned[name] for name in here}, here, Judging.of(rest, config()))
-    emit_document(outputs, _document(repository, learned, found), "\n".join(_plain(found)))
-    return _exit_code(found)
+    return _drifts({name: learned[name] for name in here}, here, judging)
+
+
+def _all(opened: Registry, skill: str | None) -> Learned:
+    entries = [opened.show(skill)] if skill is not None else opened.list()
+    return {e.name: (e, opened.draft(e.name, e.version)) for e in entries}
 
 
 def _learned(opened: Registry, skill: str | None) -> Learned:
@@ -80,9 +109,7 @@ def _learned(opened: Registry, skill: str | None) -> Learned:
     from synth.history.since import learned_from
     from verifiers.interface import NothingToVerify
 
-    entries = [opened.show(skill)] if skill is not None else opened.list()
-    drafts = {e.name: (e, opened.draft(e.name, e.version)) for e in entries}
-    out = {name: known for name, known in drafts.items() if learned_from(known[1].evidence)}
+    out = {name: known for name, known in _all(opened, skill).items() if learned_from(known[1].evidence)}
     if skill is not None and not out:
         raise NothingToVerify("was not learned from a repository's history", "Verify it: assay registry verify", skill)
     return out

@@ -59,10 +59,10 @@ def up(install: bool) -> int:
 
 @command.command("image")
 @click.option("--host", metavar="URL", help="Engine to build on. Default: DOCKER_HOST, else the local one.")
-@click.option("--package", "packages", multiple=True, metavar="NAME", help="Debian package to add to the image (repeatable).")
+@click.option("--package", "--add", "packages", multiple=True, metavar="NAME", help="Debian package to add (repeatable).")
 @click.option("--requirements", type=FILE, metavar="FILE", help="Python packages to add, as pip's requirements file.")
 @click.option("--package-json", type=FILE, metavar="FILE", help="npm packages to add, locked where a lock is beside it.")
-@click.option("--dockerfile", type=FILE, metavar="FILE", help="To build on top: FROM assay-sandbox, or a Debian image.")
+@click.option("--dockerfile", type=FILE, metavar="FILE", help="To build on top; or a devcontainer.json.")
 @click.option("--rebuild", is_flag=True, help="Build even where the image is there.")
 def image(
     host: str | None,
@@ -83,6 +83,9 @@ def image(
 
     box = config().sandbox
     tools = _tools(requirements, package_json, dockerfile)
+    for one in tools:
+        if one.left_out:
+            console.say(f"not in the image: {', '.join(one.left_out)}. Add what tasks need with --package, or in a Dockerfile")
     wanted, host = (*box.packages, *packages), host or box.host
     try:
         if tools:
@@ -101,17 +104,19 @@ def _tools(requirements: Path | None, package_json: Path | None, dockerfile: Pat
     Raises:
         ConfigError: one cannot be read, or asks for what no image is made from.
     """
+    from sandbox.devcontainer import read_devcontainer
     from sandbox.project import read_dockerfile, read_package_json, read_requirements
     from verifiers.interface import ConfigError
 
-    found = ((requirements, read_requirements), (package_json, read_package_json), (dockerfile, read_dockerfile))
+    builds = read_devcontainer if dockerfile is not None and dockerfile.suffix == ".json" else read_dockerfile
+    found = ((requirements, read_requirements), (package_json, read_package_json), (dockerfile, builds))
     out: list[Tools] = []
     for file, read in found:
         try:
             out += [read(file)] if file is not None else []
         except OSError as e:
-            raise ConfigError(f"cannot be read: {e.strerror}", "Name another file", file) from e
-        except ValueError as e:
+            raise ConfigError(f"cannot be read: {e.strerror}", "Name another file", e.filename or file) from e
+        except (ValueError, RecursionError) as e:
             raise ConfigError(f"cannot be built from: {e}", "Correct it, or name another file", file) from e
     return out
 

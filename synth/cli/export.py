@@ -11,6 +11,7 @@ import click
 from synth.cli import console
 from synth.cli.files import must_have_parent
 from synth.cli.home import actor, open_registry, registry_option
+from synth.cli.hook import NAMES, PROJECT
 from synth.owned import Conflict
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ KINDS = ("agentskills", "wayland", "omni")
 
 @click.command("export", short_help="Write a registered skill for another agent.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--to", "kind", type=click.Choice(KINDS), required=True, help="Which reader it is for.")
+@click.option("--to", "kind", type=click.Choice(KINDS), help="Which reader it is for.")
+@click.option("--install", "agent", type=click.Choice(NAMES), help="Put it where this agent finds skills.")
+@PROJECT
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where to (wayland: its home)."
 )
@@ -30,9 +33,21 @@ KINDS = ("agentskills", "wayland", "omni")
 @click.option("--no-evidence", is_flag=True, help="Leave the recordings out: the export cannot be judged where it is then.")
 @registry_option
 def command(
-    names: tuple[str, ...], kind: str, output: Path | None, release: bool, no_evidence: bool, registry: Path | None
+    names: tuple[str, ...],
+    kind: str | None,
+    agent: str | None,
+    project: Path | None,
+    output: Path | None,
+    release: bool,
+    no_evidence: bool,
+    registry: Path | None,
 ) -> int:
     """Exports the active version of each NAME, or of every skill. Directories that a person edited are left alone."""
+    if (kind is None) is (agent is None) or (agent is not None and output is not None):
+        raise click.UsageError("say --to KIND -o DIR, or --install AGENT")
+    if agent is not None:
+        kind, output = "agentskills", _skills_of(agent, project)
+    assert kind is not None
     if kind != "wayland" and output is None:
         raise click.UsageError(f"--to {kind} needs -o DIR")
     if release and kind != "wayland":
@@ -49,6 +64,15 @@ def command(
                 console.error(f"{name}: {e.diagnostics()}")
                 edited += 1
     return Conflict.exit_code if edited else 0
+
+
+def _skills_of(agent: str, project: Path | None) -> Path:
+    """Where an agent looks for skills, made if need be."""
+    from synth.hooks.agents import AGENTS
+
+    place = (project if project is not None else Path.home()) / AGENTS[agent].skills
+    place.mkdir(parents=True, exist_ok=True)
+    return place
 
 
 def _export(registry: Registry, name: str, kind: str, output: Path | None, release: bool, evidence: bool) -> list[str]:

@@ -106,6 +106,8 @@ def status_command(project: Path | None, store: Path | None) -> int:
     console.out(f"{plural(len(kept.tasks()), 'task')} recorded, {len(kept.open_tasks())} open, in {kept.root}")
     for line in _moments(kept):
         console.out(line)
+    if uses := sum(1 for _ in (kept.root / "uses").glob("*.json")):
+        console.out(f"skills ran in {plural(uses, 'turn')}. Whether these ended as they should: assay drift {kept.root}")
     errors = kept.errors()
     if errors:
         console.out(f"{plural(len(errors), 'thing')} went wrong in hooks, the last of them:")

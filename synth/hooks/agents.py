@@ -31,9 +31,14 @@ class Agent:
     """Directory below the project, or below the home directory, where it looks for skills."""
 
     @property
-    def tools(self) -> str:
-        """Pattern of the tools that we want to hear of."""
-        return "|".join(sorted(self.shell | self.edits))
+    def files(self) -> str:
+        """Pattern of the tools that change files: its own, and skills of ``assay mcp``."""
+        return "|".join((*sorted(self.edits), "mcp_.*skill_.*"))
+
+    @property
+    def commands(self) -> str:
+        """Pattern of the tools that run a command."""
+        return "|".join(sorted(self.shell))
 
     def says(self, text: str) -> str:
         """What it reads from a hook so that the person sees ``text``; the model does not."""

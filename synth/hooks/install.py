@@ -7,11 +7,12 @@ import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from synth.files import write_atomic
-from synth.hooks.agents import Agent
+from synth.hooks.agents import Agent, Kind
 from synth.hooks.notes import bytes_of, digest, find, note_file, put, restore
+from synth.hooks.spool import SPOOL
 from verifiers.interface import ConfigError
 
 MARK = "assay-hook"
@@ -20,11 +21,22 @@ _TIMEOUT_S = 30
 """After which an agent goes on without its hook: far more than one takes."""
 
 
-def hook_command(agent: Agent, store: Path) -> str:
-    """The shell text that an agent runs for each event."""
-    entry = Path(__file__).with_name("entry.py")
-    words = [sys.executable, "-I", "-S", str(entry), MARK, "--agent", agent.name, "--store", str(store)]
-    return shlex.join(words)
+Way = Literal["start", "request", "before", "note", "now", "end"]
+"""How an event is taken (``hook.sh``)."""
+
+
+def hook_command(agent: Agent, store: Path, way: Way = "now") -> str:
+    """The shell text that an agent runs for an event. Its exit code is 0 whatever is gone by then: others stop some agents."""
+    script, entry = (str(Path(__file__).with_name(name)) for name in ("hook.sh", "entry.py"))
+    words = ["sh", script, MARK, "--agent", agent.name, "--store", str(store), way, sys.executable, entry, agent.answer]
+    return f"{shlex.join(words)} || true"
+
+
+def _calls(agent: Agent, kind: Kind) -> list[tuple[Way, dict[str, str]]]:
+    """How the events of a kind are taken, and which tools they are about."""
+    if kind in ("start", "request", "end"):
+        return [(kind, {})]
+    return [("before" if kind == "before" else "note", {"matcher": agent.commands}), ("now", {"matcher": agent.files})]
 
 
 def install(agent: Agent, place: Path, store: Path) -> Path:
@@ -42,10 +54,12 @@ def install(agent: Agent, place: Path, store: Path) -> Path:
     settings = _without(_parsed(path, before))
     hooks = settings.setdefault("hooks", {})
     for event, kind in agent.events.items():
-        about_tools = {"matcher": agent.tools} if kind in ("before", "after") else {}
         timeout = _TIMEOUT_S * (1000 if agent.name == "gemini-cli" else 1)
-        call = {"type": "command", "command": hook_command(agent, store), "timeout": timeout}
-        hooks.setdefault(event, []).append({**about_tools, "hooks": [call]})
+        for way, about in _calls(agent, kind):
+            call = {"type": "command", "command": hook_command(agent, store, way), "timeout": timeout}
+            hooks.setdefault(event, []).append({**about, "hooks": [call]})
+    for directory in (store, store / SPOOL):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     data = (json.dumps(settings, indent=_indent(before), ensure_ascii=False) + "\n").encode()
     put(store, agent.name, path, data)
     return path

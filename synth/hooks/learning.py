@@ -96,12 +96,12 @@ def _offer(moment: Moment, outcome: dict[str, Any], registry: Path) -> str:
     questions = f"{plural(asked, 'open question')}" + (f" (assay verify {name} {where})" if asked else "")
     return (
         f"assay: learned {name} from {plural(len(outcome['bindings']), 'recording')}: it passed, {score}{questions}. "
-        f"To install it: assay export {name} --to agentskills -o {shlex.quote(str(_skills(moment)))} {where}"
+        f"To install it: assay export {name} --install {_agent(moment)} {where}"
     )
 
 
-def _skills(moment: Moment) -> Path:
-    """Where the agent looks for skills: in the project where it has a directory of the agent's, else in the home directory."""
-    below = Path(AGENTS[moment.agent].skills if moment.agent in AGENTS else ".claude/skills")
-    there = Path(moment.root) / below
-    return there if there.parent.is_dir() else Path.home() / below
+def _agent(moment: Moment) -> str:
+    """Whose skills it is put to: in the project where the agent has a directory there, else in the home directory."""
+    agent = AGENTS.get(moment.agent, AGENTS["claude-code"])
+    here = (Path(moment.root) / agent.skills).parent.is_dir()
+    return agent.name + (f" --project {shlex.quote(moment.root)}" if here else "")

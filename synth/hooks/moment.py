@@ -22,6 +22,7 @@ from synth.files import write_atomic
 from synth.hooks.later import within
 from synth.hooks.learning import learn_waiting
 from synth.hooks.traces import trace_of
+from synth.hooks.uses import keep_uses
 from synth.interface import ExecutionTrace, TracePattern
 from synth.store.moments import Moment
 from synth.store.tasks import Store
@@ -67,6 +68,8 @@ def _look_at(store: Store, task: Path) -> None:
     if config.evolution.learn == "off" or not config.evolution.enabled:
         return
     trace = trace_of(store, task)
+    if keep_uses(store, task, trace, (config.registry_dir, *sorted((store.root / "learned").glob("*/registry")))):
+        return  # a skill did it: that is no recording to learn another from
     if not isinstance(trace, ExecutionTrace):
         return  # why, `assay hook show` says
     collector = TraceCollector(store.root / "traces", config.evolution.max_traces_stored)

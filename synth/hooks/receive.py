@@ -13,15 +13,21 @@ from synth.store.pictures import SECRET, project_root
 from synth.store.tasks import Store
 
 Payload = Mapping[str, Any]
+SKILL = "skill_"
+"""How a tool of ``assay mcp`` is called, behind the server's name."""
 MOST_TEXT = 1 << 20
 """Characters kept of an output."""
 
 
-def receive(agent_name: str, data: bytes, store: Store, ended: Callable[[Path], object] = lambda task: None) -> str:
+def receive(
+    agent_name: str, data: bytes, store: Store, ended: Callable[[Path], object] = lambda task: None, aside: Payload | None = None
+) -> str:
     """Takes one event and returns what the agent wants to read. What goes wrong is in the store's log.
 
     Args:
         ended: Told of a task that this event closes.
+        aside: When it came (``time``, seconds since the epoch) and of which process (``pid``), where it was put aside: the agent
+            has gone on, and reads nothing.
     """
     agent = AGENTS.get(agent_name)
     said = ""
@@ -32,10 +38,10 @@ def receive(agent_name: str, data: bytes, store: Store, ended: Callable[[Path], 
         payload = json.loads(data.decode("utf-8", "replace"))
         if not isinstance(payload, Mapping):
             raise ValueError("the event is no JSON object")
-        closed = _take(agent, payload, store)
+        closed = _take(agent, payload, store, aside or {})
         if closed is not None:
             ended(closed)
-        said = _to_say(agent, payload, store)
+        said = _to_say(agent, payload, store) if aside is None else ""
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         _complain(store, f"{agent_name}: {type(e).__name__}: {e}")
     return agent.says(said) if agent is not None else ""
@@ -57,7 +63,7 @@ def _complain(store: Store, text: str) -> None:
         return  # a full disk: there is nobody left to tell
 
 
-def _take(agent: Agent, payload: Payload, store: Store) -> Path | None:
+def _take(agent: Agent, payload: Payload, store: Store, when: Payload) -> Path | None:
     """Keeps one event; the task that it closes."""
     name, session = str(payload.get("hook_event_name")), str(payload.get("session_id"))
     kind = agent.events.get(name)
@@ -66,22 +72,22 @@ def _take(agent: Agent, payload: Payload, store: Store) -> Path | None:
     elif kind == "request":
         cwd = Path(str(payload.get("cwd") or Path.cwd()))
         facts = {k: payload[k] for k in ("transcript_path", "prompt_id", "turn_id", "model") if k in payload}
-        store.begin(agent.name, session, cwd, {"request": str(payload.get("prompt", "")), **facts})
+        store.begin(agent.name, session, cwd, {"request": str(payload.get("prompt", "")), **facts, **when})
     elif kind == "end":
-        closed = store.close(agent.name, session, "ended", {"transcript_path": payload.get("transcript_path")})
+        closed = store.close(agent.name, session, "ended", {"transcript_path": payload.get("transcript_path"), **when})
         if closed is None:
             store.complain(f"{agent.name}: a turn ended that never began ({session})")
         return closed
     elif kind != "start":
-        _tool(agent, kind, payload, store, session)
+        _tool(agent, kind, payload, store, session, when)
     return None
 
 
-def _tool(agent: Agent, kind: str, payload: Payload, store: Store, session: str) -> None:
+def _tool(agent: Agent, kind: str, payload: Payload, store: Store, session: str, when: Payload) -> None:
     tool, given = str(payload.get("tool_name")), payload.get("tool_input")
     given = given if isinstance(given, Mapping) else {}
     call = payload.get("tool_use_id") or payload.get("call_id")
-    event: dict[str, Any] = {"event": kind, "tool": tool, "call": call, "cwd": payload.get("cwd")}
+    event: dict[str, Any] = {"event": kind, "tool": tool, "call": call, "cwd": payload.get("cwd"), **when}
     by_patch = str(given.get("command")).lstrip().startswith("apply_patch")
     if tool in agent.shell and not by_patch:
         event |= {"command": given.get("command"), "output": _response(payload.get("tool_response")) if kind == "after" else None}
@@ -89,6 +95,8 @@ def _tool(agent: Agent, kind: str, payload: Payload, store: Store, session: str)
         paths = _paths(given)
         secret = next((path for path in paths if SECRET.search(path)), None)
         event |= {"secret": secret} if secret is not None else {"files": {path: _content(path, payload, store) for path in paths}}
+    elif tool.startswith("mcp_") and (skill := tool.partition(SKILL)[2]):
+        event |= {"skill": skill, "given": given, "output": _response(payload.get("tool_response")) if kind == "after" else None}
     else:
         return
     store.add(agent.name, session, event)

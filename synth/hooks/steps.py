@@ -27,6 +27,8 @@ def steps_of(store: Store, task: Path, events: Sequence[Event], start: Start) ->
     secret = next((e["secret"] for e in events if "secret" in e), None)
     if secret is not None:
         return f"a file that may hold secrets was edited ({secret})"
+    if any("skill" in e for e in events):
+        return "a skill was called over MCP: what it does is no step"
     if any(e.get("event") == "unseen" for e in events):
         return "a command was not seen: the shell keeps none that begins with a blank or only repeats the one before"
     told = _from_session(begin, turn.text, start)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from synth.hooks.steps import steps_of
+from synth.hooks.steps import asked, steps_of
 from synth.importers.repository import Repository, RepositoryError, Tree
 from synth.importers.turns import State, Turn, worth_keeping
 from synth.interface import ExecutionTrace
@@ -52,17 +53,33 @@ class _Seen:
 def trace_of(store: Store, task: Path) -> ExecutionTrace | str:
     """The trace of a closed task, or why there is none, in one sentence."""
     events = store.events(task)
+    seen = _both_ends(store, events)
+    if isinstance(seen, str):
+        return seen
+    trace = steps_of(store, task, events, Captured(seen[0]))
+    return _with_trees(trace, *seen, events[0]) if isinstance(trace, ExecutionTrace) else trace
+
+
+def ends_of(store: Store, task: Path) -> ExecutionTrace | str:
+    """A closed task as its request, start and end, whatever was done between; or why there is none."""
+    events = store.events(task)
+    seen = _both_ends(store, events)
+    if isinstance(seen, str):
+        return seen
+    began, ended = (float(e["time"]) for e in (events[0], events[-1]))
+    when = datetime.fromtimestamp(began, UTC)
+    trace = ExecutionTrace(task.stem, asked(events) or "?", (), (), True, (ended - began) * 1000, when, {})
+    return _with_trees(trace, *seen, events[0])
+
+
+def _both_ends(store: Store, events: Sequence[Event]) -> tuple[_Seen, _Seen] | str:
     begin, end = (next((e for e in events if e.get("event") == name), None) for name in ("begin", "end"))
     if begin is None or end is None or end.get("how") != "ended":
         return "the agent stopped before the end of its turn"
     start, stop = (_seen(store, e.get("picture")) for e in (begin, end))
-    for seen in (start, stop):
-        if isinstance(seen, str):
-            return seen
-    assert isinstance(start, _Seen)
-    assert isinstance(stop, _Seen)
-    trace = steps_of(store, task, events, Captured(start))
-    return _with_trees(trace, start, stop, begin) if isinstance(trace, ExecutionTrace) else trace
+    if isinstance(start, _Seen) and isinstance(stop, _Seen):
+        return start, stop
+    return start if isinstance(start, str) else str(stop)
 
 
 def _seen(store: Store, digest: object) -> _Seen | str:

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from synth.hooks.later import look_later, within
-from synth.store.tasks import Event, Store
+from synth.hooks.spool import take_in
+from synth.store.tasks import Event, Store, lives
 
 AGENT = "shell"
 IDLE_S = 1800
@@ -147,7 +148,9 @@ def _add(store: Store, session: str, events: list[Event], done: list[Typed]) -> 
 
 
 def sweep(store: Store) -> None:
-    """Ends the tasks of shells that are gone, and of those where nothing was typed for long."""
+    """Takes in what waits; ends the tasks of shells that are gone, and of those where nothing was typed for long."""
+    take_in(store, lambda task: look_later(store, task))
+    store.close_left()
     for task in store.open_tasks():
         first = next(iter(store.events(task)), {})
         if first.get("agent") != AGENT:
@@ -155,7 +158,7 @@ def sweep(store: Store) -> None:
         spool = Path(str(first.get("spool")))
         with suppress(BlockingIOError), _held(spool, wait=False):
             idle = time.time() - max(float(first["time"]), _changed(spool))
-            if not _lives(spool.stem) or (idle > IDLE_S + 60 and _waits(spool)):
+            if not (spool.stem.isdigit() and lives(int(spool.stem))) or (idle > IDLE_S + 60 and _waits(spool)):
                 end(store, spool)
                 spool.unlink(missing_ok=True)
 
@@ -208,16 +211,6 @@ def _changed(spool: Path) -> float:
         return spool.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _lives(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except (ProcessLookupError, ValueError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 @contextmanager

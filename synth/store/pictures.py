@@ -12,6 +12,7 @@ import re
 import stat
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -72,16 +73,17 @@ def project_root(cwd: Path) -> tuple[Path, bool]:
     return cwd, False
 
 
-def picture_of(root: Path, git: bool, objects: Objects, index: Path) -> Picture:
+def picture_of(root: Path, git: bool, objects: Objects, index: Path, as_of: float | None = None) -> Picture:
     """The picture of a tree now. Never raises: what could not be seen is said in ``failed``.
 
     Args:
         git: Whether it is a git work tree.
         index: File that remembers digests by time stamp and size.
+        as_of: The time (seconds since the epoch) that it is to be of; what was changed since then spoils it. None = now.
     """
     picture = Picture(str(root))
     try:
-        _Taker(picture, root, objects, index).take(git)
+        _Taker(picture, root, objects, index, as_of).take(git)
     except subprocess.TimeoutExpired:
         picture.failed = f"git status took more than {GIT_S:.0f} s"
     except (OSError, subprocess.CalledProcessError, ValueError) as e:
@@ -90,8 +92,8 @@ def picture_of(root: Path, git: bool, objects: Objects, index: Path) -> Picture:
 
 
 class _Taker:
-    def __init__(self, picture: Picture, root: Path, objects: Objects, index: Path) -> None:
-        self.picture, self.root, self.objects = picture, root, objects
+    def __init__(self, picture: Picture, root: Path, objects: Objects, index: Path, as_of: float | None) -> None:
+        self.picture, self.root, self.objects, self._as_of = picture, root, objects, as_of
         self._index_file = index
         self._known = _load(index)
         self._new: dict[str, list[object]] = {}
@@ -138,6 +140,8 @@ class _Taker:
             yield path
         else:
             self.picture.gone.append(path)
+            with suppress(OSError):
+                self._must_be_old(path, (self.root / path).parent.stat())
 
     def _walk(self, below: str) -> Iterator[str]:
         with os.scandir(self.root / below) as found:
@@ -164,6 +168,7 @@ class _Taker:
         if path in OURS:
             return
         info = os.lstat(self.root / path)
+        self._must_be_old(path, info)
         mode = f"{stat.S_IMODE(info.st_mode):04o}"
         if stat.S_ISLNK(info.st_mode):
             self.picture.files[path] = ["symlink", "0777", os.readlink(self.root / path)]  # noqa: PTH115  as stored
@@ -177,6 +182,10 @@ class _Taker:
             self._leave_out(path, f"too large ({info.st_size} bytes)")
         else:
             self.picture.files[path] = ["file", mode, self._digest(path, info)]
+
+    def _must_be_old(self, path: str, info: os.stat_result) -> None:
+        if self._as_of is not None and info.st_ctime > self._as_of and not self.picture.failed:
+            self.picture.failed = f"{path} was changed before the tree was seen"
 
     def _digest(self, path: str, info: os.stat_result) -> str:
         seen: list[object] = [info.st_mtime_ns, info.st_size, info.st_ino]

@@ -5,6 +5,7 @@ Any number of agents and sessions write at once: a file belongs to one session, 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -39,12 +40,13 @@ class Store:
             project: The project, where it is not the work tree or directory of ``cwd``.
         """
         self.close(agent, session, "unfinished", {})
+        self.close_left()
         self._tasks.mkdir(parents=True, exist_ok=True, mode=0o700)
         root, git = project_root(cwd) if project is None else (project, (project / ".git").exists())
         others = [p.name for p in self._tasks.glob(f"*{OPEN}") if _first(p).get("root") == str(root)]
         path = self._tasks / f"{time.time_ns():020d}-{_key(agent, session)}{OPEN}"
         began = {"event": "begin", "agent": agent, "session": session, "root": str(root), "git": git, "cwd": str(cwd), **facts}
-        self._write(path, {**began, "picture": self._picture(root, git), "alongside": others})
+        self._write(path, {**began, "picture": self._picture(root, git, facts.get("time")), "alongside": others})
         return path
 
     def add(self, agent: str, session: str, event: Event) -> bool:
@@ -67,28 +69,40 @@ class Store:
         path = self.open_task(agent, session)
         if path is None:
             return None
-        first = _first(path)
         # Whatever happened after a crash is nobody's: there is no end to be seen.
         if seen is None:
-            seen = self.picture_now(first) if how == "ended" else ""
-        self._write(path, {"event": "end", "how": how, "picture": seen, **facts})
+            seen = self.picture_now(_first(path), facts.get("time")) if how == "ended" else ""
+        return self._end(path, {"how": how, "picture": seen, **facts})
+
+    def close_left(self) -> None:
+        """Closes the tasks of agents that are gone, as unfinished."""
+        for path in self.open_tasks():
+            pid = _first(path).get("pid")
+            if isinstance(pid, int) and not lives(pid):
+                self._end(path, {"how": "unfinished", "picture": ""})
+
+    def _end(self, path: Path, facts: Event) -> Path:
+        self._write(path, {"event": "end", **facts})
         done = path.with_name(path.name.removesuffix(OPEN) + DONE)
         path.rename(done)
         return done
 
-    def picture_now(self, begin: Event) -> str:
-        """The digest of a picture of a task's project as it is now."""
-        return self._picture(Path(str(begin["root"])), begin["git"] is True)
+    def picture_now(self, begin: Event, as_of: float | None = None) -> str:
+        """The digest of a picture of a task's project as it is now, or as it was a moment ago if nothing has changed since."""
+        return self._picture(Path(str(begin["root"])), begin["git"] is True, as_of)
 
-    def _picture(self, root: Path, git: bool) -> str:
+    def _picture(self, root: Path, git: bool, as_of: float | None) -> str:
         index = self.root / "index" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.json"
-        return self.objects.put(picture_of(root, git, self.objects, index).to_json().encode("utf-8", "surrogateescape"))
+        return self.objects.put(picture_of(root, git, self.objects, index, as_of).to_json().encode("utf-8", "surrogateescape"))
 
     def _write(self, path: Path, event: Event) -> None:
         line = json.dumps({"time": time.time(), **event}).encode("ascii") + b"\n"
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(fd, line)
+            size = os.fstat(fd).st_size
+            if os.write(fd, line) < len(line):
+                os.ftruncate(fd, size)  # what follows is to begin a line of its own
+                raise OSError(errno.ENOSPC, "the disk is full: an event was lost")
         finally:
             os.close(fd)
 
@@ -139,7 +153,7 @@ class Store:
         for path in old:
             path.unlink(missing_ok=True)
         self.moments.prune(before)
-        for path in (self.root / "traces").glob("*.json"):
+        for path in (*(self.root / "traces").glob("*.json"), *(self.root / "uses").glob("*.json")):
             if path.stat().st_mtime < before:
                 path.unlink(missing_ok=True)
         kept = {d for p in (*self.tasks(), *self.open_tasks()) for e in _events(p) for d in self._digests(e)}
@@ -153,6 +167,17 @@ class Store:
                 yield event[name]
         picture = self.picture(event.get("picture"))
         yield from (e[2] for e in (picture.files.values() if picture is not None else ()) if e[0] == "file")
+
+
+def lives(pid: int) -> bool:
+    """Whether there is such a process."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _key(agent: str, session: str) -> str:

@@ -192,6 +192,7 @@ assay engine image --requirements needs.txt
 assay engine image --package-json half.jsonl
 assay engine image --package-json none.json
 assay engine image --dockerfile syntax.py
+assay engine image --dockerfile none.json
 assay engine status --host unix:///nowhere.sock --no-probe
 assay mcp --workers 0
 assay mcp --http nowhere

@@ -10,6 +10,7 @@ import pytest
 from test_image import QUIET, FakeStore, small
 
 from sandbox import open_sandbox, project
+from sandbox.devcontainer import read_devcontainer
 from sandbox.image import LABEL_INVENTORY, LABEL_PROJECT, LABEL_RECIPE
 from sandbox.image_store import open_images
 from sandbox.interface import Cause, RunRequest, SandboxError, ShellJob, Snapshot
@@ -124,6 +125,54 @@ def test_a_dockerfile_is_built_on_our_image_or_has_ours_put_on_top(
     monkeypatch.setattr(project, "MOST_BYTES", 3)
     with pytest.raises(ValueError, match="holds more than"):
         read_dockerfile(asked(tmp_path, "FROM assay-sandbox\nADD . /x\n", "Dockerfile"))
+
+
+DEVCONTAINER = """// its own
+{
+  "build": {"dockerfile": "Dockerfile", "context": "..",}, /* "image": "x" */
+  "features": {"ghcr.io/x//y:1": {}}, "forwardPorts": [3000],
+  "postCreateCommand": {"a": "./setup \\"a b\\" ${containerWorkspaceFolder}", "b": ["echo", "a b"]},
+}
+"""
+
+
+def test_a_devcontainer_is_a_dockerfile(tmp_path: Path, store: Reading, small: Recipe) -> None:
+    """Its comments are none of it; its commands run where the project is; what no image holds is named."""
+    here = tmp_path / ".devcontainer"
+    here.mkdir()
+    asked(here, "FROM assay-sandbox\nCOPY tool /x\n", "Dockerfile")
+    asked(tmp_path, "x", "tool").chmod(0o755)
+    found = read_devcontainer(asked(here, DEVCONTAINER, "devcontainer.json"))
+    assert found.left_out == ("features",)
+    assert {"tool", "assay-project/tool", "assay-project/.devcontainer/Dockerfile"} <= set(found.files)
+    assert found.programs == {"tool", "assay-project/tool"}
+    ensure_project_in(store, small, [found], QUIET)
+    (built,) = [c for c in store.calls if "FROM" in c]
+    run = [line for line in built.splitlines() if line.startswith("RUN")]
+    assert run == [
+        'RUN ["sh", "-c", "./setup \\"a b\\" /assay-project"]',
+        """RUN ["sh", "-c", "echo 'a b'"]""",
+        "RUN rm -rf /assay-project",
+    ]
+    assert f"FROM {small.tag}\nCOPY tool /x\n\nUSER root\nCOPY assay-project /assay-project" in built
+    assert read_devcontainer(asked(tmp_path, '{"image": "debian:12"}', ".devcontainer.json")).files == {
+        "Dockerfile": b"FROM debian:12\n"
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[]", "no JSON object"), ("{", "end of input"), ("{}", "neither image nor"), ('{"dockerComposeFile": "x"}', "several"),
+        ('{"build": {"dockerfile": "D", "args": {}}}', "build.args is not"), ('{"image": "${localEnv:X}"}', "no plain text"),
+        ('{"build": 1}', "no object"), ('{"image": "x\\ny"}', "no plain text"),
+        ('{"image": "x", "postCreateCommand": 3}', "postCreateCommand is no command"),
+    ],
+)  # fmt: skip
+def test_what_no_image_is_made_from_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    """By name."""
+    with pytest.raises(ValueError, match=why):
+        read_devcontainer(asked(tmp_path, text, "devcontainer.json"))
 
 
 @pytest.mark.engine

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +19,10 @@ from session_files import gemini, gemini_call
 
 from sandbox import open_sandbox
 from synth.cli.program import run
-from synth.hooks.agents import AGENTS
-from synth.hooks.install import install, is_installed, uninstall
+from synth.hooks.agents import AGENTS, Kind
+from synth.hooks.install import Way, hook_command, install, is_installed, uninstall
 from synth.hooks.receive import receive
+from synth.hooks.spool import take_in
 from synth.hooks.traces import trace_of, traces_of
 from synth.interface import ExecutionTrace
 from synth.store.pictures import picture_of
@@ -60,7 +63,8 @@ def test_hooks_are_put_in_and_taken_out_without_a_trace(
     assert {k: v for k, v in now.items() if k != "hooks"} == {k: v for k, v in found.items() if k != "hooks"}
     for event, groups in found["hooks"].items():
         assert [g for g in now["hooks"].get(event, []) if "assay-hook" not in str(g)] == groups
-    assert all(str(now["hooks"][event]).count("assay-hook") == 1 for event in AGENTS[name].events)
+    for event, kind in AGENTS[name].events.items():
+        assert str(now["hooks"][event]).count("assay-hook") == (2 if kind in ("before", "after") else 1)
     assert uninstall(AGENTS[name], place, store)
     assert path.read_bytes() == before
     assert not uninstall(AGENTS[name], place, store)
@@ -273,6 +277,22 @@ def test_a_turn_that_never_ended_is_unfinished(project: Path, store: Store) -> N
     assert to_evidence(found).edits[0].before is not None
 
 
+def test_a_turn_of_an_agent_that_is_gone_is_unfinished(project: Path, store: Store) -> None:
+    """The next start has a session of its own; one that goes on beside it is left alone."""
+    (store.root / "spool").mkdir(parents=True)
+    command = hook_command(CLAUDE, store.root, "request")
+    names = ("crashed", "beside")
+    for name in names:
+        payload = {"session_id": name, "hook_event_name": "UserPromptSubmit", "prompt": name, "cwd": str(project)}
+        # The agent's shell is a process of its own, and the agent this test, or a shell that ends.
+        words = ["sh", "-c", command] if name == "beside" else ["sh", "-c", 'sh -c "$0"; true', command]
+        subprocess.run(words, input=json.dumps(payload), text=True, check=True, capture_output=True)
+        take_in(store)
+    Session(project, store, "next").ask("x")
+    assert [store.events(t)[0]["session"] for t in store.tasks()] == ["crashed"]
+    assert trace_of(store, store.tasks()[0]) == "the agent stopped before the end of its turn"
+
+
 def test_a_command_whose_end_was_not_seen_makes_no_trace(project: Path, store: Store) -> None:
     """Without the agent's session nobody knows whether it ran."""
     s = Session(project, store)
@@ -374,6 +394,46 @@ def test_a_store_that_cannot_be_written_disturbs_nobody(project: Path, tmp_path:
     assert receive("codex", b'{"hook_event_name": "UserPromptSubmit", "session_id": "1"}', Store(tmp_path / "store")) == "{}"
 
 
+def test_a_full_disk_disturbs_nobody(project: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every hook ends as ever; a line that was cut off is taken back, and what was there before is whole."""
+    s = Session(project, store)
+    s.ask("look")
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda fd, data: write(fd, data[:20]) if b"event" in data else write(fd, data))
+        s._tool("PreToolUse", "Bash", {"command": "ls"})
+    assert "an event was lost" in store.errors()[-1]
+    s.bash("cat a.txt")
+    s.stop()
+    assert s.trace().commands == ("cat a.txt",)
+    (store.root / "spool").mkdir()
+    payload = json.dumps({"session_id": "2", "hook_event_name": "UserPromptSubmit", "prompt": "x", "cwd": str(project)})
+    for way in get_args(Way):
+        command = f"ulimit -f 0; {hook_command(AGENTS['codex'], store.root, way)}"
+        done = subprocess.run(["sh", "-c", command], input=payload, capture_output=True, text=True, check=True)
+        assert done.stdout in ("{}", "{}{}"), way
+    take_in(store)
+
+
+def test_events_out_of_order_are_no_trace_of_something_else(project: Path, store: Store) -> None:
+    """The end of a command before its beginning, a second end, a second beginning of the same turn."""
+    s = Session(project, store)
+    s.ask("first")
+    s._tool("PostToolUse", "Bash", {"command": "true"}, {"stdout": ""})
+    s._tool("PreToolUse", "Bash", {"command": "true"})
+    s.stop()
+    s.stop()
+    s.ask("second")
+    s.ask("second")
+    s.bash("cat a.txt")
+    s.stop()
+    traces, lost = traces_of(store)
+    assert [t.task_description for t in traces] == ["second"]
+    wanted = ["the end of a command or an edit was not seen", "the agent stopped before the end of its turn"]
+    assert [why for _, why in lost] == wanted
+    assert ["never began" in line for line in store.errors()] == [True]
+
+
 @settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(["hook_event_name", "session_id", "cwd", "tool_name", "tool_input", "prompt"]), JSON))
 def test_any_event_is_taken_or_noted(tmp_path_factory: pytest.TempPathFactory, payload: dict[str, Any]) -> None:
@@ -413,6 +473,37 @@ def test_a_repository_without_a_commit_mid_rebase_and_with_a_submodule(tmp_path:
     assert (seen.failed, "f" in seen.files) == ("", True)
 
 
+def test_pointers_of_large_files_and_a_tree_behind_a_link(project: Path, store: Store, tmp_path: Path) -> None:
+    """Without the program that they need they are files as any; by whatever path the agent came, paths are the project's."""
+    if (project / ".git").exists():
+        (project / ".gitattributes").write_text("*.bin filter=lfs\n")
+        (project / "a.bin").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n")
+        git(project, "add", "-A")
+        git(project, "config", "filter.lfs.clean", "nosuch-program")
+        git(project, "config", "filter.lfs.required", "true")
+        (project / "a.bin").write_text("changed\n")
+    (tmp_path / "link").symlink_to(project)
+    s = Session(tmp_path / "link", store)
+    s.ask("change a")
+    s.write("a.txt", "2\n")
+    s.bash("mv n.txt m.txt")
+    s.stop()
+    trace = s.trace()
+    assert [s["edit"]["path"] for s in trace.steps or () if "edit" in s] == ["a.txt"]
+    assert {"a.txt", "m.txt"} <= set(trace.post_workspace or ())
+
+
+def test_a_tree_that_is_too_large_says_so(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, and the turn makes no trace."""
+    for n in range(5):
+        (tmp_path / "w" / f"d{n}").mkdir(parents=True)
+    monkeypatch.setattr("synth.store.pictures.MOST_FILES", 3)
+    s = Session(tmp_path / "w", store)
+    s.ask("x")
+    s.stop()
+    assert [why for _, why in traces_of(store)[1]] == ["more than 3 files would have to be kept"]
+
+
 def test_links_empty_directories_and_modes_of_a_plain_tree(tmp_path: Path, store: Store) -> None:
     """Nothing is followed."""
     where = tmp_path / "w"
@@ -441,23 +532,73 @@ def test_unchanged_files_are_not_read_again(tmp_path: Path, store: Store, monkey
 # ---------------------------------------------------------------- commands
 
 
-def test_what_agents_run_takes_an_event(project: Path, store: Store) -> None:
-    """The installed command itself, without the command line's imports, leaves the agent its answer and exit code 0."""
-    from synth.hooks.install import hook_command
+def installed(agent: str, way: Way, store: Store, payload: dict[str, Any]) -> str:
+    """What an agent reads from the installed command itself, which always ends with 0."""
+    command = ["sh", "-c", hook_command(AGENTS[agent], store.root, way)]
+    done = subprocess.run(command, input=json.dumps(payload), capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
 
-    for name, answer in (("claude-code", ""), ("codex", "{}"), ("gemini-cli", "{}")):
-        event = next(e for e, kind in AGENTS[name].events.items() if kind == "request")
-        payload = {"session_id": "1", "hook_event_name": event, "prompt": "hi", "cwd": str(project)}
-        done = subprocess.run(
-            ["sh", "-c", hook_command(AGENTS[name], store.root)],
-            input=json.dumps(payload),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert (done.stdout, done.stderr) == (answer, "")
-    assert len(store.open_tasks()) == 3
-    assert sys.executable in hook_command(CLAUDE, store.root)
+
+@pytest.mark.parametrize("agent", sorted(AGENTS))
+def test_what_agents_run_takes_a_turn(project: Path, store: Store, agent: str) -> None:
+    """Put aside and taken in while the agent goes on; what a file held before an edit, by a patch in a shell too, at once."""
+    names = {kind: event for event, kind in AGENTS[agent].events.items()}
+    tool = min(AGENTS[agent].shell)
+    (store.root / "spool").mkdir(parents=True)
+
+    def send(way: Way, kind: Kind, **more: Any) -> None:
+        answer = installed(agent, way, store, {"session_id": "1", "hook_event_name": names[kind], "cwd": str(project), **more})
+        assert answer == AGENTS[agent].answer
+
+    def call(number: int, command: str) -> None:
+        given = {"tool_name": tool, "tool_input": {"command": command}, "tool_use_id": f"t{number}"}
+        send("before", "before", **given)
+        assert not list((store.root / "spool").glob("*.request"))
+        (project / "a.txt").write_text(f"{number}\n")
+        send("note", "after", **given, tool_response={"stdout": "", "stderr": ""})
+
+    send("start", "start")
+    send("request", "request", prompt="hi")
+    call(5, "echo 5 > a.txt")
+    call(6, "apply_patch <<X\n*** Begin Patch\n*** Update File: a.txt\n@@\n-5\n+6\n*** End Patch\nX")
+    send("end", "end")
+    take_in(store)
+    traces, lost = traces_of(store)
+    assert (lost, store.errors()) == ([], [])
+    assert traces[0].commands == ("echo 5 > a.txt",)
+    (edit,) = [s["edit"] for s in traces[0].steps or () if "edit" in s]
+    assert [base64.b64decode(edit[side]["content_b64"]) for side in ("before", "after")] == [b"5\n", b"6\n"]
+
+
+def test_a_tree_that_changed_before_it_was_seen_is_no_start(project: Path, store: Store) -> None:
+    """Nobody knows what it was; what is still being written is left for later, what never ends is noted."""
+    place = store.root / "spool"
+    place.mkdir(parents=True)
+    payload = {"session_id": "1", "hook_event_name": "UserPromptSubmit", "prompt": "x", "cwd": str(project)}
+    (place / "1.claude-code..request").write_text(json.dumps(payload))
+    time.sleep(0.02)
+    (project / "dirty.txt").write_text("later\n")
+    (place / "2.claude-code..end").write_text(json.dumps({**payload, "hook_event_name": "Stop"}))
+    (place / "3.claude-code..note").write_text('{"session')
+    take_in(store)
+    assert [why for _, why in traces_of(store)[1]] == ["dirty.txt was changed before the tree was seen"]
+    assert [p.name for p in place.iterdir()] == ["3.claude-code..note"]
+    os.utime(place / "3.claude-code..note", (1, 1))
+    take_in(store)
+    assert list(place.iterdir()) == []
+    assert "JSONDecodeError" in store.errors()[-1]
+
+
+def test_the_agent_goes_on_whatever_is_gone(project: Path, store: Store) -> None:
+    """The store, the interpreter, the script: an exit code of 2 would stop its tools."""
+    payload = {"session_id": "1", "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": str(project)}
+    shutil.rmtree(store.root, ignore_errors=True)
+    assert installed("codex", "before", store, payload) == "{}"
+    for gone, answer in ((sys.executable, b"{}"), ("entry.py", b"{}"), ("hook.sh", b"")):
+        command = hook_command(AGENTS["codex"], store.root, "before").replace(gone, "/nosuch")
+        done = subprocess.run(["sh", "-c", command], input=b"{}", capture_output=True, check=False)
+        assert (done.returncode, done.stdout, list((store.root / "spool").iterdir())) == (0, answer, [])
 
 
 def test_from_install_to_export(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,15 @@ def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownFormat) as caught:
         import_path(path)
     assert "version '9.0.0' is not known" in caught.value.diagnostics()
+
+
+def test_a_session_from_the_future_is_read(tmp_path: Path) -> None:
+    """A clock that is wrong, and fields that nobody knows yet."""
+    text = (FILES / "claude_code.jsonl").read_text("utf-8")
+    path = tmp_path / "s.jsonl"
+    path.write_text(re.sub(r'"timestamp": ?"\d{4}', '"later": {"x": []}, "timestamp":"2999', text), "utf-8")
+    traces = import_path(path, "claude-code").traces
+    assert [t.timestamp.year for t in traces] == [2999] * len(traces) != []
 
 
 @pytest.mark.parametrize(

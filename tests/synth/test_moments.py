@@ -213,7 +213,7 @@ def test_in_the_background_a_verified_skill_is_offered(
     command = ["sh", "-c", hook_command(AGENTS["claude-code"], store.root)]
     subprocess.run(command, input=payload, text=True, check=True, capture_output=True)
     assert time.monotonic() - began < 5
-    for _ in range(1200):
+    for _ in range(3000):
         if next(store.moments.all("offer", "failed"), None) is not None:
             break
         time.sleep(0.1)

@@ -12,96 +12,45 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from factories import draft, files_below, report
-from scripted_model import Call, scripted
+from real_agents import PROGRAMS, TASK, TOKEN, run_agent, runs
+from scripted_model import Call
 
 from synth.export import skill_of
 from synth.export.agentskills import export_agentskills
 from synth.hooks.agents import AGENTS
 from synth.hooks.install import install
+from synth.hooks.spool import take_in
 from synth.hooks.traces import traces_of
+from synth.hooks.uses import uses_of
 from synth.registry import Registry
 from synth.store.moments import Moment
 from synth.store.tasks import Store
 from synth.tracing.traces import to_evidence
 
-PROGRAMS = os.environ.get("ASSAY_AGENTS", "")
 pytestmark = pytest.mark.skipif(not PROGRAMS, reason="ASSAY_AGENTS names no directory with the agents' programs")
 ROOT = Path(__file__).parents[2]
-TASK = "Change x to 2 and move n"
-TOKEN = "0123456789abcdef"
-
-
-def run_agent(name: str, home: Path, project: Path, script: list[Call], mcp: Mapping[str, Any] | None = None) -> list[Any]:
-    """One headless run, in an environment of its own; what the model was asked.
-
-    Args:
-        mcp: Command, arguments and environment of an MCP server called ``assay``, or its address and headers.
-    """
-    env = {"PATH": f"{PROGRAMS}:/usr/bin:/bin", "HOME": str(home)}
-    with scripted(script) as model:
-        if name == "claude-code":
-            quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER")
-            env |= {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none", **dict.fromkeys(quiet, "1")}
-            words = ["claude", "-p", TASK, "--allowedTools", "Bash", "Read", "Edit", "Write", "mcp__assay"]
-            if mcp is not None:
-                kind = "http" if "url" in mcp else "stdio"
-                (home / "mcp.json").write_text(json.dumps({"mcpServers": {"assay": {"type": kind, **mcp}}}))
-                words += ["--mcp-config", str(home / "mcp.json")]
-        elif name == "codex":
-            config = (
-                'model = "gpt-5-codex"\nmodel_provider = "x"\n[model_providers.x]\nname = "x"\nwire_api = "responses"\n'
-                f'base_url = "{model.url}/v1"\nenv_key = "KEY"\n[analytics]\nenabled = false\n'
-            )
-            if mcp is not None and "url" in mcp:
-                config += f'[mcp_servers.assay]\nurl = "{mcp["url"]}"\nbearer_token_env_var = "TOKEN"\n'
-                env["TOKEN"] = TOKEN
-            elif mcp is not None:
-                config += f"[mcp_servers.assay]\ncommand = {json.dumps(mcp['command'])}\nargs = {json.dumps(mcp['args'])}\n"
-                config += "[mcp_servers.assay.env]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in mcp["env"].items())
-            (home / ".codex").mkdir(exist_ok=True)
-            (home / ".codex" / "config.toml").write_text(config)
-            env["KEY"] = "none"
-            bypass = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
-            words = ["codex", "exec", "--skip-git-repo-check", *bypass, TASK]
-        else:
-            settings = home / ".gemini" / "settings.json"
-            settings.parent.mkdir(exist_ok=True)
-            known = json.loads(settings.read_text()) if settings.is_file() else {}
-            named = {"httpUrl" if key == "url" else key: value for key, value in (mcp or {}).items()}
-            known |= {"mcpServers": {"assay": {**named, "trust": True}}} if named else {}
-            more = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False}}
-            settings.write_text(json.dumps({**known, **more, "general": {"disableAutoUpdate": True}}))
-            env |= {"GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": "none"}
-            words = ["gemini", "-m", "gemini-2.5-flash", "--yolo", "--skip-trust", "-p", TASK]
-        done = subprocess.run(words, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr[-2000:]
-        return model.asked
 
 
 def script_of(name: str, project: Path) -> list[Call]:
     """Look, edit, write, move with an error at the end, look again: in each agent's own tools."""
-    shell, given = {
-        "claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemini-cli": ("run_shell_command", "command"),
-    }[name]  # fmt: skip
     path = str(project / "a.txt")
     replaced = {"file_path": path, "old_string": "1", "new_string": "2"}
     wrote = {"file_path": str(project / "sub" / "b.txt"), "content": "b\n"}
     patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-x = 1\n+x = 2\n*** Add File: sub/b.txt\n+b\n*** End Patch"
     edits: list[Call] = {
         "claude-code": [("Read", {"file_path": path}), ("Edit", replaced), ("Write", wrote)],
-        "codex": [(shell, {given: f"apply_patch <<'EOF'\n{patch}\nEOF\n"})],
+        "codex": [runs(name, f"apply_patch <<'EOF'\n{patch}\nEOF\n")],
         "gemini-cli": [("read_file", {"file_path": path}), ("replace", {**replaced, "instruction": "x"}), ("write_file", wrote)],
     }[name]
-    more = {} if name == "codex" else {"description": "d"}
-    look = (shell, {given: "cat a.txt", **more})
-    return [look, *edits, (shell, {given: "mv n.txt m.txt && ls nosuch", **more}), look]
+    look = runs(name, "cat a.txt")
+    return [look, *edits, runs(name, "mv n.txt m.txt && ls nosuch"), look]
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS))
@@ -114,6 +63,7 @@ def test_a_real_agent_is_captured_exactly(tmp_path: Path, name: str) -> None:
     (project / "n.txt").write_text("n\n")
     install(AGENTS[name], home, store.root)
     run_agent(name, home, project, script_of(name, project))
+    take_in(store)
     traces, lost = traces_of(store)
     assert (lost, store.errors()) == ([], [])
     (trace,) = traces
@@ -143,11 +93,9 @@ def test_a_real_agent_takes_what_the_person_is_told(tmp_path: Path, name: str) -
     asked = run_agent(name, home, project, script_of(name, project))
     assert [state for _, state in store.moments.all()] == ["told", "told"]
     assert "qzsaid" not in json.dumps(asked)
+    take_in(store)
     traces, lost = traces_of(store)
     assert (len(traces), lost, store.errors()) == (1, [], [])
-
-
-SKILLS = {"claude-code": ".claude/skills", "codex": ".codex/skills", "gemini-cli": ".gemini/skills"}
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS))
@@ -159,14 +107,10 @@ def test_a_real_agent_uses_an_exported_skill(tmp_path: Path, name: str) -> None:
     (project / "a.txt").write_text("x = 1\n")
     with Registry(tmp_path / "registry") as registry:
         registry.register(draft(), report(draft()))
-        exported = export_agentskills(skill_of(registry, "batch_rename"), home / SKILLS[name])
+        exported = export_agentskills(skill_of(registry, "batch_rename"), home / AGENTS[name].skills)
     before = files_below(exported)
-    shell, given = {
-        "claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemini-cli": ("run_shell_command", "command"),
-    }[name]  # fmt: skip
-    more = {} if name == "codex" else {"description": "d"}
     command = f"""{exported}/scripts/run.py --directory . '{{"old_ext": "txt"}}'"""
-    asked = run_agent(name, home, project, [(shell, {given: command, **more})])
+    asked = run_agent(name, home, project, [runs(name, command)])
     assert "batch-rename" in json.dumps(asked[0])
     assert "Rename every file with one extension to another" in json.dumps(asked[0])
     assert [p.name for p in project.iterdir() if p.suffix] == ["a.md"]
@@ -207,7 +151,10 @@ def serving(registry: Path, way: str) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("way", ["stdio", "http"])
 @pytest.mark.parametrize("name", sorted(AGENTS))
 def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str, way: str) -> None:
-    """Its own MCP client starts or reaches our server, lists the skill, and shows the model what changed; the project has."""
+    """Its own MCP client starts or reaches our server, lists the skill, and shows the model what changed; the project has. Hooks
+    see that a skill ran, and how it went.
+    """
+    store = Store(tmp_path / "store")
     home, project = tmp_path / "home", tmp_path / "project"
     for place in (home, project):
         place.mkdir()
@@ -218,6 +165,7 @@ def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str, way: str
     waits: dict[str, list[Call]] = {"codex": [("exec_command", {"cmd": "sleep 8"})], "claude-code": [("WaitForMcpServers", {})]}
     wait = waits.get(name, [])
     call = (CALLED[name], {"workspace": str(project), "old_ext": "txt"})
+    install(AGENTS[name], home, store.root)
     with serving(tmp_path / "registry", way) as server:
         asked = run_agent(name, home, project, [*wait, call], server)
     said = json.dumps(asked[-1])
@@ -226,6 +174,10 @@ def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str, way: str
     assert "removed a.txt" in said or "assay-changes/1" in said
     assert "content_b64" not in said
     assert [p.name for p in project.iterdir() if p.suffix in (".txt", ".md")] == ["a.md"]
+    take_in(store)
+    (task,) = store.tasks()
+    found = [(use.skill, use.args, use.place, use.succeeded) for use in uses_of(store.events(task), "no trace")]
+    assert found == [("batch_rename", {"old_ext": "txt"}, str(project), True)]
 
 
 @pytest.mark.engine

@@ -135,7 +135,7 @@ class _Reader:
         option, count = "", 0
         for child in node.children:
             if child == name:
-                yield Token(program, program, "name", self.step, node.start_byte, program)
+                yield Token(program, program, "name", self.step, node.start_byte, self.syntax.text(child))
                 yield from self.nested(child)
             elif child.type not in WORDS:
                 yield from self.walk(child, program, "")
