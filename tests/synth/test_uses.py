@@ -125,7 +125,7 @@ def test_what_ran_is_read_from_the_command(project: Path) -> None:
     cases = {
         f"cd x && python3 {skill}/scripts/run.py '{{\"a\": 1}}' --directory=sub": ({"a": 1}, "/w/sub"),
         f"{skill}/scripts/run.py": ({}, "/w"),
-        f"{skill}/scripts/run.py \"$ARGS\"": (None, "/w"),
+        f'{skill}/scripts/run.py "$ARGS"': (None, "/w"),
         "assay run batch_rename --workspace sub --diff": ({}, ""),
         "/opt/bin/assay run batch_rename --args '{}' --workspace sub --apply": ({}, "/w/sub"),
         "cat scripts/run.py; echo assay run": None,

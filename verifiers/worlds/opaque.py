@@ -25,7 +25,7 @@ from verifiers.worlds.trials import Beyond
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
 CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
-STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json"})
+STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json", "yaml"})
 """Invariants of how a file is put together."""
 TRACES = 2
 """That share the forms: each form is tried on one of them."""
