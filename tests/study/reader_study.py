@@ -2,7 +2,7 @@
 
     python tests/study/reader_study.py REGISTRY
 
-REGISTRY holds what ``assay crystallize fixtures/traces/traces.jsonl fixtures/heldout/traces.jsonl --registry REGISTRY`` registered.
+REGISTRY holds what was registered by ``assay crystallize fixtures/traces/traces.jsonl fixtures/heldout/traces.jsonl``.
 Every active skill is exported in every format and read by its reader's own rules. Prints a line a format and what was misread;
 exits 1 when something was, or when there are fewer than forty skills.
 """
@@ -22,7 +22,7 @@ from synth.registry import Registry
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "synth"))
 
-from readers import misread  # noqa: E402  (the readers' rules are those of the tests)
+from readers import misread
 
 ENOUGH = 40
 
