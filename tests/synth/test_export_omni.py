@@ -222,6 +222,12 @@ def rewritten(source: str) -> str:
 HEAD = "from skill_api import Query, skill_command\n\n\n@skill_command(autowire=True)\n"
 
 
+def test_a_question_stays_one() -> None:
+    """What was asked is told as it was: no full stop after it."""
+    asked = draft().source.replace("Rename every file with one extension to another.", "Which files are there?.")
+    assert description(parse_subject(asked, "skill.py")).startswith("Run: which files are there?\n")
+
+
 def test_required_parameters_come_first() -> None:
     """Seed skills may mix; without ``Query`` a required one after a default would not parse."""
     params = 'a: str = Query("x-y", description="A."), *, b: int = Query(..., description="B."), c: bool = Query(False)'

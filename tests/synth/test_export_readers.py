@@ -44,6 +44,7 @@ def test_every_skill_is_read_as_it_is_meant(tmp_path: Path) -> None:
         for made in drafts():
             kinds[kind := capability(made)] += 1
             skill = skill_of(registry, registry.register(made, report(made, capabilities=(kind,))).name)
+            assert not skill.summary.endswith(("?.", "!.")), skill.summary
             found = misread(skill, registry, tmp_path)
             wrong |= {skill.entry.name: found} if any(found.values()) else {}
     assert kinds.total() >= 40
