@@ -28,7 +28,7 @@ def respelled(
         return content
     head, newline, text = text.partition("\n") if named and text.count("\n") > 1 else ("", "", text)
     pattern = _WHOLE_NUMBER if way == NUMBERS else _WORD
-    others = [*sorted(set(pattern.findall(text)) - kept), "2", "9", "10", "100"]
+    others: list[str] = [*sorted(set(pattern.findall(text)) - kept), "2", "9", "10", "100"]
     coin = Random(0)
 
     def other(m: re.Match[str]) -> str:
