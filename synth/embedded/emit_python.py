@@ -131,9 +131,10 @@ def _function(name: str, summary: str, params: Sequence[Param], body: str, retur
 
 
 def _doc(text: str) -> str:
-    """Text that is safe in a docstring, ending in a full stop."""
+    """Text that is safe in a docstring, ending as a sentence does."""
     clean = " ".join(text.split()).replace("\\", "/").replace('"""', "'''").strip().rstrip(".")
-    return (clean[:1].upper() + clean[1:]).rstrip('"') + "." if not clean.endswith('"') else f"{clean[:1].upper()}{clean[1:]} ."
+    end = "" if clean.endswith(("?", "!")) else " ." if clean.endswith('"') else "."
+    return f"{clean[:1].upper()}{clean[1:]}{end}"
 
 
 __all__ = ["ShellError", "compile_program", "skill_source"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from synth.export.document import bare, skill_md
+from synth.export.document import bare, ended, skill_md
 from synth.export.runnable import scripts, usage
 from synth.export.source import Skill
 from synth.exported import MARK
@@ -58,7 +58,7 @@ def files_of(skill: Skill) -> dict[str, bytes]:
 def description_of(skill: Skill) -> str:
     """What it does and when to use it, at most 1024 characters, without angle brackets (which some readers refuse)."""
     parts = [bare(text).strip().rstrip(".") for text in (skill.summary, *skill.requests(3))]
-    text = f"{parts[0]}."
+    text = ended(parts[0])
     asked = [f'"{p}"' for p in parts[1:] if p]
     if asked:
         text += f" Use when asked to do things like {', '.join(asked)}."

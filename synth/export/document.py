@@ -50,6 +50,12 @@ def bare(text: str) -> str:
     return re.sub(r"[<>]", "", named(text).replace("->", "→"))
 
 
+def ended(text: str) -> str:
+    """A text as a sentence: with a full stop, where it does not end as a question does."""
+    plain = text.rstrip(".")
+    return plain if plain.endswith(("?", "!")) else f"{plain}."
+
+
 def _flat(text: str) -> str:
     """One line, without control characters."""
     return " ".join("".join(c if unicodedata.category(c)[0] != "C" or c.isspace() else " " for c in text).split())

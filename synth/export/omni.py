@@ -16,12 +16,8 @@ from synth.owned import write_owned
 from synth.registry.indexing import words
 
 REINDEX = "omni reindex"
-_READ_WORDS = "get fetch read query list show display view check validate exists find search lookup describe"
-_CHANGE_WORDS = (
-    "delete remove destroy drop truncate clear reset overwrite write create add insert update modify edit save commit push deploy"
-)
-_READS, _CHANGES = tuple(_READ_WORDS.split()), tuple(_CHANGE_WORDS.split())
-"""How function names begin that Omni's scanner takes for reading, and for destroying."""
+_OPEN = ("fetch", "http", "request", "api", "url", "web", "network")
+"""What in a function's name makes Omni's scanner take it for one that reaches the network."""
 _STOP = frozenset({"the", "and", "all", "for", "with", "from", "into", "that", "this", "every", "each", "them"})
 
 
@@ -111,15 +107,16 @@ def keywords(skill: Skill) -> list[str]:
 
 
 def disagreements(skill: Skill) -> list[str]:
-    """Where Omni's scanner, which goes by the function's name, will say something else than what was measured."""
+    """Where Omni's index, which reads two of the flags and guesses the others, will say something else than was measured."""
     name, hints = skill.subject.name, skill.annotations
     found: list[str] = []
-    if name.startswith(_READS) and not hints.read_only:
-        found.append(f"Omni will call {name} read-only for its name; it was seen to change files")
-    if name.startswith(_CHANGES) and not hints.destructive:
-        found.append(f"Omni will call {name} destructive for its name; it was seen to leave alone what was there")
-    if hints.destructive and hints.idempotent:
-        found.append(f"Omni calls everything destructive non-idempotent; {name} was measured to be idempotent")
+    if hints.idempotent and not hints.read_only:
+        found.append(f"Omni takes nothing that writes for idempotent; {name} was measured to be idempotent")
+    if hints.read_only and not hints.idempotent:
+        found.append(f"Omni takes everything that only reads for idempotent; {name} was not measured to be")
+    if hints.open_world != any(word in name.lower() for word in _OPEN):
+        seen = "was seen to stay" if not hints.open_world else "was not seen to stay"
+        found.append(f"Omni tells by its name whether {name} is open-world; it {seen} in its directory")
     return found
 
 

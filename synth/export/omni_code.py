@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from synth.export.document import ended
 from synth.export.omni_immune import refused, with_pathlib
 from synth.export.source import ExportError
 from synth.registry.annotations import Annotations
@@ -53,10 +54,10 @@ def omni_source(source: str, subject: Subject, hints: Annotations, name: str) ->
 
 def description(subject: Subject) -> str:
     """The text that Omni indexes: a verb first, ``Args:`` bullets in the one form that both its parsers read, ``Returns:``."""
-    summary = subject.description.rstrip(".") or subject.name.replace("_", " ")
+    summary = subject.description or subject.name.replace("_", " ")
     if summary.split()[0].lower() not in _VERBS:
         summary = f"Run: {summary[0].lower()}{summary[1:]}"
-    lines = [f"{summary}.", ""]
+    lines = [ended(summary), ""]
     if subject.parameters:
         lines += ["Args:", *(_bullet(p) for p in subject.parameters), ""]
     return "\n".join([*lines, "Returns:", "    The skill's result as a JSON object."])

@@ -23,6 +23,7 @@ from synth.interface import Draft
 from synth.owned import Conflict
 from synth.registry import Registry
 from synth.registry.annotations import Annotations, measured
+from verifiers.interface import CheckResult, Verdict
 from verifiers.source.static import run_static
 from verifiers.subject import load_subject, parse_subject
 
@@ -221,6 +222,12 @@ def rewritten(source: str) -> str:
 HEAD = "from skill_api import Query, skill_command\n\n\n@skill_command(autowire=True)\n"
 
 
+def test_a_question_stays_one() -> None:
+    """What was asked is told as it was: no full stop after it."""
+    asked = draft().source.replace("Rename every file with one extension to another.", "Which files are there?.")
+    assert description(parse_subject(asked, "skill.py")).startswith("Run: which files are there?\n")
+
+
 def test_required_parameters_come_first() -> None:
     """Seed skills may mix; without ``Query`` a required one after a default would not parse."""
     params = 'a: str = Query("x-y", description="A."), *, b: int = Query(..., description="B."), c: bool = Query(False)'
@@ -280,12 +287,23 @@ def test_measured_hints() -> None:
     assert measured({}) == Annotations(False, True, False, True)
 
 
-def test_where_the_scanner_will_disagree_is_said(tmp_path: Path) -> None:
-    """It goes by the function's name; the person exporting is told."""
-    made = draft("list_names")
-    skill = exported(tmp_path, made)
-    assert any("read-only for its name" in note for note in disagreements(skill))
-    assert any("non-idempotent" in note for note in disagreements(skill))
+STAYS = (CheckResult("contained", Verdict.PASS),)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "said"),
+    [
+        ("list_names", {}, ["nothing that writes for idempotent", "is open-world; it was not seen to stay"]),
+        ("list_urls", {"capabilities": ("read-only",)}, []),
+        ("tidy", {"capabilities": ("read-only",), "checks": STAYS}, ["everything that only reads"]),
+        ("web_pages", {"checks": STAYS}, ["is open-world; it was seen to stay"]),
+    ],
+)
+def test_where_the_scanner_will_disagree_is_said(tmp_path: Path, name: str, changes: dict[str, Any], said: list[str]) -> None:
+    """It reads two flags, takes what reads for idempotent, and guesses the last by the name; the person exporting is told."""
+    found = disagreements(exported(tmp_path, draft(name), **changes))
+    assert len(found) == len(said)
+    assert all(what in note for what, note in zip(said, found, strict=True))
 
 
 def test_edits_are_kept(tmp_path: Path) -> None:

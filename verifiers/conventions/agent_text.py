@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 
 import libcst as cst
 
 from verifiers.conventions.model import SkillModule
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
-from verifiers.interface import Example
-from verifiers.source.agent_text import MAX_DESCRIPTION, MAX_DOCSTRING, instructs
+from verifiers.interface import Example, Severity
+from verifiers.source.agent_text import MAX_DESCRIPTION, MAX_DOCSTRING, PART, instructs
 
 FEW = 4
 """Words of a comment that is a mark."""
@@ -33,7 +32,8 @@ class AgentText(Rule):
         "An agent reads them as the tool's own words and may do what they say: whoever writes them speaks to every agent "
         "that is offered the skill. So they may not take instructions back, speak as system or developer, address their "
         "reader, ask for silence towards a person, ask for acts around a call, name keys and credentials, or hold what a "
-        "reviewer does not see; and they are short. Patterns find the usual forms, not every one: read what you approve."
+        "reviewer does not see; and they are short. Patterns find the usual forms, not every one: read what you approve. In the "
+        "`omni` profile, whose skills may ask a model of their own, a part given in the body (\"you are a …\") only warns."
     )
     good = (
         skill("describes", TOUCH),
@@ -56,23 +56,28 @@ class AgentText(Rule):
     )
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
-        for node, text, most in (*_texts(module), *_values(module)):
+        for node, text, most in _texts(module):
             found = instructs(text)
             if found is not None:
                 yield Violation(node, f"text that an agent will read {found[0]}: {found[1]!r}")
             elif len(text) > most:
                 yield Violation(node, f"text that an agent will read has {len(text)} characters, more than {most}")
+        for node, text in _values(module):
+            if (found := instructs(text)) is not None:
+                # A host's skill may ask a model of its own: that is how its prompt begins.
+                severity: Severity = "warning" if found[0] == PART and module.profile == "omni" else "error"
+                yield Violation(node, f"text that an agent will read {found[0]}: {found[1]!r}", severity)
 
 
-def _values(module: SkillModule) -> Iterator[tuple[cst.CSTNode, str, int]]:
+def _values(module: SkillModule) -> Iterator[tuple[cst.CSTNode, str]]:
     """Texts of the body: an agent reads the value that comes back, and the message of an error."""
     for node in module.nodes:
         if isinstance(node, cst.SimpleString):
             value = node.evaluated_value
-            yield node, _shown(value) if isinstance(value, str) else "", sys.maxsize
+            yield node, _shown(value) if isinstance(value, str) else ""
         elif isinstance(node, cst.FormattedString):
             parts = (p.value for p in node.parts if isinstance(p, cst.FormattedStringText))
-            yield node, _shown(" ".join(parts)), sys.maxsize
+            yield node, _shown(" ".join(parts))
 
 
 def _shown(text: str) -> str:

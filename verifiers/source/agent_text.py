@@ -8,6 +8,9 @@ import unicodedata
 MAX_DESCRIPTION = 2_000
 MAX_DOCSTRING = 8_000
 
+PART = "gives its reader a part"
+"""What every program says that asks a model of its own."""
+
 _READER = r"(?:assistant|agent|(?:large )?language model|llm|ai(?: system| model)?|model|chatbot|claude|gpt|copilot|gemini)s?"
 _MUST = r"(?:must|should|shall|has to|have to|needs? to|is (?:required|expected|asked) to)"
 _ACT = r"(?:run|read|call|send|execute|open|fetch|pass|put|include|print|load|invoke)"
@@ -36,9 +39,9 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             rf"\b(?:you|the|dear|attention|any|every)\s+{_READER}\b\s*(?:[:,]|\b{_MUST}\b)",
             rf"\b(?:note|instructions?|message|important)\s+(?:to|for) (?:the |all |any )?{_READER}\b",
-            r"\b(?:you are|act as|pretend to be) (?:an?|the|now)\b",
         ),
     ),
+    (PART, (r"\b(?:you are|act as|pretend to be) (?:an?|the|now)\b",)),
     (
         "asks to keep something from a person",
         (
