@@ -78,13 +78,15 @@ def test_a_table_with_other_cells_in_quotes(base: bytes, wanted: bytes, made: by
         (b"a: x\n", b"'a': x  \n", False),
         (b"a: it's\n", b'a: "it\'s"\n', True),
         (b"a: it's\n", b"a: 'its'\n", False),
-        (b"a: 'x\n", b"a: x\n", False),
+        (b"a: *\n", b"a: '*'\n", True),
+        (b"a: '*'\n", b"a: *\n", False),
+        (b"a: '*\n", b"a: *'\n", False),
         (b"- &k x\n- *k\n", b"- &k 'x'\n- *k\n", True),
         (b"x\n", b"x\n", False),
     ],
 )
 def test_yaml_with_other_quotes(wanted: bytes, made: bytes, same: bool) -> None:
-    """One value of one type, or its text; and in a file of no format quotes are text."""
+    """One value of one type, or its text, or YAML where there is none; and in a file of no format quotes are text."""
     for name, counts in (("t.yml", same), ("t.conf", False)):
         start, x, post = (Snapshot({name: Entry("file", content=c)}) for c in (b"a: 'b'\n", wanted, made))
         recorded = Expectation(start, start, frozenset(), "", True, (0,), (True,))

@@ -33,7 +33,7 @@ class AgentText(Rule):
         "that is offered the skill. So they may not take instructions back, speak as system or developer, address their "
         "reader, ask for silence towards a person, ask for acts around a call, name keys and credentials, or hold what a "
         "reviewer does not see; and they are short. Patterns find the usual forms, not every one: read what you approve. In the "
-        "`omni` profile, whose skills may ask a model of their own, a part given in the body (\"you are a …\") only warns."
+        '`omni` profile, whose skills may ask a model of their own, a part given in the body ("you are a …") only warns.'
     )
     good = (
         skill("describes", TOUCH),

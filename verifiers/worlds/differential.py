@@ -19,7 +19,7 @@ from verifiers.worlds.disputed import disputed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import glued, keeps_each, line_ends_lost, line_lost, lost, reached, untouched, vanished
-from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, no_file, takes_an_ending
+from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, no_file, right_but_for_quotes, takes_an_ending
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import Failing, matching
@@ -46,10 +46,8 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
     cases = judgeable(context, trials)
     records = context.run("generated case", (context.request(c.base, c.args) for _, c in cases))
     out.runs = len(trials) + len(records)
-    for (trial, case), record in zip(cases, records, strict=True):
-        wrong = context.judge.wrong(record, case.expectation)
-        if wrong is not None:
-            wrong, case = second_look(context, trial.world, case, record)
+    for (trial, first), record in zip(cases, records, strict=True):
+        wrong, case = _judged(context, trial, first, record)
         if wrong is None and not _hurts(evidenced, trial, case, record):
             _ask_about_glue(context, evidenced, out, trial, case, record)
             out.judged += 1
@@ -72,6 +70,17 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         if out.findings:
             break
     return out
+
+
+def _judged(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
+    """What is wrong with a run, with the case as judged: where quotes say nothing, the skill's are expected."""
+    wrong = context.judge.wrong(record, case.expectation)
+    if wrong is None:
+        return None, case
+    wrong, case = second_look(context, trial.world, case, record)
+    if wrong is None or not right_but_for_quotes(context, trial.g, case.expectation, record):
+        return wrong, case
+    return None, replace(case, expectation=replace(case.expectation, tree=record.post))
 
 
 def _plans(context: Context, gs: Sequence[Grammar]) -> list[tuple[Grammar, Plan]]:
@@ -197,9 +206,7 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
     records = context.skill.map([context.request(c.base, c.args) for _, c in cases])
     for (trial, case), record in zip(cases, records, strict=True):
         case = replace(case, label=f"past counterexample (trace {trial.g.task_id})")
-        wrong = context.judge.wrong(record, case.expectation)
-        if wrong is not None:
-            wrong, case = second_look(context, trial.world, case, record)
+        wrong, case = _judged(context, trial, case, record)
         if wrong is None or trial.beyond is not None or _excused(context, evidenced, trial, case, record):
             continue
         if not _refuses_rightly(context, evidenced, trial, case, record):
@@ -245,9 +252,7 @@ def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wr
     def still_wrong(p: Plan) -> bool:
         for smaller, found in judgeable(context, evidenced.trials(trial.g, p)[:1]):
             record = context.run("shrinking", [context.request(found.base, found.args)])[0]
-            bad = context.judge.wrong(record, found.expectation) if smaller.beyond is None else None
-            if bad is not None:
-                bad, found = second_look(context, smaller.world, found, record)
+            bad, found = _judged(context, smaller, found, record) if smaller.beyond is None else (None, found)
             if bad is not None and not _excused(context, evidenced, smaller, found, record):
                 best.append((replace(found, label=case.label), bad))
                 return True

@@ -14,6 +14,7 @@ from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.hostile import Hostile, patterns
+from verifiers.worlds.indulgence import right_but_for_quotes
 from verifiers.worlds.judged import Judged, hostile_finding
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.tokens import all_text
@@ -60,8 +61,9 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
 def _as_commands_do(context: Context, g: Grammar, theirs: ReplayRecord, ours: ReplayRecord) -> bool:
     """Whether the skill does what the commands do, which take the value for text."""
     evidence = next(c.evidence for c in context.cases if c.task_id == g.task_id)
-    x, why = expect(replace(evidence, base=g.base), [theirs]) if evidence is not None else (g.expectation, "no recording")
-    return not why and context.judge.wrong(ours, replace(x, answer_known=g.expectation.answer_known)) is None
+    found, why = expect(replace(evidence, base=g.base), [theirs]) if evidence is not None else (g.expectation, "no recording")
+    x = replace(found, answer_known=g.expectation.answer_known)
+    return not why and (context.judge.wrong(ours, x) is None or right_but_for_quotes(context, g, x, ours))
 
 
 def _call(h: Hostile) -> str:

@@ -17,7 +17,7 @@ from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
-from verifiers.worlds.indulgence import requoted, right_but_for_files, table
+from verifiers.worlds.indulgence import right_but_for_quotes, table
 from verifiers.worlds.invariants.facts import Facts, Start, learn
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, with_names
@@ -48,7 +48,7 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.judged += 1
         elif context.judge.refuses(record) and harmless(case, record):
             out.information.append(f"{case.label}: refused, and nothing was lost")
-        elif right_but_for_files(context, case, record) and requoted(trial.g, case.expectation, record.post):
+        elif right_but_for_quotes(context, trial.g, case.expectation, record):
             out.information.append(f"{case.label}: not judged, only quotes differ there, which say nothing in the file's format")
         elif trial.plain is not None and _wrong_when_plain(context, trial):
             out.information.append(f"{case.label}: not judged, a plain word makes a difference too")
