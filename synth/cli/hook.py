@@ -69,7 +69,7 @@ def install_command(agent: str, shell: str | None, project: Path | None, store: 
 def uninstall_command(agent: str, shell: str | None, project: Path | None, store: Path | None) -> int:
     """Takes the hooks out again; what was recorded stays."""
     from synth.hooks.agents import AGENTS
-    from synth.hooks.install import uninstall
+    from synth.hooks.install import store_of, uninstall
     from synth.hooks.shell import persons_shell, started_by, uninstall_shell
 
     if agent == "shell":
@@ -78,7 +78,7 @@ def uninstall_command(agent: str, shell: str | None, project: Path | None, store
         console.out(f"line taken out of {started_by(name)}" if there else f"{name} has no line of assay")
         return PASS if there else NOTHING
     place = _place(project)
-    found = uninstall(AGENTS[agent], place, _store(store))
+    found = uninstall(AGENTS[agent], place, _store(store or store_of(AGENTS[agent], place)))
     console.out(f"hooks taken out of {place / AGENTS[agent].settings}" if found else f"{agent} has no hooks of assay there")
     return PASS if found else NOTHING
 
@@ -89,13 +89,15 @@ def uninstall_command(agent: str, shell: str | None, project: Path | None, store
 def status_command(project: Path | None, store: Path | None) -> int:
     """Says which agents record, what was recorded, and what went wrong."""
     from synth.hooks.agents import AGENTS
-    from synth.hooks.install import is_installed
+    from synth.hooks.install import is_installed, store_of
     from synth.hooks.shell import records
     from synth.hooks.typed import sweep
     from synth.store.tasks import Store
     from verifiers.formats.text import plural
 
-    kept = Store(_store(store))
+    places = (_place(project), *([Path.cwd()] if project is None else []))
+    used = [found for agent in AGENTS.values() for place in places if (found := store_of(agent, place))]
+    kept = Store(_store(store or next(iter(used), None)))
     sweep(kept)
     for agent in AGENTS.values():
         here = project is None and is_installed(agent, Path.cwd())

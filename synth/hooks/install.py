@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -94,6 +95,17 @@ def is_installed(agent: Agent, place: Path) -> bool:
     """Whether the settings have our hooks."""
     data = bytes_of(place / agent.settings)
     return data is not None and f" {MARK} --agent {agent.name} ".encode() in data
+
+
+def store_of(agent: Agent, place: Path) -> Path | None:
+    """Where installed hooks keep what they see; None where none are, or their text is not ours."""
+    try:
+        groups = chain(*_parsed(place / agent.settings, bytes_of(place / agent.settings)).get("hooks", {}).values())
+        found = [g["hooks"] for g in groups if isinstance(g, dict) and isinstance(g.get("hooks"), list)]
+        words = shlex.split(next(call["command"] for call in chain(*found) if _is_ours(call)))
+        return Path(words[words.index("--store") + 1])
+    except (ConfigError, LookupError, StopIteration, ValueError):
+        return None
 
 
 # ---------------------------------------------------------------- settings

@@ -20,7 +20,7 @@ from session_files import gemini, gemini_call
 from sandbox import open_sandbox
 from synth.cli.program import run
 from synth.hooks.agents import AGENTS, Kind
-from synth.hooks.install import Way, hook_command, install, is_installed, uninstall
+from synth.hooks.install import Way, hook_command, install, is_installed, store_of, uninstall
 from synth.hooks.receive import receive
 from synth.hooks.spool import take_in
 from synth.hooks.traces import trace_of, traces_of
@@ -60,6 +60,7 @@ def test_hooks_are_put_in_and_taken_out_without_a_trace(
         install(AGENTS[name], place, store)
     now = json.loads(path.read_bytes())
     assert is_installed(AGENTS[name], place)
+    assert store_of(AGENTS[name], place) == store
     assert {k: v for k, v in now.items() if k != "hooks"} == {k: v for k, v in found.items() if k != "hooks"}
     for event, groups in found["hooks"].items():
         assert [g for g in now["hooks"].get(event, []) if "assay-hook" not in str(g)] == groups
@@ -67,6 +68,7 @@ def test_hooks_are_put_in_and_taken_out_without_a_trace(
         assert str(now["hooks"][event]).count("assay-hook") == (2 if kind in ("before", "after") else 1)
     assert uninstall(AGENTS[name], place, store)
     assert path.read_bytes() == before
+    assert store_of(AGENTS[name], place) is None
     assert not uninstall(AGENTS[name], place, store)
 
 
