@@ -14,9 +14,6 @@ from synth.importers.common import Dropped, ImportReport
 from synth.importers.turns import observes
 from synth.interface import ExecutionTrace
 
-MOST_LOSSES = 5
-"""Reasons told for one stage; of more, only the number is."""
-
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -118,8 +115,6 @@ def shown(stages: Sequence[Stage]) -> list[str]:
     """The stages as lines: one each, the reasons of its losses below it, and last what would save the most."""
     out = [" -> ".join(f"{stage.name} {stage.count}" for stage in stages)]
     for stage in stages:
-        out += [f"  {stage.name}: {loss.count} {stage.lost}, {loss.why} ({loss.example})" for loss in stage.losses[:MOST_LOSSES]]
-        if len(stage.losses) > MOST_LOSSES:
-            out.append(f"  {stage.name}: {sum(x.count for x in stage.losses[MOST_LOSSES:])} more lost, for other reasons")
+        out += [f"  {stage.name}: {loss.count} {stage.lost}, {loss.why} ({loss.example})" for loss in stage.losses]
     best = most_saved(stages)
     return [*out, f"most would be saved by {best.remedy} ({best.count})"] if best is not None else out
