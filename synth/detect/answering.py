@@ -19,8 +19,10 @@ def with_answers(traces: Sequence[ExecutionTrace]) -> tuple[tuple[ExecutionTrace
     """The traces with ``metadata.answer_step`` where it is not the last one; and what is not clear, in one sentence, or "".
 
     The step that answers is the last one that prints anything in any of the recordings, if all that comes after it only tidies
-    up or says words of its own ("done").
+    up or says words of its own ("done"). Where every recording says it already, that stands.
     """
+    if all(ANSWER_STEP in t.metadata for t in traces):
+        return tuple(traces), ""
     evidence = [to_evidence(t) for t in traces]
     most = min((len(e.commands) for e in evidence), default=0)
     for back in range(1, most + 1):
@@ -62,8 +64,11 @@ def _unclear(evidence: Sequence[Evidence], back: int) -> str:
     reads_only = all(e.base is None or e.post is None or e.base == e.post for e in evidence)
     if not earlier or not reads_only:
         return ""
-    e = earlier[0]
-    return f"is the answer what an earlier command of {e.task_id} printed? Its last ones print nothing, and are taken as they are"
+    e, step = earlier[0], next(i for i in range(len(earlier[0].commands)) if earlier[0].stdout(i).strip())
+    return (
+        f"is the answer what an earlier command of {e.task_id} printed? Its last ones print nothing, and are taken as they are."
+        f' If it is, say so in the metadata of each trace, as with "{ANSWER_STEP}": {step}'
+    )
 
 
 def _marked(trace: ExecutionTrace, step: int) -> ExecutionTrace:

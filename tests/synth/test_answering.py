@@ -100,6 +100,9 @@ def test_what_is_not_clear_is_asked() -> None:
     steps, unclear = step_of(traces)
     assert steps == [1, 1, 1]
     assert unclear.startswith("is the answer what an earlier command of count-1 printed?")
+    assert unclear.endswith('"answer_step": 0')
+    said = [replace(t, metadata={**t.metadata, "answer_step": 0}) for t in traces]
+    assert step_of(said) == ([0] * len(said), "")
 
 
 def test_the_embedded_generator_takes_the_step_that_answers() -> None:
