@@ -236,6 +236,8 @@ class Context:
     """Where the skill's values hold answers; more than one place is a finding."""
     generated: list[Generated] = field(default_factory=list)
     """Cases of the differential and renaming oracles that the skill passed, for mutants and coverage."""
+    parted: list[Case] = field(default_factory=list)
+    """Starts beyond the evidence on which the skill does something else than the commands, without harm that was seen."""
     disturbed: list[tuple[Case, RunRequest, ReplayRecord]] = field(default_factory=list)
     """Right runs after a kill, and runs that reported an injected error: where the branches that recover and clean up run."""
 

@@ -7,6 +7,7 @@ import tarfile
 import zipfile
 from dataclasses import replace
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.search.forced import opened
 from verifiers.search.members import ESCAPED, archives
 from verifiers.search.mutate import folded, from_arguments, from_constants
+from verifiers.search.search import _parted
 from verifiers.search.states import Start, half_done, paths_of, recorded, states
 from verifiers.source.branches import watched
 
@@ -49,6 +51,16 @@ def test_half_done_states_mix_start_and_end() -> None:
         (False, "all is as in the end, but b.txt as in the start"),
         (True, "all is as in the end, but b.txt has another mode"),
     ]
+
+
+def test_a_start_on_which_the_skill_parted_is_tried() -> None:
+    """With what is other than recorded: that is nobody's to change but who is told to."""
+    recorded_case = case({"a.txt": FILE, "c.txt": FILE}, {"b.txt": FILE}, old="a")
+    x = replace(recorded_case.expectation, base=Snapshot({"a.txt": FILE, "d": FILE}))
+    other = Case("generated case 3", {"old": "x"}, x, "t")
+    (start,) = _parted(SimpleNamespace(cases=[recorded_case], parted=[other]))
+    assert (start.case, start.args, start.how) == (recorded_case, {"old": "x"}, "generated case 3")
+    assert start.placed == {"d"}
 
 
 @pytest.mark.parametrize(

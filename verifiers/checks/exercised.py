@@ -37,14 +37,15 @@ class Exercised:
         "that only raises is not. Coverage comes from a traced run of each judged case, which must behave as the untraced one "
         "did. Re-runs after a kill, runs under an injected error that another run makes good, and runs that do what the commands "
         "do on starts that are never held against a skill count too. For what is missing then, starts are searched: each path "
-        "that the skill looks at as each kind of thing, half-done states, sizes, counts, names and values from the skill's text, "
-        "archives with unusual members, changed arguments. Such a run is judged for harm alone: a harmful one is a FAIL, a "
+        "that the skill looks at as each kind of thing, starts on which it was seen to part from the commands, half-done states, "
+        "sizes, counts, names and values from the skill's text, archives with unusual members, "
+        "changed arguments. Such a run is judged for harm alone: a harmful one is a FAIL, a "
         "harmless one counts. A branch that only decides, and for which no start was found, is taken by force on the recorded "
         "starts: where that harms nothing and brings out no word that stands in the branch, it is mentioned and no more. What "
         "is still missing is told with the condition that would have to hold."
     )
     stage = "dynamic"
-    version = 8
+    version = 9
     good = (
         rename("every branch runs"),
         rename(

@@ -61,6 +61,7 @@ class Generalises:
                 parts[name] = oracle(context, gs)
         for part in parts.values():
             context.generated += part.passed
+            context.parted += part.parted
         findings = [f for p in parts.values() for f in p.findings]
         speaking = sum(g.says_something for g in context.generated)
         measured: dict[str, JsonValue] = {

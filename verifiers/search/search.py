@@ -90,12 +90,21 @@ def _starts(context: Context) -> Iterator[Start]:
     looked = context.run(PURPOSE, (context.request(c.base, c.args, observe=not context.supervised(), looks=True) for c in cases))
     paths = {c.label: paths_of(c, r) for c, r in zip(cases, looked, strict=True)}
     words = [w for w in folded(context.subject.source)[1] if "/" not in w and ".." not in w]
-    ways = []
+    ways = [_parted(context)]
     for n, case in enumerate(cases):
         start, rng = recorded(case), context.rng(f"constants {n}")
         ways += [_in_turn(states(start, paths[case.label]), n, len(cases)), from_arguments(start, words)]
         ways += [from_constants(start, context.subject.source, rng), archives(start)]
     yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
+
+
+def _parted(context: Context) -> Iterator[Start]:
+    """Starts on which the skill is known to part from the commands: there it may well take another branch."""
+    origins = {c.task_id: c for c in context.cases}
+    for case in context.parted:
+        origin = origins[case.task_id]
+        changed = frozenset(p for p, e in case.base.items() if origin.base.get(p) != e)
+        yield replace(recorded(case), case=origin, how=case.label, placed=changed)
 
 
 def _in_turn(starts: Iterator[Start], turn: int, of: int) -> Iterator[Start]:

@@ -123,7 +123,16 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
         out.findings.append(context.finding(CHECK_ID, message, case, harm, f"--seed {context.seed}"))
     elif failure(record.outcome) is not None and untouched(case.base, record):
         out.information.append(f"{case.label}: refused, and nothing was changed ({beyond.name})")
-    elif trial.odd_value and _taken_for_text_by_the_skill(context, trial, record):
+    else:
+        out.parted.append(case)
+        _parts(context, evidenced, out, trial, case, record, beyond)
+
+
+def _parts(
+    context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord, beyond: Beyond
+) -> None:
+    """Another outcome than the commands', without harm: told, or asked."""
+    if trial.odd_value and _taken_for_text_by_the_skill(context, trial, record):
         out.information.append(f"{case.label}: the skill takes for text what means something to the commands ({beyond.name})")
     elif not beyond.always and _unasked_of(trial) and not line_ends_lost(case, record):
         out.information.append(f"{case.label}: another outcome than the commands', and nothing was lost ({beyond.name})")

@@ -23,6 +23,8 @@ class Judged:
     findings: list[Finding] = field(default_factory=list)
     information: list[str] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
+    parted: list[Case] = field(default_factory=list)
+    """Starts beyond the evidence on which the skill does something else than the commands, and no harm was seen."""
     beyond: int = 0
     """Of the judged cases, those beyond the evidence on which skill and commands agree."""
     judged: int = 0

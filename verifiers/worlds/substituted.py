@@ -68,7 +68,7 @@ def substituted(context: Context, _: Sequence[Grammar] = ()) -> Judged:
 def _joined(a: Judged, b: Judged) -> Judged:
     return Judged(
         a.passed + b.passed, a.findings + b.findings, a.information + b.information, a.questions + b.questions,
-        a.beyond + b.beyond, a.judged + b.judged, a.runs + b.runs,
+        a.parted + b.parted, a.beyond + b.beyond, a.judged + b.judged, a.runs + b.runs,
     )  # fmt: skip
 
 
