@@ -23,11 +23,6 @@ from typing import Any
 
 from figures import share
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "synth"))
-
-from messages_server import MessagesServer, message, tool_use
-
 from sandbox import open_sandbox
 from synth.crystallization.judge import SandboxJudge
 from synth.crystallization.outcome import PatternOutcome
@@ -40,7 +35,11 @@ from synth.llm import Connection, MessagesClient, ModelGenerator, Settings
 from synth.registry import Registry
 from synth.tracing.traces import load_traces
 
-FIXTURES = HERE.parents[1] / "fixtures"
+sys.path.insert(0, str(Path(__file__).parents[1] / "synth"))
+
+from messages_server import MessagesServer, message, tool_use
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 CHARACTERS_A_TOKEN = 3.2
 MOST_TOKENS = 5_000
 LEAST_REGISTERED = 0.8
@@ -125,7 +124,8 @@ def summary(rows: Sequence[Row]) -> str:
     sent = [r.sent for r in rows]
     return (
         f"registered {share(sum(r.registered for r in rows), len(rows))}; repairs: median {median(r.repairs for r in rows):g}; "
-        f"tokens in a pattern: median {median(sent):.0f}, most {max(sent):.0f}; cached {sum(r.cached for r in rows) / sum(sent):.0%}"
+        f"tokens in a pattern: median {median(sent):.0f}, most {max(sent):.0f}; "
+        f"cached {sum(r.cached for r in rows) / sum(sent):.0%}"
     )
 
 

@@ -18,11 +18,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "synth"))
-
-from messages_server import MessagesServer, message, tool_use
-
 from sandbox import open_sandbox
 from synth.crystallization.judge import SandboxJudge
 from synth.crystallization.outcome import PatternOutcome
@@ -35,7 +30,11 @@ from synth.llm import Connection, MessagesClient, ModelGenerator, Settings
 from synth.registry import Registry
 from synth.tracing.traces import load_traces
 
-MIXED = HERE.parents[1] / "fixtures" / "mixed"
+sys.path.insert(0, str(Path(__file__).parents[1] / "synth"))
+
+from messages_server import MessagesServer, message, tool_use
+
+MIXED = Path(__file__).parents[2] / "fixtures" / "mixed"
 LEAST = 3
 
 
