@@ -75,10 +75,11 @@ class Store:
         return self._end(path, {"how": how, "picture": seen, **facts})
 
     def close_left(self) -> None:
-        """Closes the tasks of agents that are gone, as unfinished."""
+        """Closes the tasks of agents that are gone, as unfinished. A shell's ends with what it put aside (`typed`)."""
         for path in self.open_tasks():
-            pid = _first(path).get("pid")
-            if isinstance(pid, int) and not lives(pid):
+            first = _first(path)
+            pid = first.get("pid")
+            if isinstance(pid, int) and not lives(pid) and "spool" not in first:
                 self._end(path, {"how": "unfinished", "picture": ""})
 
     def _end(self, path: Path, facts: Event) -> Path:

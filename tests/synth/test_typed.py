@@ -116,6 +116,19 @@ def ended(store: Store, tasks: int, seconds: float = 20) -> list[Path]:
     return store.tasks()
 
 
+def pictured(store: Store, seconds: float = 20) -> None:
+    """Waits until the project is pictured as the last command left it, as a person does who reads before typing on."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if all(typed._seen_at(store.events(t), typed._ended_at(spool_of(store, t))) for t in store.open_tasks()):
+            return
+        time.sleep(0.1)
+
+
+def spool_of(store: Store, task: Path) -> Path:
+    return Path(str(store.events(task)[0]["spool"]))
+
+
 def test_what_is_typed_becomes_traces(shell: str, projects: list[Path], store: Store, tmp_path: Path) -> None:
     """Commands with exit codes, trees before and after; another project is another task, and what is no project is none."""
     one, two, none = projects
@@ -130,6 +143,7 @@ def test_what_is_typed_becomes_traces(shell: str, projects: list[Path], store: S
     at.type("touch unseen")
     at.type(f"cd {two}")
     at.type("rm a.txt")
+    pictured(store)
     at.close()
     tasks = ended(store, 2)
     assert (len(tasks), store.open_tasks(), store.errors()) == (2, [], [])
