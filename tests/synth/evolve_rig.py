@@ -88,6 +88,8 @@ class Judge:
     ) -> Report:  # fmt: skip
         self.calls.append((frozenset(e.task_id for e in evidence), unseen))
         if len(self.calls) == self.dies_at:
+            if self.dies_of == signal.SIGINT:
+                raise KeyboardInterrupt  # what is run in the background may not hear the signal
             os.kill(os.getpid(), self.dies_of)
         marks = dict(re.findall(r"(\w+)=([\w-]+)", candidate.source.partition("MARKS")[2]))
         asked = CheckResult("generalises", Verdict.PASS, questions=(question(),) * int(marks.get("questions", 1)))
