@@ -1,6 +1,6 @@
 """Tasks that the embedded generator fails, answered by a reader who saw only what the prompts show: share, repairs, tokens.
 
-    python tests/study/answers_study.py [--budget fast] [--embedded] [--only NAME …]
+    python tests/study/answers_study.py [--budget fast] [--embedded] [--only NAME …] [--prompts DIR]
 
 The answers are kept in ``fixtures/model`` (the tests play them too) and ``fixtures/model/study``: the first answer and at most
 one repair. ``--embedded`` tries the embedded generator too, which ought to register none. Tokens are counted by characters
@@ -87,7 +87,7 @@ def weighed(bodies: Sequence[Mapping[str, Any]], seen: set[str]) -> tuple[float,
     return sent, cached
 
 
-def answered(file: Path, judge: SandboxJudge, seen: set[str]) -> Row:
+def answered(file: Path, judge: SandboxJudge, seen: set[str], prompts: Path | None) -> Row:
     """What becomes of a task with its kept answers. A request for which there is no answer is no repair of ours."""
     said = json.loads(file.read_text(encoding="utf-8"))
     script = [message([tool_use("propose_skill", a)]) for a in said["answers"]]
@@ -95,8 +95,11 @@ def answered(file: Path, judge: SandboxJudge, seen: set[str]) -> Row:
     with tempfile.TemporaryDirectory() as folder, MessagesServer(*script) as server, Registry(Path(folder)) as registry:
         generator = ModelGenerator(Settings(candidates=1, rounds=1), MessagesClient(Connection(server.url, 10.0, 0)))
         outcome = Crystallization(generator, judge, registry, SearchSettings(sealed=True)).run(pattern_of(said))
+    for n in range(len(server.requests) if prompts is not None else 0):
+        assert prompts is not None
+        (prompts / f"{file.stem}-{n}.txt").write_text("\n".join(server.told(n)), encoding="utf-8")
     sent, cached = weighed([r["body"] for r in server.requests], seen)
-    return Row(file.stem, outcome.ending == "registered", len(server.requests) - 1, sent, cached, outcome.why)
+    return Row(file.stem, outcome.ending == "registered", max(len(server.requests) - 1, 0), sent, cached, outcome.why)
 
 
 def embedded(file: Path, judge: SandboxJudge) -> PatternOutcome:
@@ -134,6 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--budget", choices=("fast", "standard", "thorough"), default="fast")
     parser.add_argument("--embedded", action="store_true")
     parser.add_argument("--only", action="append")
+    parser.add_argument("--prompts", type=Path, help="an existing directory, for what was sent of each task")
     given = parser.parse_args(argv)
     os.environ.setdefault("ANTHROPIC_API_KEY", "test-key")
     seen: set[str] = set()
@@ -143,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for file in sorted((FIXTURES / "model").rglob("*.json")):
             if given.only and file.stem not in given.only:
                 continue
-            row = answered(file, judge, seen)
+            row = answered(file, judge, seen, given.prompts)
             rows.append(row)
             end = "registered" if row.registered else "NOT"
             why = " ".join(row.why.split())[:300]

@@ -1,6 +1,6 @@
 """Tasks in mixed wordings, grouped by what a reader of the grouping prompt answered, and what becomes of each group.
 
-    python tests/study/mixed_study.py [--answer reader|careless] [--budget fast] [--only-groups]
+    python tests/study/mixed_study.py [--answer reader|careless] [--budget fast] [--kind KIND …] [--only-groups]
 
 ``fixtures/mixed`` holds five tasks in wordings and commands that detection leaves alone, beside twenty recordings of other
 tasks. The answers are kept in ``answers.json``: the first one of a reader, and one of somebody careless who merges what merely
@@ -93,12 +93,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--answer", choices=("reader", "careless"), default="reader")
     parser.add_argument("--budget", choices=("fast", "standard", "thorough"), default="fast")
     parser.add_argument("--only-groups", action="store_true", help="no sandbox: only what is grouped")
+    parser.add_argument("--kind", action="append", help="only groups that hold a recording of this kind")
     given = parser.parse_args(argv)
     traces = load_traces(MIXED / "evidence.jsonl")
     alone = detect(traces)
     groups = suggested(traces, given.answer)
     whole = [kind for kind, ids in families().items() if ids in groups]
+    kind = labels()
     patterns = detect(traces, together=groups)
+    patterns = [p for p in patterns if not given.kind or {kind[t.task_id] for t in p.traces} & set(given.kind)]
     print(f"{len(traces)} recordings; by itself detection finds {len(alone)} patterns; {len(groups)} groups suggested")
     print(f"grouped whole and alone: {len(whole)} of {len(families())} ({', '.join(sorted(whole))})")
     outcomes = [] if given.only_groups else settled(patterns, given.budget)
