@@ -13,7 +13,7 @@ from sandbox.interface import Entry, Raised, ReplayRecord, Returned, Snapshot
 from verifiers.context import Case, Judge
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.grammar import grammar
-from verifiers.worlds.indulgence import indulged, requoted, rewritten, yaml_said
+from verifiers.worlds.indulgence import indulged, requoted, rewritten, right_but_for_quotes, yaml_said
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Trial
@@ -94,6 +94,15 @@ def test_yaml_with_other_quotes(wanted: bytes, made: bytes, same: bool) -> None:
         assert requoted(grammar("t", {}, template, recorded), replace(recorded, tree=x), post) is counts
 
 
+@pytest.mark.parametrize(("recorded", "counts"), [("8080", False), ("web", True)])
+def test_a_number_stays_one_where_the_recorded_one_is(recorded: str, counts: bool) -> None:
+    """A skill that writes some ports in quotes breaks them; a name that looks like a number is a name."""
+    start, x, post = (Snapshot({"t.yml": Entry("file", content=f"a: {v}\n".encode())}) for v in (recorded, "12", "'12'"))
+    known = Expectation(start, start, frozenset(), "", True, (0,), (True,))
+    (template,) = templates([(("true",), {"v": recorded})])
+    assert requoted(grammar("t", {"v": recorded}, template, known), replace(known, tree=x), post) is counts
+
+
 @given(st.binary(max_size=60) | st.text("a:'\"-&* \n[]{}#!|1", max_size=60).map(str.encode))
 def test_any_bytes_are_yaml_or_none(content: bytes) -> None:
     """Never a crash."""
@@ -125,8 +134,7 @@ def test_what_a_run_says_is_judged_where_its_files_are_excused() -> None:
     )
     g = grammar("t", {}, template, replace(x, tree=start))
     post = Snapshot({"t.csv": Entry("file", content=b'k,name\n1,"a""b"\n')})
-    trial, case = Trial(g, Plan(), World("t", start, {}, (), frozenset())), Case("c", {}, x, "t")
     context = SimpleNamespace(judge=Judge(False, "output"))
     ends = (Returned({"ok": True, "output": "7"}), Returned({"ok": True, "output": "0"}), Raised("ValueError", "no"))
-    said = [indulged(context, trial, case, ReplayRecord(end, (), post, "exited")) for end in ends]  # type: ignore[arg-type]  # a judge
-    assert [bool(why) for why in said] == [True, False, False]
+    right = [right_but_for_quotes(context, g, x, ReplayRecord(end, (), post, "exited")) for end in ends]  # type: ignore[arg-type]
+    assert right == [True, False, False]
