@@ -22,11 +22,12 @@ Judgeable = tuple[Trial, Case]
 """A trial on which the commands run cleanly, and what they do there."""
 
 
-def judgeable(context: Context, trials: Sequence[Trial]) -> list[Judgeable]:
-    """The trials on which the commands themselves run cleanly, with what they do there; each in the zone that this shows."""
+def judgeable(context: Context, trials: Sequence[Trial], first: int = 0) -> list[Judgeable]:
+    """The trials on which the commands themselves run cleanly, with what they do there; each in the zone that this shows. They
+    are numbered from ``first``."""
     records = context.traces.map(shell_request(t.world.base, t.world.commands) for t in trials)
     cases: list[Judgeable] = []
-    for i, (t, record) in enumerate(zip(trials, records, strict=True)):
+    for i, (t, record) in enumerate(zip(trials, records, strict=True), first):
         label = f"generated case {i} (trace {t.g.task_id}, seed {context.seed})"
         case = stated(context, t, [record], label)
         if case is not None:

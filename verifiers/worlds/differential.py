@@ -31,6 +31,8 @@ from verifiers.worlds.world import realise
 
 SYSTEMATIC = 3
 """Traces that get the plans which do not hang on the draw."""
+AT_ONCE = 64
+"""Starts that are run before their ends are looked at: the first mistake ends it."""
 
 
 def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
@@ -43,33 +45,39 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         out.judged += 1
         return out
     trials = distinct(t for g, p in _plans(context, evidenced.gs) for t in evidenced.trials(g, p))
-    cases = judgeable(context, trials)
-    records = context.run("generated case", (context.request(c.base, c.args) for _, c in cases))
-    out.runs = len(trials) + len(records)
-    for (trial, first), record in zip(cases, records, strict=True):
-        wrong, case = _judged(context, trial, first, record)
-        if wrong is None and not _hurts(evidenced, trial, case, record):
-            _ask_about_glue(context, evidenced, out, trial, case, record)
-            out.judged += 1
-            out.beyond += trial.beyond is not None
-            out.passed.append(Generated(case, record, "differential", trial.world.varied))
-        elif wrong is not None and (why := indulged(context, trial, case, record)):
-            out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
-        elif trial.beyond is not None or wrong is None:
-            _beyond(context, evidenced, out, trial, case, record)
-        elif takes_an_ending(trial, case):
-            _beyond(context, evidenced, out, replace(trial, beyond=ENDING), case, record)
-        elif _refuses_rightly(context, evidenced, trial, case, record):
-            why = "an unusual value is refused where the commands take it"
-            out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
-        elif (form := disputed(context, evidenced.gs, trial, record)) is not None:
-            _beyond(context, evidenced, out, replace(trial, beyond=form), case, record)
-        else:
-            out.judged += 1
-            out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
-        if out.findings:
-            break
+    for at in range(0, len(trials), AT_ONCE):
+        cases = judgeable(context, trials[at : at + AT_ONCE], at)
+        records = context.run("generated case", (context.request(c.base, c.args) for _, c in cases))
+        out.runs += len(trials[at : at + AT_ONCE]) + len(records)
+        for (trial, first), record in zip(cases, records, strict=True):
+            _look(context, evidenced, out, trial, first, record)
+            if out.findings:
+                return out
     return out
+
+
+def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, first: Case, record: ReplayRecord) -> None:
+    """What one run says of the skill."""
+    wrong, case = _judged(context, trial, first, record)
+    if wrong is None and not _hurts(evidenced, trial, case, record):
+        _ask_about_glue(context, evidenced, out, trial, case, record)
+        out.judged += 1
+        out.beyond += trial.beyond is not None
+        out.passed.append(Generated(case, record, "differential", trial.world.varied))
+    elif wrong is not None and (why := indulged(context, trial, case, record)):
+        out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
+    elif trial.beyond is not None or wrong is None:
+        _beyond(context, evidenced, out, trial, case, record)
+    elif takes_an_ending(trial, case):
+        _beyond(context, evidenced, out, replace(trial, beyond=ENDING), case, record)
+    elif _refuses_rightly(context, evidenced, trial, case, record):
+        why = "an unusual value is refused where the commands take it"
+        out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
+    elif (form := disputed(context, evidenced.gs, trial, record)) is not None:
+        _beyond(context, evidenced, out, replace(trial, beyond=form), case, record)
+    else:
+        out.judged += 1
+        out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
 
 
 def _judged(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
