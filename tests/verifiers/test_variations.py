@@ -23,6 +23,7 @@ from verifiers.worlds.past import Failing, Past
 from verifiers.worlds.plans import Plan, plans, systematic
 from verifiers.worlds.records import decoded, encoded
 from verifiers.worlds.template import templates
+from verifiers.worlds.trials import Evidenced
 from verifiers.worlds.variation import Example, Rule, Said, Stage, Step
 from verifiers.worlds.variations import rename
 from verifiers.worlds.world import realise
@@ -241,3 +242,12 @@ def test_letters_of_a_digest_are_no_words() -> None:
     text = "f3a25aa93aa2fbba28d79260 harbour\nQJeXgsHabLmUpr7Z9k internationalisation\n"
     g = of_example(Example((), {"a": text}, {}))
     assert set(g.free_words) == {"harbour", "internationalisation"}
+
+
+def test_what_is_no_text_varies_by_what_other_recordings_hold() -> None:
+    """In pictures, say, nothing else can: a memoriser of the recordings would pass."""
+    gs = [of_example(Example((), {"a.png": f"\0{n}", "b.txt": f"{n}\n"}, {})) for n in range(3)]
+    evidenced = Evidenced.of([replace(g, task_id=str(n)) for n, g in enumerate(gs)])
+    found = [p for p in systematic(evidenced.gs[0]) if p.steps[0].variation == "recorded-content"]
+    worlds = [w for p in found if (w := realise(evidenced.gs[0], p)) is not None]
+    assert sorted(w.base["a.png"].content for w in worlds) == [b"\x001", b"\x002"]

@@ -217,6 +217,7 @@ def test_fresh_words_are_fresh(seed: int) -> None:
 def test_substitution_is_by_whole_token() -> None:
     """A short token is not renamed inside longer words unless told."""
     assert substitute("c cat a.c", {"c": "zz"}) == "zz cat a.zz"
+    assert substitute("8277e0910d750195  d.sql", {"d": "dx"}) == "8277e0910d750195  dx.sql"
     assert substitute("xbazx baz", {"baz": "qq"}, inside=frozenset({"baz"})) == "xqqx qq"
 
 

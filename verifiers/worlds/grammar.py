@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from pathlib import PurePosixPath
 
-from sandbox.interface import ROOT, Snapshot
+from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.expectation.oracle import Expectation
 from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args
 from verifiers.worlds.constants import NO_CONSTANTS, Constants
 from verifiers.worlds.repositories import below, told
 from verifiers.worlds.template import Template, as_text
-from verifiers.worlds.tokens import snapshot_tokens, tokens
+from verifiers.worlds.tokens import DIGEST, snapshot_tokens, tokens
 
 MOST_ADDED = 4
-_DIGEST = re.compile(r"(?<![^\W_])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}(?![^\W_])")
-"""A digest or a key: the runs of letters in it are no words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +50,8 @@ class Grammar:
     """File -> lines of a record, where that is known."""
     common: frozenset[str] = frozenset()
     """Words of contents that every recording has: of headings and keys, say."""
+    recorded: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
+    """Ending -> the contents that files with it have, in any recording."""
 
     @property
     def base(self) -> Snapshot:
@@ -87,7 +87,7 @@ def grammar(
     arg_tokens = {t for v in args.values() for t in tokens(as_text(v))}
     names = snapshot_tokens(base)
     fixed = literal_tokens | arg_tokens
-    words = set(tokens(_DIGEST.sub(" ", "\n".join(e.content.decode("utf-8", "replace") for e in base.values()))))
+    words = set(tokens(DIGEST.sub(" ", "\n".join(e.content.decode("utf-8", "replace") for e in base.values()))))
     words |= {t for root in repository_roots(kept) for t in tokens(told(below(kept, root)))}
     literal_tokens |= _of_git(kept)
     fixed |= literal_tokens
@@ -112,7 +112,16 @@ def grammar(
         contents=_by_turns([p for p in regular if p not in files], files),
         made=tuple(sorted(_made(whole, expectation.tree), key=lambda p: (p.count("/"), p))),
         constants=constants,
+        recorded=contents_by_ending([base]),
     )
+
+
+def contents_by_ending(bases: Iterable[Mapping[str, Entry]]) -> dict[str, tuple[bytes, ...]]:
+    """The different contents of the files of each ending, in order."""
+    found: dict[str, dict[bytes, None]] = {}
+    for path, e in (item for base in bases for item in base.items() if item[1].type == "file"):
+        found.setdefault(PurePosixPath(path).suffix, {})[e.content] = None
+    return {ending: tuple(contents) for ending, contents in found.items() if ending}
 
 
 def _distance(path: str, x: Expectation, args: Args) -> tuple[bool, bool]:

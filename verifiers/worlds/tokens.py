@@ -14,6 +14,9 @@ from verifiers.worlds.repositories import below, respelled
 
 TOKEN = re.compile(r"[^\W\d_]+|\d+")
 """A run of letters or a run of digits."""
+DIGEST = re.compile(r"(?<![^\W_])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}(?![^\W_])")
+"""A digest or a key: the runs of letters in it are no words."""
+_WORD = re.compile(f"{DIGEST.pattern}|{TOKEN.pattern}")
 
 _SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 
@@ -67,10 +70,10 @@ def new_digits(old: str, rng: Random) -> str:
 
 
 def substitute(text: str, renames: Mapping[str, str], *, inside: frozenset[str] = frozenset()) -> str:
-    """Text with tokens renamed: as whole tokens, or for those in ``inside`` wherever the characters occur."""
+    """Text with tokens renamed: as whole tokens outside digests, or for those in ``inside`` wherever the characters occur."""
     for old in sorted(inside & renames.keys(), key=len, reverse=True):
         text = text.replace(old, renames[old])
-    return TOKEN.sub(lambda m: renames.get(m.group(), m.group()), text)
+    return _WORD.sub(lambda m: renames.get(m.group(), m.group()), text)
 
 
 def rename_entry(entry: Entry, renames: Mapping[str, str], inside: frozenset[str]) -> Entry:

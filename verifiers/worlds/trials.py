@@ -12,7 +12,7 @@ from random import Random
 
 from verifiers.context import Case
 from verifiers.worlds.catalog import CATALOG
-from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.grammar import Grammar, contents_by_ending
 from verifiers.worlds.harm import Keeps, keeps_each, keeps_lines
 from verifiers.worlds.invariants.facts import Facts, Start, learn, role
 from verifiers.worlds.invariants.values import Values
@@ -64,7 +64,9 @@ class Evidenced:
         facts = learn([Start(g.base, g.args) for g in gs])
         words = [frozenset(t for e in g.base.values() for t in tokens(e.content.decode("utf-8", "replace"))) for g in gs]
         common = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
-        return cls(tuple(_knowing(g, facts, common) for g in gs), facts, common, _keeping(gs, facts))
+        contents = contents_by_ending(g.base for g in gs)
+        known = tuple(replace(_knowing(g, facts, common), recorded=contents) for g in gs)
+        return cls(known, facts, common, _keeping(gs, facts))
 
     def keeps(self, case: Case) -> dict[str, Keeps]:
         """Files of a case from which the task takes no line."""

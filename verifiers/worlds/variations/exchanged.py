@@ -1,4 +1,4 @@
-"""Two files of one ending with each other's contents: what a file holds is not told by its name."""
+"""Files with the contents of others of their ending: what a file holds is not told by its name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.invariants.kind import is_text
 from verifiers.worlds.variation import Choice, Example, Variation
 
 MOST_PAIRS = 12
@@ -32,10 +33,31 @@ def alike(g: Grammar) -> list[Choice]:
     return list(islice(found, MOST_PAIRS))
 
 
+def give(draft: Draft, path: str, number: int) -> None:
+    here = draft.renamed(path)
+    content = draft.g.recorded[PurePosixPath(path).suffix][number]
+    draft.changes[here] = replace(draft.base[here], content=content)
+
+
+def _is_text(content: bytes) -> bool:
+    return is_text(content.decode("utf-8", "surrogateescape"))
+
+
+def recorded(g: Grammar) -> list[Choice]:
+    """Files that are no text, where nothing else can vary: what such files hold in any recording."""
+    found = ((p, g.recorded.get(PurePosixPath(p).suffix, ()), e) for p, e in g.base.items() if e.type == "file")
+    return [(p, n) for p, cs, e in found for n, c in enumerate(cs) if c != e.content and not _is_text(c)][:MOST_PAIRS]
+
+
 VARIATIONS = (
     Variation(
         name="exchanged", why="Two files of one ending have each other's contents.",
         choices=alike, apply=exchange, drawn=1, alone=2,
         examples=(Example(("a.txt", "b.txt"), {"a.txt": "1", "b.txt": "2"}, {"a.txt": "2", "b.txt": "1"}),),
+    ),
+    Variation(
+        name="recorded-content", why="A file that is no text holds what one of its ending holds in some recording.",
+        choices=recorded, apply=give, drawn=1, alone=4,
+        examples=(Example(("a.bin", 1), {"a.bin": "\0001", "b.bin": "\0002"}, {"a.bin": "\0002", "b.bin": "\0002"}),),
     ),
 )  # fmt: skip
