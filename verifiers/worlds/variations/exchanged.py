@@ -45,8 +45,9 @@ def _is_text(content: bytes) -> bool:
 
 def recorded(g: Grammar) -> list[Choice]:
     """Files that are no text, where nothing else can vary: what such files hold in any recording."""
-    found = ((p, g.recorded.get(PurePosixPath(p).suffix, ()), e) for p, e in g.base.items() if e.type == "file")
-    return [(p, n) for p, cs, e in found for n, c in enumerate(cs) if c != e.content and not _is_text(c)][:MOST_PAIRS]
+    held = ((p, e.content, g.recorded.get(PurePosixPath(p).suffix, ())) for p, e in g.base.items() if e.type == "file")
+    found = ((p, n) for p, own, others in held for n, c in enumerate(others) if c != own and not _is_text(c))
+    return list(islice(found, MOST_PAIRS))
 
 
 VARIATIONS = (
