@@ -140,8 +140,12 @@ def _closed(text: str) -> str:
 
 
 def _text(store: Store, held: object) -> str | None:
+    if held is None:
+        return None
     data = store.objects.get(str(held[1])) if isinstance(held, list) else None
-    return data.decode("utf-8", "surrogateescape") if data is not None else None
+    if data is None:
+        raise ValueError("what an edit wrote is not there")
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _from_session(begin: Event, text: str, start: Start) -> ExecutionTrace | None:

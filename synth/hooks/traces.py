@@ -53,11 +53,14 @@ class _Seen:
 def trace_of(store: Store, task: Path) -> ExecutionTrace | str:
     """The trace of a closed task, or why there is none, in one sentence."""
     events = store.events(task)
-    seen = _both_ends(store, events)
-    if isinstance(seen, str):
-        return seen
-    trace = steps_of(store, task, events, Captured(seen[0]))
-    return _with_trees(trace, *seen, events[0]) if isinstance(trace, ExecutionTrace) else trace
+    try:
+        seen = _both_ends(store, events)
+        if isinstance(seen, str):
+            return seen
+        trace = steps_of(store, task, events, Captured(seen[0]))
+        return _with_trees(trace, *seen, events[0]) if isinstance(trace, ExecutionTrace) else trace
+    except (EvidenceError, LookupError, ValueError, TypeError, AttributeError) as e:
+        return f"the store's own record is damaged ({e})"
 
 
 def ends_of(store: Store, task: Path) -> ExecutionTrace | str:
@@ -172,10 +175,7 @@ def traces_of(store: Store) -> tuple[list[ExecutionTrace], list[tuple[Path, str]
     traces: list[ExecutionTrace] = []
     lost: list[tuple[Path, str]] = []
     for task in store.tasks():
-        try:
-            found = trace_of(store, task)
-        except (EvidenceError, KeyError, ValueError) as e:
-            found = f"the store's own record is damaged ({e})"
+        found = trace_of(store, task)
         if isinstance(found, ExecutionTrace):
             traces.append(found)
         else:

@@ -163,9 +163,10 @@ class Store:
         return len(old), self.objects.prune(kept)
 
     def _digests(self, event: Event) -> Iterator[str]:
-        for name in ("picture", "before", "after"):
-            if isinstance(event.get(name), str):
-                yield event[name]
+        if isinstance(event.get("picture"), str):
+            yield event["picture"]
+        held = event.get("files")
+        yield from (found[1] for found in held.values() if isinstance(found, list)) if isinstance(held, dict) else ()
         picture = self.picture(event.get("picture"))
         yield from (e[2] for e in (picture.files.values() if picture is not None else ()) if e[0] == "file")
 

@@ -87,6 +87,19 @@ def test_a_file_and_directory_that_hooks_made_go_with_them(tmp_path: Path) -> No
     assert json.loads(path.read_text()) == {"model": "x"}
 
 
+def test_settings_behind_a_link_stay_there(tmp_path: Path) -> None:
+    """Many keep such files in a repository of their own; who may read them stays as it was, too."""
+    kept, path = tmp_path / "dotfiles.json", tmp_path / CLAUDE.settings
+    kept.write_text("{}")
+    kept.chmod(0o600)
+    path.parent.mkdir()
+    path.symlink_to(kept)
+    install(CLAUDE, tmp_path, tmp_path / "s")
+    assert (path.is_symlink(), is_installed(CLAUDE, tmp_path), kept.stat().st_mode & 0o777) == (True, True, 0o600)
+    assert uninstall(CLAUDE, tmp_path, tmp_path / "s")
+    assert (path.is_symlink(), kept.read_text()) == (True, "{}")
+
+
 @pytest.mark.parametrize("text", ["// a comment\n{}", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "{"])
 def test_settings_that_cannot_be_added_to_are_left_alone(tmp_path: Path, text: str) -> None:
     """One clear error that names the file."""
@@ -434,6 +447,41 @@ def test_events_out_of_order_are_no_trace_of_something_else(project: Path, store
     wanted = ["the end of a command or an edit was not seen", "the agent stopped before the end of its turn"]
     assert [why for _, why in lost] == wanted
     assert ["never began" in line for line in store.errors()] == [True]
+
+
+def test_what_old_tasks_leave_behind_is_whole(project: Path, store: Store) -> None:
+    """Removing old tasks takes no contents of the others: neither of their trees, nor of an edit that another one followed."""
+    s = Session(project, store)
+    s.ask("change a")
+    s.write("a.txt", "2\n")
+    s.write("a.txt", "3\n")
+    s.stop()
+    before = s.trace()
+    store.prune(time.time() - 60)
+    assert s.trace() == before
+    shutil.rmtree(store.objects.root)
+    assert "is not in the store any more" in traces_of(store)[1][0][1]
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 7), st.data())
+def test_a_damaged_record_is_no_trace(tmp_path_factory: pytest.TempPathFactory, at: int, data: st.DataObject) -> None:
+    """Whatever stands in it: the task is named, the others are there."""
+    where = tmp_path_factory.mktemp("x")
+    s = Session(where, Store(where.with_name(f"{where.name}-store")))
+    s.ask("change a")
+    s.write("a.txt", "2\n")
+    s.bash("mv a.txt b.txt")
+    s.stop()
+    (task,) = s.store.tasks()
+    events: list[dict[str, Any]] = [json.loads(line) for line in task.read_text().splitlines()]
+    event = events[at % len(events)]
+    event[data.draw(st.sampled_from(sorted(event)))] = data.draw(JSON)
+    task.write_text("".join(f"{json.dumps(e)}\n" for e in events))
+    traces, lost = traces_of(s.store)
+    assert len(traces) + len(lost) == 1
+    assert run(["store", "show", "--store", str(s.store.root)]) == 0
+    assert s.store.prune(time.time() - 60)[0] == 0
 
 
 @settings(max_examples=60)
