@@ -6,16 +6,14 @@ of the tool in lines with ``>``. Edits are shown, not always as they were applie
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from synth.importers.common import Dropped, ImportReport, task_id_for
+from synth.importers.keeping import file_entry, worth_keeping
 from synth.importers.repository import Repository
-from synth.importers.turns import Start, goes_on, worth_keeping
+from synth.importers.turns import Start, goes_on
 from synth.interface import ExecutionTrace
 from synth.tracing.traces import trace_from_record
 from verifiers.interface import EvidenceError
@@ -83,14 +81,19 @@ def _trace(where: str, text: str, time: str, commits: list[str], start: Start | 
     before, after, base = span
     changed = before.differing(after)
     kept = worth_keeping(list(before), [text], changed)
-    post = {p: after[p] for p in {*kept, *changed} if p in after}
+    start_files = {p: e for p in kept if (e := before.get(p)) is not None}
+    end_files = {p: e for p in sorted({*kept, *changed}) if (e := after.get(p)) is not None}
+    unkept = {**before.absent, **after.absent}
+    if lost := next((p for p in sorted(changed) if p in unkept), None):
+        return f"the commit changes {lost}, whose contents are not kept: {unkept[lost]}"
     said = " ".join(text.split())
     return trace_from_record(
         {
             "task_id": task_id_for("aider", where, commits[0]), "task_description": said, "commands": [], "outputs": [],
             "success": True, "duration_ms": 0, "timestamp": _time(time),
             "metadata": {"source": "aider", "start": {"commit": base, "by": "parent"}, "commits": commits},
-            "workspace": {p: _file(before[p]) for p in kept}, "post_workspace": {p: _file(e) for p, e in sorted(post.items())},
+            "workspace": {p: file_entry(*e) for p, e in start_files.items()},
+            "post_workspace": {p: file_entry(*e) for p, e in end_files.items()},
         },
         where,
     )  # fmt: skip
@@ -101,7 +104,3 @@ def _time(text: str) -> str:
         return datetime.fromisoformat(text).replace(tzinfo=UTC).isoformat()
     except ValueError:
         return datetime.fromtimestamp(0, UTC).isoformat()
-
-
-def _file(entry: tuple[int, bytes]) -> Mapping[str, Any]:
-    return {"type": "file", "mode": f"{entry[0]:04o}", "content_b64": base64.b64encode(entry[1]).decode("ascii")}

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from synth.importers.common import Dropped, ImportReport, content_text, parse_time
+from synth.importers.keeping import DoesNotApply
 from synth.importers.lines import session_lines
 from synth.importers.patches import changes, patch_in
-from synth.importers.turns import DoesNotApply, Ran, Start, Step, Tasks, Turn
+from synth.importers.turns import Ran, Start, Step, Tasks, Turn
 
 Record = Mapping[str, Any]
 _INJECTED = re.compile(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synth.importers.turns import Ran, State, Turn
+from synth.store.pictures import LARGEST, SECRET
 from verifiers.interface import AssayError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _MADE = re.compile(r"^\[[^\]\n]+ (?:\(root-commit\) )?([0-9a-f]{7,40})\] ", re.M
 """What ``git commit`` prints: ``[main 1a2b3c4] subject``."""
 _MOST_COMMITS = 20_000
 """That are looked through for one of a time."""
-_LARGEST = 8 << 20
+_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 class RepositoryError(AssayError, OSError):
@@ -101,20 +102,30 @@ class Repository:
 
 
 class Tree(Mapping[str, tuple[int, bytes]]):
-    """Regular files of a commit: path -> mode and content, read when asked for. Large files are left out."""
+    """Files and links of a commit: path -> mode and content (of a link its target), read when asked for."""
 
     def __init__(self, repo: Repo, tree: ObjectID) -> None:
         from dulwich.object_store import iter_tree_contents
 
         self._repo = repo
-        listed = iter_tree_contents(repo.object_store, tree)
-        regular = ((e.path, e.mode, e.sha) for e in listed if e.mode is not None and stat.S_ISREG(e.mode))
-        self._entries = {path.decode("utf-8", "surrogateescape"): (mode, sha) for path, mode, sha in regular}
+        self._entries: dict[str, tuple[int, ObjectID]] = {}
+        self.absent: dict[str, str] = {}
+        """What the commit has and this has not -> why; of contents, those that were asked for."""
+        for entry in iter_tree_contents(repo.object_store, tree):
+            path, mode = entry.path.decode("utf-8", "surrogateescape"), entry.mode
+            if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+                self._entries[path] = (mode, entry.sha)
+            else:
+                self.absent[path] = "a submodule"
 
     def __getitem__(self, path: str) -> tuple[int, bytes]:
         mode, sha = self._entries[path]
         content: bytes = self._repo[sha].as_raw_string()
-        return 0o755 if mode & 0o100 else 0o644, content[:_LARGEST]
+        why = _unkept(path, content)
+        if why:
+            self.absent[path] = why
+            raise KeyError(path)
+        return mode if stat.S_ISLNK(mode) else 0o755 if mode & 0o100 else 0o644, content
 
     def differing(self, other: Tree) -> set[str]:
         """Paths that are not the same in both."""
@@ -128,3 +139,12 @@ class Tree(Mapping[str, tuple[int, bytes]]):
 
     def __contains__(self, path: object) -> bool:
         return path in self._entries
+
+
+def _unkept(path: str, content: bytes) -> str:
+    """Why contents of a commit are no part of a start; "" where they are."""
+    if SECRET.search(path):
+        return "it may hold secrets"
+    if len(content) > LARGEST:
+        return f"too large ({len(content)} bytes)"
+    return "only Git LFS has its contents" if content.startswith(_POINTER) else ""

@@ -120,6 +120,8 @@ class _Taker:
                 self.picture.commit = record.removeprefix("# branch.oid ")
             elif kind == "!":
                 self._leave_out(rest.rstrip("/"), "ignored by git")
+            elif kind == "?" and rest.endswith("/"):
+                self._leave_out(rest.rstrip("/"), "a repository of its own")
             elif kind == "?":
                 yield rest
             elif kind in ("1", "u"):

@@ -543,6 +543,39 @@ def test_pointers_of_large_files_and_a_tree_behind_a_link(project: Path, store: 
     assert {"a.txt", "m.txt"} <= set(trace.post_workspace or ())
 
 
+def test_what_a_commit_holds_is_kept_as_it_is_or_named(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links stay links; secrets, what is too large, what another repository or Git LFS holds is left out, with the reason."""
+    monkeypatch.setattr("synth.importers.repository.LARGEST", 1000)
+    where, inner = tmp_path / "w", tmp_path / "inner"
+    for place in (where, inner, where / "nested"):
+        place.mkdir()
+        git(place, "init", "-q", "-b", "main")
+        (place / "a.txt").write_text("1\n")
+    (where / ".gitignore").write_text("nothing\n")
+    (where / "link").symlink_to("a.txt")
+    (where / ".env").write_text("PASSWORD=x\n")
+    (where / "large").write_text("x" * 1001)
+    (where / "lfs.bin").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-qm", "x")
+    git(where, "submodule", "add", "-q", str(inner), "sub")
+    git(where, "add", "-A", ":!nested")
+    git(where, "commit", "-qm", "x")
+    s = Session(where, store)
+    s.ask("change a")
+    s.bash("rm link")
+    s.stop()
+    trace = s.trace()
+    assert sorted(trace.workspace or ()) == [".gitignore", ".gitmodules", "a.txt", "link"]
+    assert (trace.workspace or {})["link"] == {"type": "symlink", "target": "a.txt"}
+    assert set(trace.workspace or ()) - set(trace.post_workspace or ()) == {"link"}
+    assert trace.metadata["absent"] == {
+        "sub": "a submodule", "nested": "a repository of its own", ".env": "it may hold secrets",
+        "large": "too large (1001 bytes)", "lfs.bin": "only Git LFS has its contents",
+    }  # fmt: skip
+    assert to_evidence(trace)
+
+
 def test_a_tree_that_is_too_large_says_so(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, and the turn makes no trace."""
     for n in range(5):

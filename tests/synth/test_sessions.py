@@ -18,9 +18,10 @@ from session_files import ROOT, Claude, Codex, gemini, gemini_call
 from synth.config import Evolution
 from synth.importers import ImportReport, UnknownFormat, import_path
 from synth.importers.funnel import funnel, shown
+from synth.importers.keeping import DoesNotApply
 from synth.importers.patches import changes, patch_in
 from synth.importers.repository import Repository, RepositoryError
-from synth.importers.turns import DoesNotApply, goes_on, relative, replacing
+from synth.importers.turns import goes_on, relative, replacing
 from synth.interface import ExecutionTrace
 from synth.tracing.traces import to_evidence
 from verifiers.interface import EvidenceError
