@@ -18,7 +18,7 @@ esac
 { read -r _ _ _ pid _ </proc/$PPID/stat; } 2>/dev/null # of the agent: its shell runs this
 file=$store/spool/$$.$agent.$pid.$way
 [ -d "$store/spool" ] && [ ! -e "$file" ] || now
-cat 2>/dev/null > "$file"
+{ cat > "$file"; } 2>/dev/null || now
 case $way in
 request|end) (exec </dev/null >/dev/null 2>&1; take_in --spool yes) & ;;
 before|note) ! grep -q apply_patch "$file" || take_in --spool yes </dev/null >/dev/null 2>&1 ;;

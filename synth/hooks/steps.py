@@ -30,7 +30,8 @@ def steps_of(store: Store, task: Path, events: Sequence[Event], start: Start) ->
     if any("skill" in e for e in events):
         return "a skill was called over MCP: what it does is no step"
     if any(e.get("event") == "unseen" for e in events):
-        return "a command was not seen: the shell keeps none that begins with a blank or only repeats the one before"
+        shells = "the shell keeps none that begins with a blank or only repeats the one before"
+        return f"a command was not seen: {shells}, or the disk was full"
     told = _from_session(begin, turn.text, start)
     slots, edits_lost = _slots(store, events, each_afresh=agent in AGENTS and agent != "claude-code")
     every, seen = _commands(slots), _commands(s for s in slots if not s.lost)
@@ -179,12 +180,12 @@ def _by_others(store: Store, begin: Event, events: Sequence[Event]) -> list[str]
             left.clear()
         for path, held in (event.get("files") or {}).items():
             if event.get("event") == "before" and path in left and left[path] != held:
-                out.append(path)
+                out.append(relative(path, str(begin["root"])) or path)
             left[path] = held
     stop = store.picture(next((e.get("picture") for e in reversed(events) if e.get("event") == "end"), None))
     for path, held in left.items():
         name = relative(path, str(begin["root"]))
         now = stop.files.get(name) if stop is not None and name is not None else None
         if now is not None and isinstance(held, list) and now[2] != held[1]:
-            out.append(path)
+            out.append(name or path)
     return sorted(set(out))

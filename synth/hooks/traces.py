@@ -17,11 +17,12 @@ from synth.importers.repository import Repository, RepositoryError, Tree
 from synth.importers.turns import State, Turn
 from synth.interface import ExecutionTrace
 from synth.store.pictures import Picture
-from synth.store.tasks import Event, Store
+from synth.store.tasks import LOST, Event, Store
 from verifiers.interface import EvidenceError
 
 SMALL = 64
 """Files of a tree that is kept whole."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
@@ -58,12 +59,14 @@ class _Seen:
 def trace_of(store: Store, task: Path) -> ExecutionTrace | str:
     """The trace of a closed task, or why there is none, in one sentence."""
     events = store.events(task)
+    if LOST in task.name:
+        return "an event of it was lost: `assay hook status` says why"
     try:
         seen = _both_ends(store, events)
         if isinstance(seen, str):
             return seen
         trace = steps_of(store, task, events, Captured(seen[0]))
-        return _with_trees(trace, *seen, events[0]) if isinstance(trace, ExecutionTrace) else trace
+        return _with_trees(trace, *seen, events[0], events[-1]) if isinstance(trace, ExecutionTrace) else trace
     except (EvidenceError, LookupError, ValueError, TypeError, AttributeError) as e:
         return f"the store's own record is damaged ({e})"
 
@@ -77,7 +80,7 @@ def ends_of(store: Store, task: Path) -> ExecutionTrace | str:
     began, ended = (float(e["time"]) for e in (events[0], events[-1]))
     when = datetime.fromtimestamp(began, UTC)
     trace = ExecutionTrace(task.stem, asked(events) or "?", (), (), True, (ended - began) * 1000, when, {})
-    return _with_trees(trace, *seen, events[0])
+    return _with_trees(trace, *seen, events[0], events[-1])
 
 
 def _both_ends(store: Store, events: Sequence[Event]) -> tuple[_Seen, _Seen] | str:
@@ -138,23 +141,25 @@ class Captured:
 # ---------------------------------------------------------------- trees
 
 
-def _with_trees(trace: ExecutionTrace, start: _Seen, stop: _Seen, begin: Event) -> ExecutionTrace:
+def _with_trees(trace: ExecutionTrace, start: _Seen, stop: _Seen, begin: Event, end: Event) -> ExecutionTrace:
     changed = {p for p in _candidates(start, stop) if start.entry(p) != stop.entry(p)}
     there = start.paths()
     edited = {s["edit"]["path"] for s in trace.steps or () if "edit" in s} | changed
     said = [*trace.commands, *trace.outputs, trace.task_description]
     kept = sorted(there) if len(there) <= SMALL else worth_keeping(there, said, edited)
-    base = {p: e for p in kept if (e := start.entry(p)) is not None}
-    after = {p: stop.entry(p) if p in changed else base.get(p) for p in {*base, *changed}}
     facts: dict[str, Any] = {**trace.metadata, "workspace_root": str(begin["root"])}
+    base = {p: e for p in kept if (e := start.entry(p)) is not None}
+    if trace.steps and not trace.commands and (others := changed - {s["edit"]["path"] for s in trace.steps or ()}):
+        facts["changed_by_others"] = sorted({*facts.get("changed_by_others", ()), *others})
+    after = {p: stop.entry(p) if p in changed else base.get(p) for p in {*base, *changed}}
     if len(there) > len(kept):
         facts["reduced_from"] = len(there)
     if absent := start.absent():
         facts["absent"] = absent
     if start.picture.commit:
         facts["commit"] = start.picture.commit
-    if begin.get("alongside"):
-        facts["alongside"] = begin["alongside"]
+    if alongside := [*begin.get("alongside", ()), *end.get("alongside", ())]:
+        facts["alongside"] = alongside
     return replace(
         trace, workspace=base, post_workspace={p: e for p, e in sorted(after.items()) if e is not None}, metadata=facts
     )  # fmt: skip

@@ -360,11 +360,11 @@ def test_sessions_side_by_side_do_not_mix(project: Path, store: Store) -> None:
     two.stop()
     first, second = sorted(one.all(), key=lambda t: t.task_description)
     assert [s["edit"]["path"] for t in (first, second) for s in t.steps or ()] == ["b", "c"]
-    assert "alongside" in second.metadata
+    assert {*first.metadata["alongside"], *second.metadata["alongside"]} == {p.stem for p in store.tasks()}
 
 
 def test_changes_by_others_are_marked(project: Path, store: Store) -> None:
-    """A file that is not as the last edit left it, though no command ran."""
+    """A file that is not as the last edit left it, or that no edit was about, though no command ran."""
     s = Session(project, store)
     s.ask("change")
     s.write("a.txt", "x\n")
@@ -372,8 +372,9 @@ def test_changes_by_others_are_marked(project: Path, store: Store) -> None:
     s.write("a.txt", "y\n")
     s.write("b.txt", "b\n")
     (project / "b.txt").write_text("somebody else\n")
+    (project / "n.txt").write_text("somebody else\n")
     s.stop()
-    assert [Path(p).name for p in s.trace().metadata["changed_by_others"]] == ["a.txt", "b.txt"]
+    assert s.trace().metadata["changed_by_others"] == ["a.txt", "b.txt", "n.txt"]
 
 
 @pytest.mark.parametrize(
@@ -397,7 +398,8 @@ def test_an_event_that_comes_twice_counts_once(project: Path, store: Store) -> N
     """By its call; and one of a session without a task is passed over."""
     s = Session(project, store)
     s._tool("PostToolUse", "Bash", {"command": "ls"})
-    s.ask("look")
+    for _ in range(2):
+        s.send("UserPromptSubmit", prompt="look", prompt_id="p1")
     for _ in range(2):
         s._tool("PostToolUse", "Bash", {"command": "ls"}, {"stdout": "a"})
     s.stop()
@@ -410,7 +412,7 @@ def test_a_store_that_cannot_be_written_disturbs_nobody(project: Path, tmp_path:
 
 
 def test_a_full_disk_disturbs_nobody(project: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every hook ends as ever; a line that was cut off is taken back, and what was there before is whole."""
+    """Every hook ends as ever; a line that was cut off is taken back, and a turn that misses one is no trace of less."""
     s = Session(project, store)
     s.ask("look")
     write = os.write
@@ -420,14 +422,34 @@ def test_a_full_disk_disturbs_nobody(project: Path, store: Store, monkeypatch: p
     assert "an event was lost" in store.errors()[-1]
     s.bash("cat a.txt")
     s.stop()
-    assert s.trace().commands == ("cat a.txt",)
+    assert [why for _, why in traces_of(store)[1]] == ["an event of it was lost: `assay hook status` says why"]
     (store.root / "spool").mkdir()
     payload = json.dumps({"session_id": "2", "hook_event_name": "UserPromptSubmit", "prompt": "x", "cwd": str(project)})
     for way in get_args(Way):
         command = f"ulimit -f 0; {hook_command(AGENTS['codex'], store.root, way)}"
         done = subprocess.run(["sh", "-c", command], input=payload, capture_output=True, text=True, check=True)
-        assert done.stdout in ("{}", "{}{}"), way
+        assert (done.stdout in ("{}", "{}{}"), done.stderr) == (True, ""), way
     take_in(store)
+
+
+def test_what_was_put_aside_on_a_full_disk_is_missed(project: Path, store: Store) -> None:
+    """By the tasks of the same process; others lose nothing."""
+    place = store.root / "spool"
+    place.mkdir(parents=True)
+    for session, pid in (("1", "1"), ("2", str(os.getpid()))):
+        payload = {"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": session, "cwd": str(project)}
+        (place / f"{session}.claude-code.{pid}.request").write_text(json.dumps(payload))
+    take_in(store)
+    (place / f"3.claude-code.{os.getpid()}.note").touch()
+    os.utime(place / f"3.claude-code.{os.getpid()}.note", (1, 1))
+    take_in(store)
+    for session in ("1", "2"):
+        s = Session(project, store, session)
+        s.bash("cat a.txt")
+        s.stop()
+    traces, lost = traces_of(store)
+    assert [t.task_description for t in traces] == ["1"]
+    assert [why for _, why in lost] == ["an event of it was lost: `assay hook status` says why"]
 
 
 def test_events_out_of_order_are_no_trace_of_something_else(project: Path, store: Store) -> None:
