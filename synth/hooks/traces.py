@@ -134,8 +134,8 @@ class Captured:
 
     seen: _Seen
 
-    def at(self, turn: Turn) -> State | None:
-        return State(_Files(self.seen), {"by": "capture"})
+    def starts(self, turn: Turn) -> Iterator[State]:
+        yield State(_Files(self.seen), {"by": "capture"})
 
 
 # ---------------------------------------------------------------- trees

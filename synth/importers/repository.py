@@ -43,12 +43,20 @@ class Repository:
         except (NotGitRepository, OSError) as e:
             raise RepositoryError("is no git repository", "Give the project's own clone with --repo", directory) from e
 
-    def at(self, turn: Turn) -> State | None:
-        """The start of a turn; None where the repository has none of it."""
-        for by, commit in (("id", self._named(turn)), ("parent", self._parent(turn)), ("time", self._before(turn))):
-            if commit is not None:
-                return State(Tree(self._repo, commit.tree), {"commit": commit.id.decode("ascii"), "by": by})
-        return None
+    def starts(self, turn: Turn) -> Iterator[State]:
+        """What the start of a turn may be. What its session began with is the start of its first turn alone: the parent of a
+        commit that the turn made tells more."""
+        seen: set[bytes] = set()
+        for by, commit in self._found(turn):
+            if commit is not None and commit.id not in seen:
+                seen.add(commit.id)
+                yield State(Tree(self._repo, commit.tree), {"commit": commit.id.decode("ascii"), "by": by})
+
+    def _found(self, turn: Turn) -> Iterator[tuple[str, Commit | None]]:
+        yield "id", self._named(turn.metadata.get("snapshot"))  # the tree as it was, with what was not committed
+        yield "parent", self._parent(turn)
+        yield "id", self._named(turn.metadata.get("commit"))
+        yield "time", self._before(turn)
 
     def tree(self, commit: str) -> Tree | None:
         """The files of a commit; None where the repository does not have it."""
@@ -63,13 +71,13 @@ class Repository:
             return None
         return Tree(self._repo, before.tree), Tree(self._repo, done.tree), before.id.decode("ascii")
 
-    def _named(self, turn: Turn) -> Commit | None:
-        named = turn.metadata.get("commit")
+    def _named(self, named: object) -> Commit | None:
         return self._commit(named) if isinstance(named, str) else None
 
     def _parent(self, turn: Turn) -> Commit | None:
         """The parent of the first commit that the turn's commands report to have made."""
-        outputs = (step.output for step in turn.steps if isinstance(step, Ran) and "commit" in step.command)
+        ran = (step for step in turn.steps if isinstance(step, Ran) and "--amend" not in step.command)
+        outputs = (step.output for step in ran if "commit" in step.command)
         made = next((m[1] for output in outputs for m in _MADE.finditer(output)), None)
         commit = self._commit(made) if made is not None else None
         return self._commit(commit.parents[0].decode("ascii")) if commit is not None and commit.parents else None

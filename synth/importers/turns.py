@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import stat
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PureWindowsPath
@@ -79,8 +79,8 @@ class Turn:
 class Start(Protocol):
     """Where a turn's files were before it: a commit of the repository, say."""
 
-    def at(self, turn: Turn) -> State | None:
-        """The state that is known to be there when the turn begins; None where none is."""
+    def starts(self, turn: Turn) -> Iterable[State]:
+        """What may be there when the turn begins, the most likely first."""
         ...
 
 
@@ -155,15 +155,18 @@ class Tasks:
         return found
 
     def _trace(self, turn: Turn) -> ExecutionTrace | str:
-        state = self.start.at(turn) if self.start is not None else None
-        found = self._attempt(turn, state)
-        if isinstance(found, ExecutionTrace) or state is None:
-            return found
-        # The commit is not what the agent found: what the session itself showed may still do.
-        turn.metadata["refused_start"] = {**state.origin, "why": found}
+        refused = ""
+        for state in self.start.starts(turn) if self.start is not None else ():
+            found = self._attempt(turn, state)
+            if isinstance(found, ExecutionTrace):
+                return found
+            if not refused:
+                refused = found
+                turn.metadata["refused_start"] = {**state.origin, "why": found}
+        # No commit is what the agent found: what the session itself showed may still do.
         again = self._attempt(turn, None)
-        why = f"the start from the repository does not agree ({found}), and without it: {again}"
-        return again if isinstance(again, ExecutionTrace) else why
+        why = f"the start from the repository does not agree ({refused}), and without it: {again}"
+        return why if refused and isinstance(again, str) else again
 
     def _attempt(self, turn: Turn, state: State | None) -> ExecutionTrace | str:
         known = dict(self.known)
