@@ -177,6 +177,17 @@ def test_a_session_that_goes_on_in_another_file_counts_once(tmp_path: Path) -> N
     assert "the session went on there" in reasons(report)
 
 
+def test_what_else_a_session_holds_is_nothing(tmp_path: Path) -> None:
+    """Titles, queues, progress, snapshots that name backups only: no request, no step, and no line that is lost."""
+    s = Claude()
+    s.ask("remove b")
+    for kind in ("summary", "system", "file-history-snapshot", "queue-operation", "ai-title", "progress"):
+        s.lines.append({"type": kind, "sessionId": "s1", "content": "remove c", "operation": "enqueue", "snapshot": {}})
+    s.bash("rm b")
+    report = import_path(s.save(tmp_path / "s.jsonl"))
+    assert ([t.commands for t in report.traces], report.dropped) == ([("rm b",)], ())
+
+
 def test_a_compaction_is_no_request_and_breaks_no_chain(tmp_path: Path) -> None:
     """What follows the summary belongs to the request before it."""
     s = Claude()
@@ -348,6 +359,22 @@ def test_what_of_codex_cannot_be_repeated(tmp_path: Path, name: str, given: dict
         s.answer(call, output)
     report = import_path(s.save(tmp_path / "s.jsonl"))
     assert (report.traces, why in reasons(report)) == ((), True)
+
+
+@pytest.mark.parametrize(
+    "cut", ["a\n…12 tokens truncated…\nb", "Total output lines: 900\n\na", "a\n[... omitted 7 of 9 lines ...]\nb"]
+)
+def test_an_output_that_codex_cut_in_the_middle_is_none(tmp_path: Path, cut: str) -> None:
+    """What it thought to itself is sealed, looks like a secret at times, and is no part of the trace."""
+    s = Codex()
+    for text, output in (("look", cut), ("look again", "a\n")):
+        s.ask(text)
+        s.item(type="reasoning", encrypted_content="gAAAAsk-" + "Ab3" * 10)
+        s.answer(s.call("shell", command=["ls"]), json.dumps({"output": output, "metadata": {"exit_code": 0}}))
+    report = import_path(s.save(tmp_path / "s.jsonl"))
+    assert [t.outputs for t in report.traces] == [("a\n",)]
+    assert "Ab3" not in str(report)
+    assert "more than the session keeps" in reasons(report)
 
 
 def test_a_command_that_the_person_refused_never_ran(tmp_path: Path) -> None:
