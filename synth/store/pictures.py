@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from synth.store.objects import Objects
@@ -100,10 +101,11 @@ class _Taker:
         self._bytes = 0
 
     def take(self, git: bool) -> None:
-        for path in self._of_git() if git else self._walk(""):
-            if len(self.picture.files) >= MOST_FILES:
-                self.picture.failed = f"more than {MOST_FILES} files would have to be kept"
-                break
+        paths = list(islice(self._of_git() if git else self._walk(""), MOST_FILES + 1))
+        if len(paths) > MOST_FILES:  # said before any is read: an agent waits
+            self.picture.failed = f"more than {MOST_FILES} files would have to be kept"
+            return
+        for path in paths:
             self._add(path)
         if self._new != self._known:
             _save(self._index_file, self._new)

@@ -600,9 +600,11 @@ def test_what_a_commit_holds_is_kept_as_it_is_or_named(tmp_path: Path, store: St
 
 def test_a_tree_that_is_too_large_says_so(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, and the turn makes no trace."""
+    (tmp_path / "w").mkdir()
     for n in range(5):
-        (tmp_path / "w" / f"d{n}").mkdir(parents=True)
+        (tmp_path / "w" / f"f{n}").touch()
     monkeypatch.setattr("synth.store.pictures.MOST_FILES", 3)
+    monkeypatch.setattr("synth.store.pictures._Taker._add", lambda taker, path: pytest.fail("read"))
     s = Session(tmp_path / "w", store)
     s.ask("x")
     s.stop()
