@@ -22,14 +22,20 @@ MOST_TEXT = 1 << 20
 
 
 def receive(
-    agent_name: str, data: bytes, store: Store, ended: Callable[[Path], object] = lambda task: None, aside: Payload | None = None
+    agent_name: str,
+    data: bytes,
+    store: Store,
+    ended: Callable[[Path], object] = lambda task: None,
+    when: Payload = {},  # noqa: B006  never written to
+    *,
+    waits: bool = True,
 ) -> str:
     """Takes one event and returns what the agent wants to read. What goes wrong is in the store's log.
 
     Args:
         ended: Told of a task that this event closes.
-        aside: When it came (``time``, seconds since the epoch) and of which process (``pid``), where it was put aside: the agent
-            has gone on, and reads nothing.
+        when: When it came (``time``, seconds since the epoch) and of which process (``pid``), where that is known.
+        waits: Whether the agent waits for the answer; it reads nothing of what was put aside.
     """
     agent = AGENTS.get(agent_name)
     said, payload = "", None
@@ -40,14 +46,14 @@ def receive(
         payload = json.loads(data.decode("utf-8", "replace"))
         if not isinstance(payload, Mapping):
             raise ValueError("the event is no JSON object")
-        closed = _take(agent, payload, store, aside or {})
+        closed = _take(agent, payload, store, when)
         if closed is not None:
             ended(closed)
-        said = _to_say(agent, payload, store) if aside is None else ""
+        said = _to_say(agent, payload, store) if waits else ""
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         _complain(store, f"{agent_name}: {type(e).__name__}: {e}")
         session = payload.get("session_id") if isinstance(payload, Mapping) else None
-        store.spoil(agent_name, session, (aside or {}).get("pid"))
+        store.spoil(agent_name, session, when.get("pid"))
     return agent.says(said) if agent is not None else ""
 
 

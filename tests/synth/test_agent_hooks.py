@@ -292,10 +292,11 @@ def test_a_turn_that_never_ended_is_unfinished(project: Path, store: Store) -> N
     assert to_evidence(found).edits[0].before is not None
 
 
-def test_a_turn_of_an_agent_that_is_gone_is_unfinished(project: Path, store: Store) -> None:
-    """The next start has a session of its own; one that goes on beside it is left alone."""
+@pytest.mark.parametrize("way", ["request", "now"])
+def test_a_turn_of_an_agent_that_is_gone_is_unfinished(project: Path, store: Store, way: Way) -> None:
+    """The next start has a session of its own; one that goes on beside it is left alone. So it is where the agent waited."""
     (store.root / "spool").mkdir(parents=True)
-    command = hook_command(CLAUDE, store.root, "request")
+    command = hook_command(CLAUDE, store.root, way)
     names = ("crashed", "beside")
     for name in names:
         payload = {"session_id": name, "hook_event_name": "UserPromptSubmit", "prompt": name, "cwd": str(project)}
