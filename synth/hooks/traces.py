@@ -22,6 +22,7 @@ from verifiers.interface import EvidenceError
 
 SMALL = 64
 """Files of a tree that is kept whole."""
+_NO_COMMIT = "the commit that the task began with is gone, or of a kind of repository that is not read (SHA-256)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def _seen(store: Store, digest: object) -> _Seen | str:
         commit = Repository(Path(picture.root)).tree(picture.commit)
     except RepositoryError as e:
         return e.diagnostics()
-    return _Seen(picture, commit, store) if commit is not None else "the commit that the task began with is gone"
+    return _Seen(picture, commit, store) if commit is not None else _NO_COMMIT
 
 
 @dataclass(frozen=True, slots=True)

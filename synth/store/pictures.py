@@ -28,6 +28,7 @@ LARGEST = 8 << 20
 _STATUS = (
     "git", "--no-optional-locks", "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all", "--ignored=matching",
 )  # fmt: skip
+_LISTED = ("git", "--no-optional-locks", "ls-files", "-t", "-z")
 GIT_S = 10.0
 """Seconds that git may take."""
 MOST_NAMED = 50
@@ -114,8 +115,10 @@ class _Taker:
 
     def _of_git(self) -> Iterator[str]:
         """What differs from the commit, by git's own index."""
-        done = subprocess.run(_STATUS, cwd=self.root, capture_output=True, check=True, timeout=GIT_S, stdin=subprocess.DEVNULL)
-        records = iter(os.fsdecode(done.stdout).split("\0"))
+        if self._is_sparse():
+            listed = (entry.partition(" ") for entry in self._git(_LISTED))
+            self.picture.gone += [path for tag, _, path in listed if tag == "S"]
+        records = self._git(_STATUS)
         for record in records:
             kind, _, rest = record.partition(" ")
             if record.startswith("# branch.oid ") and "initial" not in record:
@@ -131,6 +134,17 @@ class _Taker:
             elif kind == "2":
                 yield from self._tracked(rest, 8)
                 yield from self._there_or_gone(next(records, ""))
+
+    def _git(self, words: tuple[str, ...]) -> Iterator[str]:
+        done = subprocess.run(words, cwd=self.root, capture_output=True, check=True, timeout=GIT_S, stdin=subprocess.DEVNULL)
+        return iter(os.fsdecode(done.stdout).split("\0"))
+
+    def _is_sparse(self) -> bool:
+        """Whether some of the commit's files may not be in the tree, of which git says that nothing changed."""
+        place = self.root / ".git"
+        if place.is_file():  # of another work tree of the same repository
+            place = self.root / place.read_text().removeprefix("gitdir:").strip()
+        return (place / "info" / "sparse-checkout").exists()
 
     def _tracked(self, rest: str, before: int) -> Iterator[str]:
         fields = rest.split(" ", before)

@@ -566,6 +566,25 @@ def test_pointers_of_large_files_and_a_tree_behind_a_link(project: Path, store: 
     assert {"a.txt", "m.txt"} <= set(trace.post_workspace or ())
 
 
+def test_what_was_not_checked_out_is_not_there(tmp_path: Path, store: Store) -> None:
+    """Of a sparse work tree, and of another one beside it, git says that nothing changed."""
+    where = tmp_path / "w"
+    for name in ("in/f", "out/f"):
+        (where / name).parent.mkdir(parents=True)
+        (where / name).write_text("1\n")
+    git(where, "init", "-q", "-b", "main")
+    git(where, "add", "-A")
+    git(where, "commit", "-qm", "x")
+    git(where, "worktree", "add", "-q", str(tmp_path / "beside"))
+    for number, place in enumerate((where, tmp_path / "beside")):
+        git(place, "sparse-checkout", "set", "in")
+        s = Session(place, store, str(number))
+        s.ask("look")
+        s.bash("ls")
+        s.stop()
+    assert [sorted(t.workspace or ()) for t in traces_of(store)[0]] == [["in/f"], ["in/f"]]
+
+
 def test_what_a_commit_holds_is_kept_as_it_is_or_named(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Links stay links; secrets, what is too large, what another repository or Git LFS holds is left out, with the reason."""
     monkeypatch.setattr("synth.importers.repository.LARGEST", 1000)
