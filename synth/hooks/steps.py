@@ -10,7 +10,7 @@ from pathlib import Path
 from synth.hooks.agents import AGENTS
 from synth.importers.gemini_cli import was_blocked
 from synth.importers.reader import import_path
-from synth.importers.turns import Changed, Ran, Start, Step, Tasks, Turn, relative, removed, written
+from synth.importers.turns import Changed, Ran, Start, Step, Tasks, Turn, goes_on, relative, removed, written
 from synth.interface import ExecutionTrace
 from synth.store.tasks import Event, Store
 from verifiers.interface import AssayError
@@ -22,7 +22,10 @@ def steps_of(store: Store, task: Path, events: Sequence[Event], start: Start) ->
     agent, root = str(begin["agent"]), str(begin["root"])
     times = [datetime.fromtimestamp(float(e.get("at", e["time"])), UTC) for e in events if e.get("event") != "named"]
     key = f"{begin['session']} {task.name}"
-    turn = Turn(asked(events), str(task), key, times[0], _first_place(events), ended=times[-1])
+    said = _request(store, task, events)
+    if said is None:
+        return "it only goes on with the request before, of which something was done already"
+    turn = Turn(said, str(task), key, times[0], _first_place(events), ended=times[-1])
     turn.metadata |= {"session": begin["session"], "captured": "assay hook"}
     secret = next((e["secret"] for e in events if "secret" in e), None)
     if secret is not None:
@@ -57,6 +60,17 @@ def asked(events: Sequence[Event]) -> str:
     """What was asked; of what a person typed, the name that it was given afterwards."""
     said = [e["request"] for e in events if e.get("request")]
     return str(said[-1]) if said else ""
+
+
+def _request(store: Store, task: Path, events: Sequence[Event]) -> str | None:
+    """What was asked. One that only says to go on stands for the one before, if nothing but talk came of that; else None."""
+    said, before = asked(events), store.before(task)
+    while events[0]["agent"] in AGENTS and goes_on(said) and before is not None:
+        earlier = store.events(before)
+        if any(e.get("event") == "after" for e in earlier):
+            return None
+        said, before = asked(earlier), store.before(before)
+    return said
 
 
 def _first_place(events: Sequence[Event]) -> str:

@@ -143,6 +143,11 @@ class Store:
         """The closed tasks, oldest first."""
         return [p for p in sorted(self._tasks.glob(f"*{DONE}")) if not p.name.endswith(OPEN)]
 
+    def before(self, task: Path) -> Path | None:
+        """The closed task of the same session before this one."""
+        key = task.name.partition(".")[0].rpartition("-")[2]
+        return max((p for p in self.tasks() if p.name < task.name and p.name.endswith(f"-{key}{DONE}")), default=None)
+
     def open_tasks(self) -> list[Path]:
         return sorted(self._tasks.glob(f"*{OPEN}"))
 

@@ -350,6 +350,27 @@ def test_a_command_that_the_agent_blocked_is_no_step(project: Path, store: Store
     assert [(t.commands, t.exit_codes) for t in traces] == [(("echo a; exit 3",), (3,))]
 
 
+def test_a_yes_stands_for_what_was_asked_before(project: Path, store: Store) -> None:
+    """Where the agent only asked back; of a task half done, the rest is none of its own. A sub-agent's calls are the turn's."""
+    s = Session(project, store)
+    s.ask("yes")
+    s.bash("cat a.txt")
+    s.stop()
+    s.ask("delete n")
+    s.stop()
+    for _ in range(2):
+        s.ask("yes, go ahead")
+        s.send("PreToolUse", tool_name="Task", tool_input={"prompt": "delete n"}, tool_use_id="T")
+        s.bash("rm -f n.txt")
+        s.send("SubagentStop", agent_id="a1")
+        s.stop()
+    traces, lost = traces_of(store)
+    assert [(t.task_description, t.commands) for t in traces] == [("yes", ("cat a.txt",)), ("delete n", ("rm -f n.txt",))]
+    assert [why.partition(",")[0] for _, why in lost] == [
+        "the request ran no command and changed no file", "it only goes on with the request before",
+    ]  # fmt: skip
+
+
 def test_sessions_side_by_side_do_not_mix(project: Path, store: Store) -> None:
     """Each has its own steps, and says that another one was there."""
     one, two = Session(project, store, "1"), Session(project, store, "2")
