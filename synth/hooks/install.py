@@ -51,6 +51,8 @@ def install(agent: Agent, place: Path, store: Path) -> Path:
         ConfigError: the settings are not JSON that can be added to.
     """
     path = (place / agent.settings).resolve()  # many keep the file elsewhere, behind a link
+    if (earlier := store_of(agent, place)) is not None and earlier != store:
+        uninstall(agent, place, earlier)  # it knows what was there before
     before = bytes_of(path)
     settings = _without(_parsed(path, before))
     hooks = settings.setdefault("hooks", {})

@@ -165,7 +165,7 @@ class Store:
     def errors(self) -> list[str]:
         """What went wrong in hooks, oldest first."""
         try:
-            return (self.root / "errors.log").read_text("utf-8").splitlines()
+            return (self.root / "errors.log").read_text("utf-8", "replace").splitlines()
         except OSError:
             return []
 

@@ -87,6 +87,20 @@ def test_a_file_and_directory_that_hooks_made_go_with_them(tmp_path: Path) -> No
     assert json.loads(path.read_text()) == {"model": "x"}
 
 
+def test_another_store_takes_the_place_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what was there before either of them comes back."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path, start_up = tmp_path / CLAUDE.settings, tmp_path / ".bashrc"
+    path.parent.mkdir()
+    path.write_text('{"model":  "x"}')
+    for agent in (["claude-code", "--project", str(tmp_path)], ["shell", "--shell", "bash"]):
+        for name in ("a b", "c"):
+            assert run(["hook", "install", "--agent", *agent, "--store", str(tmp_path / name)]) == 0
+        assert run(["hook", "uninstall", "--agent", *agent]) == 0
+    assert (path.read_text(), start_up.exists()) == ('{"model":  "x"}', False)
+    assert not [p for name in ("a b", "c") for p in (tmp_path / name).rglob("*") if p.is_file()]
+
+
 def test_settings_behind_a_link_stay_there(tmp_path: Path) -> None:
     """Many keep such files in a repository of their own; who may read them stays as it was, too."""
     kept, path = tmp_path / "dotfiles.json", tmp_path / CLAUDE.settings
