@@ -52,7 +52,7 @@ def receive(
         said = _to_say(agent, payload, store) if waits else ""
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         _complain(store, f"{agent_name}: {type(e).__name__}: {e}")
-        session = payload.get("session_id") if isinstance(payload, Mapping) else None
+        session = str(payload.get("session_id")) if isinstance(payload, Mapping) else ""
         store.spoil(agent_name, session, when.get("pid"))
     return agent.says(said) if agent is not None else ""
 

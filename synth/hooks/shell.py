@@ -55,7 +55,8 @@ def install_shell(shell: str, project: Path | None, store: Path) -> Path:
     if (earlier := store_in(shell)) is not None and earlier != store:
         uninstall_shell(shell, earlier)  # it knows what was there before
     snippet = store / "shell" / f"hook.{shell}"
-    snippet.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for private in (store, snippet.parent):
+        private.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_atomic(snippet, _snippet(shell, project, store).encode("utf-8", "surrogateescape"), 0o600)
     before = bytes_of(path) or b""
     kept = _without(before)

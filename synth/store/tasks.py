@@ -44,7 +44,8 @@ class Store:
         """
         self.close(agent, session, "unfinished", {})
         self.close_left()
-        self._tasks.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for private in (self.root, self._tasks):  # parents of what is made get the mode that everything gets
+            private.mkdir(parents=True, exist_ok=True, mode=0o700)
         root, git = project_root(cwd) if project is None else (project, (project / ".git").exists())
         others = _names(self.open_tasks(), str(root))
         path = self._tasks / f"{time.time_ns():020d}-{_key(agent, session)}{OPEN}"
@@ -78,7 +79,7 @@ class Store:
         since = [p for p in self._tasks.glob(f"*{DONE}") if p.name > path.name]
         return self._end(path, {"how": how, "picture": seen, "alongside": _names(since, _first(path).get("root")), **facts})
 
-    def spoil(self, agent: str, session: object, pid: object) -> None:
+    def spoil(self, agent: str, session: str, pid: object) -> None:
         """Marks open tasks of which an event was lost: those of the session, or of the process, where that is known.
 
         The mark is in the name, which a full disk does not hinder.

@@ -93,9 +93,10 @@ def test_another_store_takes_the_place_of_the_first(tmp_path: Path, monkeypatch:
     path, start_up = tmp_path / CLAUDE.settings, tmp_path / ".bashrc"
     path.parent.mkdir()
     path.write_text('{"model":  "x"}')
-    for agent in (["claude-code", "--project", str(tmp_path)], ["shell", "--shell", "bash"]):
+    for agent in (["shell", "--shell", "bash"], ["claude-code", "--project", str(tmp_path)]):
         for name in ("a b", "c"):
             assert run(["hook", "install", "--agent", *agent, "--store", str(tmp_path / name)]) == 0
+            assert (tmp_path / name).stat().st_mode & 0o777 == 0o700
         assert run(["hook", "uninstall", "--agent", *agent]) == 0
     assert (path.read_text(), start_up.exists()) == ('{"model":  "x"}', False)
     assert not [p for name in ("a b", "c") for p in (tmp_path / name).rglob("*") if p.is_file()]
@@ -199,7 +200,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_a_turn_becomes_a_trace(project: Path, store: Store) -> None:
-    """The tree before and after, commands with outputs, edits with whole files, in order."""
+    """The tree before and after, commands with outputs, edits with whole files, in order. Nobody else can read it."""
     s = Session(project, store)
     s.ask("Change a and move n")
     s.bash("cat a.txt")
@@ -207,6 +208,7 @@ def test_a_turn_becomes_a_trace(project: Path, store: Store) -> None:
     s.write("sub/b.txt", "b\n")
     s.bash("mv n.txt m.txt; rm dirty.txt")
     s.stop()
+    assert store.root.stat().st_mode & 0o777 == 0o700
     trace = s.trace()
     assert (trace.task_description, trace.commands, trace.outputs) == (
         "Change a and move n", ("cat a.txt", "mv n.txt m.txt; rm dirty.txt"), ("1\n", ""),
