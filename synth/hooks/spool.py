@@ -29,7 +29,8 @@ def take_in(store: Store, ended: Ended = lambda task: None, agent: str = "", dat
     process = {"pid": int(pid)} if pid.isdigit() else {}
     try:
         place = store.root / SPOOL
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for private in (store.root, place):
+            private.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (store.root / f"{SPOOL}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             while any(_taken(store, path, ended) for path in _waiting(place)):

@@ -90,6 +90,8 @@ def test_a_file_and_directory_that_hooks_made_go_with_them(tmp_path: Path) -> No
 def test_another_store_takes_the_place_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And what was there before either of them comes back."""
     monkeypatch.setenv("HOME", str(tmp_path))
+    assert run(["hook", "status", "--store", str(tmp_path / "looked")]) == 0
+    assert (tmp_path / "looked").stat().st_mode & 0o777 == 0o700
     path, start_up = tmp_path / CLAUDE.settings, tmp_path / ".bashrc"
     path.parent.mkdir()
     path.write_text('{"model":  "x"}')
