@@ -36,6 +36,8 @@ def steps_of(store: Store, task: Path, events: Sequence[Event], start: Start) ->
         shells = "the shell keeps none that begins with a blank or only repeats the one before"
         return f"a command was not seen: {shells}, or the disk was full"
     told = _from_session(begin, turn.text, start)
+    if told is not None and told.metadata.get("version"):
+        turn.metadata["version"] = told.metadata["version"]
     slots, edits_lost = _slots(store, events, each_afresh=agent in AGENTS and agent != "claude-code")
     every, seen = _commands(slots), _commands(s for s in slots if not s.lost)
     wanted = _without_moves(told.commands) if told is not None else None
@@ -172,8 +174,9 @@ def _from_session(begin: Event, text: str, start: Start) -> ExecutionTrace | Non
         found = import_path(path, begin["agent"], start).traces
     except (AssayError, OSError):
         return None
-    wanted = " ".join(text.split())
-    return next((t for t in reversed(found) if t.task_description == wanted), None)
+    wanted, when = " ".join(text.split()), datetime.fromtimestamp(float(begin["time"]), UTC)
+    same = [t for t in reversed(found) if t.task_description == wanted]
+    return min(same, key=lambda t: abs(t.timestamp - when), default=None)
 
 
 def _as_told(trace: ExecutionTrace, told: ExecutionTrace | None) -> ExecutionTrace:

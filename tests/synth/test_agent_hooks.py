@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from session_files import gemini, gemini_call
+from session_files import Claude, gemini, gemini_call
 
 from sandbox import open_sandbox
 from synth.cli.program import run
@@ -366,6 +367,25 @@ def test_a_command_that_the_agent_blocked_is_no_step(project: Path, store: Store
     traces, lost = traces_of(store)
     assert lost == []
     assert [(t.commands, t.exit_codes) for t in traces] == [(("echo a; exit 3",), (3,))]
+
+
+def test_exit_codes_and_the_agents_version_are_the_sessions(tmp_path: Path, store: Store) -> None:
+    """No event has them. Of a request that was made twice, each has its own."""
+    session = Claude()
+    for output in ("a.txt", "b.txt"):
+        session.ask("look")
+        session.bash("ls", output)
+    path = session.save(tmp_path / "s.jsonl")
+    (tmp_path / "p").mkdir()
+    s = Session(tmp_path / "p", store)
+    for line in (0, len(session.lines) // 2):
+        asked = {"prompt": "look", "transcript_path": str(path), "session_id": "s1", "cwd": str(s.root)}
+        when = {"time": datetime.fromisoformat(session.lines[line]["timestamp"]).timestamp()}
+        receive("claude-code", json.dumps({"hook_event_name": "UserPromptSubmit", **asked}).encode(), store, when=when)
+        s.bash("ls")
+        s.stop()
+    facts = [(t.outputs, t.exit_codes, t.metadata["source"], t.metadata["version"]) for t in s.all()]
+    assert facts == [((output,), (0,), "claude-code", "2.0.42") for output in ("a.txt\n", "b.txt\n")]
 
 
 def test_a_yes_stands_for_what_was_asked_before(project: Path, store: Store) -> None:
