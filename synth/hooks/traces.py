@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from synth.importers.keeping import file_entry, worth_keeping
 from synth.importers.repository import Repository, RepositoryError, Tree
 from synth.importers.turns import State, Turn
 from synth.interface import ExecutionTrace
-from synth.store.pictures import Picture
+from synth.store.pictures import MOST_NAMED, Picture
 from synth.store.tasks import LOST, Event, Store
 from verifiers.interface import EvidenceError
 
@@ -143,7 +144,8 @@ class Captured:
 
 
 def _with_trees(trace: ExecutionTrace, start: _Seen, stop: _Seen, begin: Event, end: Event) -> ExecutionTrace:
-    changed = {p for p in _candidates(start, stop) if start.entry(p) != stop.entry(p)}
+    unseen = {*start.picture.absent, *stop.picture.absent}  # at one end only, it may be kept at the other
+    changed = {p for p in _candidates(start, stop) - unseen if start.entry(p) != stop.entry(p)}
     there = start.paths()
     edited = {s["edit"]["path"] for s in trace.steps or () if "edit" in s} | changed
     said = [*trace.commands, *trace.outputs, trace.task_description]
@@ -156,7 +158,7 @@ def _with_trees(trace: ExecutionTrace, start: _Seen, stop: _Seen, begin: Event, 
     if len(there) > len(kept):
         facts["reduced_from"] = len(there)
     if absent := start.absent():
-        facts["absent"] = absent
+        facts["absent"] = dict(islice(absent.items(), MOST_NAMED))
     if start.picture.commit:
         facts["commit"] = start.picture.commit
     if alongside := [*begin.get("alongside", ()), *end.get("alongside", ())]:

@@ -31,8 +31,9 @@ _STATUS = (
 _LISTED = ("git", "--no-optional-locks", "ls-files", "-t", "-z")
 GIT_S = 10.0
 """Seconds that git may take."""
+IGNORED = "ignored by git"
 MOST_NAMED = 50
-"""Paths that are left out, told one by one."""
+"""Paths that are left out, told one by one; what git does not ignore is always known by the picture."""
 LEFT_OUT = frozenset({
     ".git", "node_modules", "__pycache__", ".venv", ".tox", ".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".assay",
 })  # fmt: skip
@@ -124,7 +125,7 @@ class _Taker:
             if record.startswith("# branch.oid ") and "initial" not in record:
                 self.picture.commit = record.removeprefix("# branch.oid ")
             elif kind == "!":
-                self._leave_out(rest.rstrip("/"), "ignored by git")
+                self._leave_out(rest.rstrip("/"), IGNORED)
             elif kind == "?" and rest.endswith("/"):
                 self._leave_out(rest.rstrip("/"), "a repository of its own")
             elif kind == "?":
@@ -177,7 +178,7 @@ class _Taker:
                 yield path
 
     def _leave_out(self, path: str, why: str) -> None:
-        if len(self.picture.absent) < MOST_NAMED:
+        if why != IGNORED or len(self.picture.absent) < MOST_NAMED:
             self.picture.absent[path] = why
 
     # ------------------------------------------------------------ their contents
@@ -196,8 +197,10 @@ class _Taker:
             self._leave_out(path, "neither a file nor a directory")
         elif SECRET.search(path):
             self._leave_out(path, "it may hold secrets")
-        elif info.st_size > LARGEST or self._bytes + info.st_size > MOST_BYTES:
+        elif info.st_size > LARGEST:
             self._leave_out(path, f"too large ({info.st_size} bytes)")
+        elif self._bytes + info.st_size > MOST_BYTES:
+            self._leave_out(path, f"more than {MOST_BYTES >> 20} MB would have to be read at once")
         else:
             self.picture.files[path] = ["file", mode, self._digest(path, info)]
 
@@ -206,15 +209,15 @@ class _Taker:
             self.picture.failed = f"{path} was changed before the tree was seen"
 
     def _digest(self, path: str, info: os.stat_result) -> str:
-        seen: list[object] = [info.st_mtime_ns, info.st_size, info.st_ino]
+        seen: list[object] = [info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino]
         known = self._known.get(path)
-        if known is not None and known[:3] == seen:
+        if known is not None and known[:4] == seen:
             self._new[path] = known
-            return str(known[3])
+            return str(known[4])
         data = (self.root / path).read_bytes()
         self._bytes += len(data)
         self._new[path] = [*seen, self.objects.put(data)]
-        return str(self._new[path][3])
+        return str(self._new[path][4])
 
 
 def _load(index: Path) -> dict[str, list[object]]:

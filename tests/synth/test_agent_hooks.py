@@ -705,14 +705,34 @@ def test_links_empty_directories_and_modes_of_a_plain_tree(tmp_path: Path, store
 
 
 def test_unchanged_files_are_not_read_again(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time stamp, size and inode vouch for a digest."""
+    """Time stamps, size and inode vouch for a digest."""
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "a").write_text("x")
     first = picture_of(tmp_path / "w", False, store.objects, store.root / "i")
     monkeypatch.setattr(store.objects, "put", lambda data: "never")
     assert picture_of(tmp_path / "w", False, store.objects, store.root / "i") == first
-    (tmp_path / "w" / "a").write_text("yy")
+    was = (tmp_path / "w" / "a").stat()
+    time.sleep(0.02)
+    (tmp_path / "w" / "a").write_text("y")
+    os.utime(tmp_path / "w" / "a", ns=(was.st_atime_ns, was.st_mtime_ns))
     assert picture_of(tmp_path / "w", False, store.objects, store.root / "i").files["a"][2] == "never"
+
+
+def test_what_did_not_fit_into_the_first_picture_is_not_new_in_the_second(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large tree without git, each picture reads some more."""
+    monkeypatch.setattr("synth.store.pictures.MOST_BYTES", 10)
+    (tmp_path / "w").mkdir()
+    for name in "abc":
+        (tmp_path / "w" / name).write_text("8 bytes.")
+    s = Session(tmp_path / "w", store)
+    s.ask("remove a")
+    s.bash("rm a")
+    s.stop()
+    trace = s.trace()
+    assert (sorted(trace.workspace or ()), sorted(trace.post_workspace or ())) == (["a"], [])
+    assert trace.metadata["absent"] == dict.fromkeys("bc", "more than 0 MB would have to be read at once")
 
 
 # ---------------------------------------------------------------- commands
