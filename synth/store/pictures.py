@@ -31,7 +31,7 @@ _STATUS = (
 _LISTED = ("git", "--no-optional-locks", "ls-files", "-t", "-z")
 GIT_S = 10.0
 """Seconds that git may take."""
-IGNORED = "ignored by git"
+IGNORED, UNREADABLE = "ignored by git", "it may not be read"
 MOST_NAMED = 50
 """Paths that are left out, told one by one; what git does not ignore is always known by the picture."""
 LEFT_OUT = frozenset({
@@ -108,7 +108,10 @@ class _Taker:
             self.picture.failed = f"more than {MOST_FILES} files would have to be kept"
             return
         for path in paths:
-            self._add(path)
+            try:
+                self._add(path)
+            except PermissionError:
+                self._leave_out(path, UNREADABLE)
         if self._new != self._known:
             _save(self._index_file, self._new)
 
@@ -163,8 +166,12 @@ class _Taker:
                 self._must_be_old(path, (self.root / path).parent.stat())
 
     def _walk(self, below: str) -> Iterator[str]:
-        with os.scandir(self.root / below) as found:
-            items = sorted(found, key=lambda e: e.name)
+        try:
+            with os.scandir(self.root / below) as found:
+                items = sorted(found, key=lambda e: e.name)
+        except PermissionError:
+            self._leave_out(below, UNREADABLE)
+            return
         for item in items:
             path = f"{below}/{item.name}" if below else item.name
             if item.is_dir(follow_symlinks=False):

@@ -718,6 +718,28 @@ def test_unchanged_files_are_not_read_again(tmp_path: Path, store: Store, monkey
     assert picture_of(tmp_path / "w", False, store.objects, store.root / "i").files["a"][2] == "never"
 
 
+def test_what_may_not_be_read_is_named(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And costs nothing else: a data base's own directory, a file of root's."""
+    (tmp_path / "w" / "data").mkdir(parents=True)
+    for name in ("a", "key"):
+        (tmp_path / "w" / name).write_text("x")
+    scandir, read = os.scandir, Path.read_bytes
+
+    def refusing(of: Any) -> Any:
+        def reads(path: Path) -> Any:
+            if path.name in ("data", "key"):
+                raise PermissionError(13, "Permission denied")
+            return of(path)
+
+        return reads
+
+    monkeypatch.setattr(os, "scandir", refusing(scandir))
+    monkeypatch.setattr(Path, "read_bytes", refusing(read))
+    seen = picture_of(tmp_path / "w", False, store.objects, store.root / "i")
+    assert (seen.failed, sorted(seen.files)) == ("", ["a", "data"])
+    assert seen.absent == {"data": "it may not be read", "key": "it may not be read"}
+
+
 def test_what_did_not_fit_into_the_first_picture_is_not_new_in_the_second(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
