@@ -89,7 +89,9 @@ def picture_of(root: Path, git: bool, objects: Objects, index: Path, as_of: floa
         _Taker(picture, root, objects, index, as_of).take(git)
     except subprocess.TimeoutExpired:
         picture.failed = f"git status took more than {GIT_S:.0f} s"
-    except (OSError, subprocess.CalledProcessError, ValueError) as e:
+    except subprocess.CalledProcessError as e:
+        picture.failed = f"git status failed: {' '.join(os.fsdecode(e.stderr).split())[:300]}"
+    except (OSError, ValueError) as e:
         picture.failed = f"the tree cannot be read: {e}"
     return picture
 

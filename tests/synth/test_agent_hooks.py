@@ -603,6 +603,11 @@ def test_a_repository_without_a_commit_mid_rebase_and_with_a_submodule(tmp_path:
         git(where, "rebase", "other")
     seen = picture_of(where, True, store.objects, store.root / "i")
     assert (seen.failed, "f" in seen.files) == ("", True)
+    (where / ".git" / "index").write_text("garbage of more than a few bytes")
+    seen = picture_of(where, True, store.objects, store.root / "i")
+    assert seen.failed.startswith("git status failed: ")
+    assert "\n" not in seen.failed
+    assert "signature" in seen.failed
 
 
 def test_pointers_of_large_files_and_a_tree_behind_a_link(project: Path, store: Store, tmp_path: Path) -> None:
