@@ -70,11 +70,11 @@ def uninstall_command(agent: str, shell: str | None, project: Path | None, store
     """Takes the hooks out again; what was recorded stays."""
     from synth.hooks.agents import AGENTS
     from synth.hooks.install import store_of, uninstall
-    from synth.hooks.shell import persons_shell, started_by, uninstall_shell
+    from synth.hooks.shell import persons_shell, started_by, store_in, uninstall_shell
 
     if agent == "shell":
         name = shell or persons_shell()
-        there = uninstall_shell(name, _store(store))
+        there = uninstall_shell(name, _store(store or store_in(name)))
         console.out(f"line taken out of {started_by(name)}" if there else f"{name} has no line of assay")
         return PASS if there else NOTHING
     place = _place(project)

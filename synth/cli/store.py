@@ -43,7 +43,7 @@ def show_command(store: Path | None) -> int:
         found = trace_of(kept, task)
         said = " ".join(redact(asked(events)).split())[:60]
         state = f"{len(found.steps or found.commands)} steps" if isinstance(found, ExecutionTrace) else found
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(float(first.get("time", 0))))
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(int(task.name[:20]) / 1e9))  # as the file is called
         console.out(f"{when}  {first.get('agent')}  {said!r}: {state}")
     console.out(f"{plural(len(tasks), 'task')}, {kept.objects.size_bytes() / (1 << 20):.1f} MiB in {kept.root}")
     return PASS if tasks else NOTHING

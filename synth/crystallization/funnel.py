@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from synth.config import Evolution
 from synth.crystallization.outcome import PatternOutcome
-from synth.importers.funnel import Loss, Stage
+from synth.importers.common import Dropped
+from synth.importers.funnel import Loss, Stage, losses_of
 from synth.interface import ExecutionTrace
 
 
@@ -32,8 +32,4 @@ def funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutcome],
 
 
 def _losses(found: Iterable[tuple[str, str]]) -> tuple[Loss, ...]:
-    by_reason: dict[str, list[str]] = defaultdict(list)
-    for example, why in found:
-        by_reason[why].append(example)
-    ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
-    return tuple(Loss(why, len(examples), examples[0]) for why, examples in ordered)
+    return losses_of([Dropped(example, "trace", why) for example, why in found])

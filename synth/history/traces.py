@@ -15,7 +15,7 @@ from synth.history.objects import File, Objects
 from synth.history.shapes import role
 from synth.history.values import values
 from synth.importers.common import task_id_for
-from synth.importers.turns import worth_keeping
+from synth.importers.keeping import worth_keeping
 from synth.interface import ExecutionTrace
 from synth.tracing.secret_rules import secrets_in
 from synth.tracing.traces import trace_from_record

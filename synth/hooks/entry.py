@@ -27,4 +27,5 @@ if __name__ == "__main__":
             os.setsid()  # whatever becomes of the agent and its terminal
         take_in(store, lambda task: look_later(store, task))
     else:
-        sys.stdout.write(take_in(store, lambda task: look_later(store, task), agent, sys.stdin.buffer.read()))
+        pid, data = words.get("--pid", ""), sys.stdin.buffer.read()
+        sys.stdout.write(take_in(store, lambda task: look_later(store, task), agent, data, pid))

@@ -5,9 +5,10 @@ agent=$3 store=$5 way=$6 python=$7 entry=$8 answer=$9
 umask 077
 
 take_in() { "$python" -I -S "$entry" assay-hook --agent "$agent" --store "$store" "$@"; }
-now() { take_in 2>/dev/null; exit 0; }
+now() { take_in --pid "$pid" 2>/dev/null; exit 0; }
 has() { set -- "$store"/$1; [ -e "$1" ]; }
 
+{ read -r _ _ _ pid _ </proc/$PPID/stat; } 2>/dev/null # of the agent: its shell runs this
 [ -x "$python" ] && [ -r "$entry" ] || way=gone
 case $way in
 gone) printf %s "$answer"; exit 0 ;;
@@ -15,10 +16,9 @@ now) now ;;
 start) has 'moments/*.due.json' || has 'moments/*.offer.json' || { printf %s "$answer"; exit 0; }; now ;;
 request|end) ! has 'moments/*.due.json' || now ;;
 esac
-{ read -r _ _ _ pid _ </proc/$PPID/stat; } 2>/dev/null # of the agent: its shell runs this
 file=$store/spool/$$.$agent.$pid.$way
 [ -d "$store/spool" ] && [ ! -e "$file" ] || now
-cat 2>/dev/null > "$file"
+{ cat > "$file"; } 2>/dev/null || now
 case $way in
 request|end) (exec </dev/null >/dev/null 2>&1; take_in --spool yes) & ;;
 before|note) ! grep -q apply_patch "$file" || take_in --spool yes </dev/null >/dev/null 2>&1 ;;

@@ -50,7 +50,9 @@ def install(agent: Agent, place: Path, store: Path) -> Path:
     Raises:
         ConfigError: the settings are not JSON that can be added to.
     """
-    path = place / agent.settings
+    path = (place / agent.settings).resolve()  # many keep the file elsewhere, behind a link
+    if (earlier := store_of(agent, place)) is not None and earlier != store:
+        uninstall(agent, place, earlier)  # it knows what was there before
     before = bytes_of(path)
     settings = _without(_parsed(path, before))
     hooks = settings.setdefault("hooks", {})
@@ -72,7 +74,7 @@ def uninstall(agent: Agent, place: Path, store: Path) -> bool:
     Returns:
         Whether there was anything of ours.
     """
-    path = place / agent.settings
+    path = (place / agent.settings).resolve()
     note, now = find(store, path), bytes_of(path)
     note_file(store, path).unlink(missing_ok=True)
     if now is None:

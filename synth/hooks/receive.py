@@ -15,22 +15,30 @@ from synth.store.tasks import Store
 Payload = Mapping[str, Any]
 SKILL = "skill_"
 """How a tool of ``assay mcp`` is called, behind the server's name."""
+TURN = ("prompt_id", "turn_id")
+"""By which agents tell a turn from others."""
 MOST_TEXT = 1 << 20
 """Characters kept of an output."""
 
 
 def receive(
-    agent_name: str, data: bytes, store: Store, ended: Callable[[Path], object] = lambda task: None, aside: Payload | None = None
+    agent_name: str,
+    data: bytes,
+    store: Store,
+    ended: Callable[[Path], object] = lambda task: None,
+    when: Payload = {},  # noqa: B006  never written to
+    *,
+    waits: bool = True,
 ) -> str:
     """Takes one event and returns what the agent wants to read. What goes wrong is in the store's log.
 
     Args:
         ended: Told of a task that this event closes.
-        aside: When it came (``time``, seconds since the epoch) and of which process (``pid``), where it was put aside: the agent
-            has gone on, and reads nothing.
+        when: When it came (``time``, seconds since the epoch) and of which process (``pid``), where that is known.
+        waits: Whether the agent waits for the answer; it reads nothing of what was put aside.
     """
     agent = AGENTS.get(agent_name)
-    said = ""
+    said, payload = "", None
     try:
         if agent is None:
             store.complain(f"unknown agent {agent_name!r}")
@@ -38,12 +46,14 @@ def receive(
         payload = json.loads(data.decode("utf-8", "replace"))
         if not isinstance(payload, Mapping):
             raise ValueError("the event is no JSON object")
-        closed = _take(agent, payload, store, aside or {})
+        closed = _take(agent, payload, store, when)
         if closed is not None:
             ended(closed)
-        said = _to_say(agent, payload, store) if aside is None else ""
+        said = _to_say(agent, payload, store) if waits else ""
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         _complain(store, f"{agent_name}: {type(e).__name__}: {e}")
+        session = str(payload.get("session_id")) if isinstance(payload, Mapping) else ""
+        store.spoil(agent_name, session, when.get("pid"))
     return agent.says(said) if agent is not None else ""
 
 
@@ -71,7 +81,9 @@ def _take(agent: Agent, payload: Payload, store: Store, when: Payload) -> Path |
         store.complain(f"{agent.name}: event {name!r} is not known")
     elif kind == "request":
         cwd = Path(str(payload.get("cwd") or Path.cwd()))
-        facts = {k: payload[k] for k in ("transcript_path", "prompt_id", "turn_id", "model") if k in payload}
+        facts = {k: payload[k] for k in ("transcript_path", *TURN, "model") if k in payload}
+        if _is_open(agent, session, facts, store):
+            return None
         store.begin(agent.name, session, cwd, {"request": str(payload.get("prompt", "")), **facts, **when})
     elif kind == "end":
         closed = store.close(agent.name, session, "ended", {"transcript_path": payload.get("transcript_path"), **when})
@@ -81,6 +93,13 @@ def _take(agent: Agent, payload: Payload, store: Store, when: Payload) -> Path |
     elif kind != "start":
         _tool(agent, kind, payload, store, session, when)
     return None
+
+
+def _is_open(agent: Agent, session: str, facts: Payload, store: Store) -> bool:
+    """Whether this very turn has begun already: its event came twice."""
+    task = store.open_task(agent.name, session)
+    first = next(iter(store.events(task)), {}) if task is not None else {}
+    return any(k in facts and first.get(k) == facts[k] for k in TURN)
 
 
 def _tool(agent: Agent, kind: str, payload: Payload, store: Store, session: str, when: Payload) -> None:

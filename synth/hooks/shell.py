@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 
@@ -51,8 +52,11 @@ def install_shell(shell: str, project: Path | None, store: Path) -> Path:
         ConfigError: the file cannot be written.
     """
     path = started_by(shell)
+    if (earlier := store_in(shell)) is not None and earlier != store:
+        uninstall_shell(shell, earlier)  # it knows what was there before
     snippet = store / "shell" / f"hook.{shell}"
-    snippet.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for private in (store, snippet.parent):
+        private.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_atomic(snippet, _snippet(shell, project, store).encode("utf-8", "surrogateescape"), 0o600)
     before = bytes_of(path) or b""
     kept = _without(before)
@@ -79,6 +83,15 @@ def uninstall_shell(shell: str, store: Path) -> bool:
     else:
         write_atomic(path, _without(now))
     return True
+
+
+def store_in(shell: str) -> Path | None:
+    """Where the line that is there keeps what the shell notes; None where there is none."""
+    ours = (line for line in (bytes_of(started_by(shell)) or b"").splitlines() if line.endswith(f"# {MARK}".encode()))
+    text = next(ours, b"").decode("utf-8", "surrogateescape").replace(";", " ")
+    with suppress(ValueError):  # somebody edited it
+        return next((Path(w).parents[1] for w in shlex.split(text) if w.endswith(f"/shell/hook.{shell}")), None)
+    return None
 
 
 def records(shell: str) -> bool:

@@ -18,23 +18,26 @@ UNFINISHED_S = 5.0
 Ended = Callable[[Path], object]
 
 
-def take_in(store: Store, ended: Ended = lambda task: None, agent: str = "", data: bytes = b"") -> str:
+def take_in(store: Store, ended: Ended = lambda task: None, agent: str = "", data: bytes = b"", pid: str = "") -> str:
     """Takes in what waits, then one event that an agent waits for; what that agent wants to read.
 
     Args:
         ended: Told of each task that is closed.
         agent: Who waits; "" = nobody.
+        pid: Its process, where that is known.
     """
+    process = {"pid": int(pid)} if pid.isdigit() else {}
     try:
         place = store.root / SPOOL
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for private in (store.root, place):
+            private.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (store.root / f"{SPOOL}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             while any(_taken(store, path, ended) for path in _waiting(place)):
                 continue  # more may have come meanwhile
-            return receive(agent, data, store, ended) if agent else ""
+            return receive(agent, data, store, ended, process) if agent else ""
     except OSError:
-        return receive(agent, data, store, ended) if agent else ""
+        return receive(agent, data, store, ended, process) if agent else ""
 
 
 def _waiting(place: Path) -> list[Path]:
@@ -56,6 +59,6 @@ def _taken(store: Store, path: Path, ended: Ended) -> bool:
         if time.time() - at < UNFINISHED_S:
             return False
     _, agent, pid, *_ = path.name.split(".")
-    receive(agent, data, store, ended, {"time": at, **({"pid": int(pid)} if pid.isdigit() else {})})
+    receive(agent, data, store, ended, {"time": at, **({"pid": int(pid)} if pid.isdigit() else {})}, waits=False)
     path.unlink(missing_ok=True)
     return True

@@ -10,7 +10,7 @@ from pathlib import Path
 from synth.hooks.agents import AGENTS
 from synth.importers.gemini_cli import was_blocked
 from synth.importers.reader import import_path
-from synth.importers.turns import Changed, Ran, Start, Step, Tasks, Turn, relative, removed, written
+from synth.importers.turns import Changed, Ran, Start, Step, Tasks, Turn, goes_on, relative, removed, written
 from synth.interface import ExecutionTrace
 from synth.store.tasks import Event, Store
 from verifiers.interface import AssayError
@@ -22,7 +22,10 @@ def steps_of(store: Store, task: Path, events: Sequence[Event], start: Start) ->
     agent, root = str(begin["agent"]), str(begin["root"])
     times = [datetime.fromtimestamp(float(e.get("at", e["time"])), UTC) for e in events if e.get("event") != "named"]
     key = f"{begin['session']} {task.name}"
-    turn = Turn(asked(events), str(task), key, times[0], _first_place(events), ended=times[-1])
+    said = _request(store, task, events)
+    if said is None:
+        return "it only goes on with the request before, of which something was done already"
+    turn = Turn(said, str(task), key, times[0], _first_place(events), ended=times[-1])
     turn.metadata |= {"session": begin["session"], "captured": "assay hook"}
     secret = next((e["secret"] for e in events if "secret" in e), None)
     if secret is not None:
@@ -30,8 +33,11 @@ def steps_of(store: Store, task: Path, events: Sequence[Event], start: Start) ->
     if any("skill" in e for e in events):
         return "a skill was called over MCP: what it does is no step"
     if any(e.get("event") == "unseen" for e in events):
-        return "a command was not seen: the shell keeps none that begins with a blank or only repeats the one before"
+        shells = "the shell keeps none that begins with a blank or only repeats the one before"
+        return f"a command was not seen: {shells}, or the disk was full"
     told = _from_session(begin, turn.text, start)
+    if told is not None and told.metadata.get("version"):
+        turn.metadata["version"] = told.metadata["version"]
     slots, edits_lost = _slots(store, events, each_afresh=agent in AGENTS and agent != "claude-code")
     every, seen = _commands(slots), _commands(s for s in slots if not s.lost)
     wanted = _without_moves(told.commands) if told is not None else None
@@ -56,6 +62,17 @@ def asked(events: Sequence[Event]) -> str:
     """What was asked; of what a person typed, the name that it was given afterwards."""
     said = [e["request"] for e in events if e.get("request")]
     return str(said[-1]) if said else ""
+
+
+def _request(store: Store, task: Path, events: Sequence[Event]) -> str | None:
+    """What was asked. One that only says to go on stands for the one before, if nothing but talk came of that; else None."""
+    said, before = asked(events), store.before(task)
+    while events[0]["agent"] in AGENTS and goes_on(said) and before is not None:
+        earlier = store.events(before)
+        if any(e.get("event") == "after" for e in earlier):
+            return None
+        said, before = asked(earlier), store.before(before)
+    return said
 
 
 def _first_place(events: Sequence[Event]) -> str:
@@ -140,8 +157,12 @@ def _closed(text: str) -> str:
 
 
 def _text(store: Store, held: object) -> str | None:
+    if held is None:
+        return None
     data = store.objects.get(str(held[1])) if isinstance(held, list) else None
-    return data.decode("utf-8", "surrogateescape") if data is not None else None
+    if data is None:
+        raise ValueError("what an edit wrote is not there")
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _from_session(begin: Event, text: str, start: Start) -> ExecutionTrace | None:
@@ -153,8 +174,9 @@ def _from_session(begin: Event, text: str, start: Start) -> ExecutionTrace | Non
         found = import_path(path, begin["agent"], start).traces
     except (AssayError, OSError):
         return None
-    wanted = " ".join(text.split())
-    return next((t for t in reversed(found) if t.task_description == wanted), None)
+    wanted, when = " ".join(text.split()), datetime.fromtimestamp(float(begin["time"]), UTC)
+    same = [t for t in reversed(found) if t.task_description == wanted]
+    return min(same, key=lambda t: abs(t.timestamp - when), default=None)
 
 
 def _as_told(trace: ExecutionTrace, told: ExecutionTrace | None) -> ExecutionTrace:
@@ -175,12 +197,12 @@ def _by_others(store: Store, begin: Event, events: Sequence[Event]) -> list[str]
             left.clear()
         for path, held in (event.get("files") or {}).items():
             if event.get("event") == "before" and path in left and left[path] != held:
-                out.append(path)
+                out.append(relative(path, str(begin["root"])) or path)
             left[path] = held
     stop = store.picture(next((e.get("picture") for e in reversed(events) if e.get("event") == "end"), None))
     for path, held in left.items():
         name = relative(path, str(begin["root"]))
         now = stop.files.get(name) if stop is not None and name is not None else None
         if now is not None and isinstance(held, list) and now[2] != held[1]:
-            out.append(path)
+            out.append(name or path)
     return sorted(set(out))

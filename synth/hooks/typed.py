@@ -167,16 +167,17 @@ def sweep(store: Store) -> None:
 
 
 def commands(spool: Path) -> list[Typed]:
-    """The commands of a spool that have ended, in order."""
+    """The commands of a spool that have ended, in order. Where a record is missing (a full disk), one of them was not seen."""
     out: list[Typed] = []
     began: list[str] | None = None
-    for record in _records(spool):
-        if record[0] in ("B", "U"):
-            began = record
-        elif record[0] == "E" and began is not None:
+    for number, record in enumerate(_records(spool)):
+        begins = record[0] in ("B", "U")
+        if record[0] == "E" and began is not None:
             command = began[3] if began[0] == "B" else None
             out.append(Typed(float(began[1]), began[2], command, int(record[2])))
-            began = None
+        elif began is not None or (number and not begins):  # the first may be the end of what began the task
+            out.append(Typed(0.0, "", None, 0))
+        began = record if begins else None
     return out
 
 

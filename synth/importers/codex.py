@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from synth.importers.common import Dropped, ImportReport, content_text, parse_time
+from synth.importers.keeping import DoesNotApply
 from synth.importers.lines import session_lines
 from synth.importers.patches import changes, patch_in
-from synth.importers.turns import DoesNotApply, Ran, Start, Step, Tasks, Turn
+from synth.importers.turns import Ran, Start, Step, Tasks, Turn
 
 Record = Mapping[str, Any]
 _INJECTED = re.compile(
@@ -83,6 +84,9 @@ class _Session:
             self.root = self.root or self._cwd
         elif kind == "message" and item.get("role") == "user":
             self._said(where, record, item)
+        elif kind == "ghost_snapshot" and self.turns:
+            found = item.get("ghost_commit")
+            self.turns[-1].metadata.setdefault("snapshot", found.get("id") if isinstance(found, Mapping) else None)
         elif kind == "turn_aborted" and self.turns:
             self.turns[-1].spoilt = self.turns[-1].spoilt or "the user interrupted the request"
         elif self.turns:

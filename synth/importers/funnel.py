@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -40,12 +40,14 @@ class Stage:
 
 _REMEDIES = (
     ("never shows whole", "--repo DIR with the project's clone"),
-    ("no start state", "--repo DIR with the project's clone, or `assay record` from now on"),
+    ("no start state", "--repo DIR with the project's clone"),
     ("works its start out", "--repo DIR with the project's clone, or `assay record` from now on"),
     ("does not agree", "a clone with the commits of that time"),
     ("than the session keeps", "`assay record`, which keeps whole outputs"),
     ("holds no outputs", "`assay record`, which keeps outputs and the tree before and after"),
     ("on the screen", "`assay record`, which keeps commands apart from what they print"),
+    ("no workspace", "`assay hook install`, which keeps the tree before and after"),
+    ("which the image lacks", "an image with what they need"),
     ("fewer than", "more recordings of the same task"),
 )
 """Part of a reason -> what would have saved it."""
@@ -65,19 +67,21 @@ def funnel(report: ImportReport, evolution: Evolution) -> list[Stage]:
     stateful = [t for t in repeated if _has_state(t)]
     guessed = [t for t in repeated if t not in stateful]
     return [
-        Stage("sessions", report.sessions, _losses(files)),
+        Stage("sessions", report.sessions, losses_of(files)),
         Stage("tasks", len(tasks) + len(traces)),
-        Stage("imported", len(traces), _losses(tasks)),
+        Stage("imported", len(traces), losses_of(tasks)),
         Stage("with effect", len(effective), _lost([t for t in traces if t not in effective], "it only looks around")),
         Stage("repeated", len(repeated), _lost(rest, f"it was done fewer than {evolution.min_frequency} times")),
         Stage("start known", len(stateful), _lost(guessed, "crystallize works its start out, if the outputs allow"), "without"),
     ]
 
 
-def most_saved(stages: Iterable[Stage]) -> Loss | None:
-    """The loss that most would come through without, of those that something can be done about."""
-    known = [loss for stage in stages for loss in stage.losses if loss.remedy]
-    return max(known, key=lambda loss: loss.count, default=None)
+def most_saved(stages: Iterable[Stage]) -> tuple[str, int] | None:
+    """What would save the most, and how many; None where nothing is known to help."""
+    saved = Counter[str]()
+    for loss in (loss for stage in stages for loss in stage.losses if loss.remedy):
+        saved[loss.remedy] += loss.count
+    return next(iter(saved.most_common(1)), None)
 
 
 def _has_effect(trace: ExecutionTrace) -> bool:
@@ -96,10 +100,11 @@ def _repeated(traces: Sequence[ExecutionTrace], evolution: Evolution) -> list[Ex
 
 
 def _lost(traces: Sequence[ExecutionTrace], why: str) -> tuple[Loss, ...]:
-    return _losses([Dropped(t.task_id, "trace", why) for t in traces])
+    return losses_of([Dropped(t.task_id, "trace", why) for t in traces])
 
 
-def _losses(dropped: Sequence[Dropped]) -> tuple[Loss, ...]:
+def losses_of(dropped: Sequence[Dropped]) -> tuple[Loss, ...]:
+    """What was lost by its reason, most frequent first; numbers in a reason do not count."""
     by_reason: dict[str, list[Dropped]] = defaultdict(list)
     for d in dropped:
         by_reason[re.sub(r"\d+", "N", d.why)].append(d)
@@ -117,4 +122,4 @@ def shown(stages: Sequence[Stage]) -> list[str]:
     for stage in stages:
         out += [f"  {stage.name}: {loss.count} {stage.lost}, {loss.why} ({loss.example})" for loss in stage.losses]
     best = most_saved(stages)
-    return [*out, f"most would be saved by {best.remedy} ({best.count})"] if best is not None else out
+    return [*out, f"most would be saved by {best[0]} ({best[1]})"] if best is not None else out

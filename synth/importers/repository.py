@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synth.importers.turns import Ran, State, Turn
+from synth.store.pictures import LARGEST, SECRET
 from verifiers.interface import AssayError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _MADE = re.compile(r"^\[[^\]\n]+ (?:\(root-commit\) )?([0-9a-f]{7,40})\] ", re.M
 """What ``git commit`` prints: ``[main 1a2b3c4] subject``."""
 _MOST_COMMITS = 20_000
 """That are looked through for one of a time."""
-_LARGEST = 8 << 20
+_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 class RepositoryError(AssayError, OSError):
@@ -42,12 +43,20 @@ class Repository:
         except (NotGitRepository, OSError) as e:
             raise RepositoryError("is no git repository", "Give the project's own clone with --repo", directory) from e
 
-    def at(self, turn: Turn) -> State | None:
-        """The start of a turn; None where the repository has none of it."""
-        for by, commit in (("id", self._named(turn)), ("parent", self._parent(turn)), ("time", self._before(turn))):
-            if commit is not None:
-                return State(Tree(self._repo, commit.tree), {"commit": commit.id.decode("ascii"), "by": by})
-        return None
+    def starts(self, turn: Turn) -> Iterator[State]:
+        """What the start of a turn may be. What its session began with is the start of its first turn alone: the parent of a
+        commit that the turn made tells more."""
+        seen: set[bytes] = set()
+        for by, commit in self._found(turn):
+            if commit is not None and commit.id not in seen:
+                seen.add(commit.id)
+                yield State(Tree(self._repo, commit.tree), {"commit": commit.id.decode("ascii"), "by": by})
+
+    def _found(self, turn: Turn) -> Iterator[tuple[str, Commit | None]]:
+        yield "id", self._named(turn.metadata.get("snapshot"))  # the tree as it was, with what was not committed
+        yield "parent", self._parent(turn)
+        yield "id", self._named(turn.metadata.get("commit"))
+        yield "time", self._before(turn)
 
     def tree(self, commit: str) -> Tree | None:
         """The files of a commit; None where the repository does not have it."""
@@ -62,13 +71,13 @@ class Repository:
             return None
         return Tree(self._repo, before.tree), Tree(self._repo, done.tree), before.id.decode("ascii")
 
-    def _named(self, turn: Turn) -> Commit | None:
-        named = turn.metadata.get("commit")
+    def _named(self, named: object) -> Commit | None:
         return self._commit(named) if isinstance(named, str) else None
 
     def _parent(self, turn: Turn) -> Commit | None:
         """The parent of the first commit that the turn's commands report to have made."""
-        outputs = (step.output for step in turn.steps if isinstance(step, Ran) and "commit" in step.command)
+        ran = (step for step in turn.steps if isinstance(step, Ran) and "--amend" not in step.command)
+        outputs = (step.output for step in ran if "commit" in step.command)
         made = next((m[1] for output in outputs for m in _MADE.finditer(output)), None)
         commit = self._commit(made) if made is not None else None
         return self._commit(commit.parents[0].decode("ascii")) if commit is not None and commit.parents else None
@@ -101,20 +110,30 @@ class Repository:
 
 
 class Tree(Mapping[str, tuple[int, bytes]]):
-    """Regular files of a commit: path -> mode and content, read when asked for. Large files are left out."""
+    """Files and links of a commit: path -> mode and content (of a link its target), read when asked for."""
 
     def __init__(self, repo: Repo, tree: ObjectID) -> None:
         from dulwich.object_store import iter_tree_contents
 
         self._repo = repo
-        listed = iter_tree_contents(repo.object_store, tree)
-        regular = ((e.path, e.mode, e.sha) for e in listed if e.mode is not None and stat.S_ISREG(e.mode))
-        self._entries = {path.decode("utf-8", "surrogateescape"): (mode, sha) for path, mode, sha in regular}
+        self._entries: dict[str, tuple[int, ObjectID]] = {}
+        self.absent: dict[str, str] = {}
+        """What the commit has and this has not -> why; of contents, those that were asked for."""
+        for entry in iter_tree_contents(repo.object_store, tree):
+            path, mode = entry.path.decode("utf-8", "surrogateescape"), entry.mode
+            if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+                self._entries[path] = (mode, entry.sha)
+            else:
+                self.absent[path] = "a submodule"
 
     def __getitem__(self, path: str) -> tuple[int, bytes]:
         mode, sha = self._entries[path]
         content: bytes = self._repo[sha].as_raw_string()
-        return 0o755 if mode & 0o100 else 0o644, content[:_LARGEST]
+        why = _unkept(path, content)
+        if why:
+            self.absent[path] = why
+            raise KeyError(path)
+        return mode if stat.S_ISLNK(mode) else 0o755 if mode & 0o100 else 0o644, content
 
     def differing(self, other: Tree) -> set[str]:
         """Paths that are not the same in both."""
@@ -128,3 +147,12 @@ class Tree(Mapping[str, tuple[int, bytes]]):
 
     def __contains__(self, path: object) -> bool:
         return path in self._entries
+
+
+def _unkept(path: str, content: bytes) -> str:
+    """Why contents of a commit are no part of a start; "" where they are."""
+    if SECRET.search(path):
+        return "it may hold secrets"
+    if len(content) > LARGEST:
+        return f"too large ({len(content)} bytes)"
+    return "only Git LFS has its contents" if content.startswith(_POINTER) else ""

@@ -6,22 +6,19 @@ the repository, tells the rest. An edit whose file is not known whole cannot be 
 
 from __future__ import annotations
 
-import base64
 import posixpath
 import re
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+import stat
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PureWindowsPath
 from typing import Any, Protocol
 
 from synth.importers.common import Builder, Dropped, task_id_for
+from synth.importers.keeping import DoesNotApply, file_entry, reduced
 from synth.interface import ExecutionTrace
 from verifiers.interface import EvidenceError
-
-
-class DoesNotApply(ValueError):
-    """An edit that does not fit the text it is said to have changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +79,8 @@ class Turn:
 class Start(Protocol):
     """Where a turn's files were before it: a commit of the repository, say."""
 
-    def at(self, turn: Turn) -> State | None:
-        """The state that is known to be there when the turn begins; None where none is."""
+    def starts(self, turn: Turn) -> Iterable[State]:
+        """What may be there when the turn begins, the most likely first."""
         ...
 
 
@@ -92,7 +89,7 @@ class State:
     """Files of a start."""
 
     files: Mapping[str, tuple[int, bytes]]
-    """Path -> mode and content."""
+    """Path -> mode and content; of a symbolic link its target."""
     origin: Mapping[str, str]
     """How it is known: ``commit``, and ``by`` id, parent or time."""
 
@@ -158,15 +155,18 @@ class Tasks:
         return found
 
     def _trace(self, turn: Turn) -> ExecutionTrace | str:
-        state = self.start.at(turn) if self.start is not None else None
-        found = self._attempt(turn, state)
-        if isinstance(found, ExecutionTrace) or state is None:
-            return found
-        # The commit is not what the agent found: what the session itself showed may still do.
-        turn.metadata["refused_start"] = {**state.origin, "why": found}
+        refused = ""
+        for state in self.start.starts(turn) if self.start is not None else ():
+            found = self._attempt(turn, state)
+            if isinstance(found, ExecutionTrace):
+                return found
+            if not refused:
+                refused = found
+                turn.metadata["refused_start"] = {**state.origin, "why": found}
+        # No commit is what the agent found: what the session itself showed may still do.
         again = self._attempt(turn, None)
-        why = f"the start from the repository does not agree ({found}), and without it: {again}"
-        return again if isinstance(again, ExecutionTrace) else why
+        why = f"the start from the repository does not agree ({refused}), and without it: {again}"
+        return why if refused and isinstance(again, str) else again
 
     def _attempt(self, turn: Turn, state: State | None) -> ExecutionTrace | str:
         known = dict(self.known)
@@ -282,12 +282,14 @@ class _Work:
             return self.tasks.known[path]
         if self.state is not None:
             held = self.state.files.get(path)
+            if path in self.state.files and (held is None or stat.S_ISLNK(held[0])):
+                raise DoesNotApply("an edit of a link, or of a file whose contents are not kept")
             return held[1].decode("utf-8", "surrogateescape") if held is not None else None
         raise DoesNotApply("an edit of a file that the session never shows whole")
 
     def _mode(self, path: str) -> int:
         held = self.state.files.get(path) if self.state is not None else None
-        return held[0] if held is not None else 0o644
+        return held[0] if held is not None and not stat.S_ISLNK(held[0]) else 0o644
 
     def build(self) -> ExecutionTrace | str:
         turn, b = self.turn, self.builder
@@ -302,40 +304,6 @@ class _Work:
             return b.build(done, span.total_seconds() * 1000 if span is not None else 0.0)
         except EvidenceError as e:
             return e.what
-
-
-BYSTANDERS = 12
-"""Files kept besides those that a task names: enough to see that nothing else is touched."""
-
-
-def reduced(files: Mapping[str, tuple[int, bytes]], shown: Mapping[str, str | None], builder: Builder) -> dict[str, Any]:
-    """Of a start what the task edits, and what its commands and outputs name, with some bystanders. Replay says whether that is
-    enough."""
-    edited = {e["edit"]["path"] for e in builder.edits}
-    there = {p for p in files if p not in shown} | {p for p, text in shown.items() if text is not None}
-    kept = worth_keeping(there, [*builder.commands, *builder.outputs, builder.description], edited)
-    return {p: _held(p, files, shown.get(p)) for p in kept}
-
-
-def worth_keeping(there: Collection[str], said: Sequence[str], edited: Collection[str]) -> list[str]:
-    """Of the paths of a start those that are edited, that are named or lie below what is named, and some bystanders."""
-    names = set(re.findall(r"[^\s'\"`:;,()\[\]{}<>|&=]+", "\n".join(said)))
-    parts = {posixpath.basename(n.rstrip("/")) for n in names} | names
-    kept = {p for p in there if p in edited or p in parts or posixpath.basename(p) in parts or _below(p, names)}
-    others = sorted(set(there) - kept, key=lambda p: (p.count("/"), p))[:BYSTANDERS]
-    return sorted([*kept, *others])
-
-
-def _held(path: str, files: Mapping[str, tuple[int, bytes]], text: str | None) -> dict[str, str]:
-    if text is None:
-        return _file(*files[path])
-    return _file(files[path][0] if path in files else 0o644, text)
-
-
-def _below(path: str, names: set[str]) -> bool:
-    """Whether a directory that is named holds the path."""
-    parents = path.split("/")[:-1]
-    return any("/".join(parents[: n + 1]) in names or "/".join(parents[: n + 1]) + "/" in names for n in range(len(parents)))
 
 
 def relative(path: str, root: str | None) -> str | None:
@@ -359,15 +327,7 @@ def _quoted(path: str) -> str:
 
 
 def _entry(text: str | None, mode: int) -> dict[str, str] | None:
-    return _file(mode, text) if text is not None else None
-
-
-def _file(mode: int, content: bytes | str) -> dict[str, str]:
-    try:
-        raw = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-    except UnicodeEncodeError as e:
-        raise DoesNotApply("a file is said to hold half of a character, which no text does") from e
-    return {"type": "file", "mode": f"{mode:04o}", "content_b64": base64.b64encode(raw).decode("ascii")}
+    return file_entry(mode, text) if text is not None else None
 
 
 # ---------------------------------------------------------------- edits

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from synth.store.objects import Objects
@@ -27,10 +28,12 @@ LARGEST = 8 << 20
 _STATUS = (
     "git", "--no-optional-locks", "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all", "--ignored=matching",
 )  # fmt: skip
+_LISTED = ("git", "--no-optional-locks", "ls-files", "-t", "-z")
 GIT_S = 10.0
 """Seconds that git may take."""
+IGNORED, UNREADABLE = "ignored by git", "it may not be read"
 MOST_NAMED = 50
-"""Paths that are left out, told one by one."""
+"""Paths that are left out, told one by one; what git does not ignore is always known by the picture."""
 LEFT_OUT = frozenset({
     ".git", "node_modules", "__pycache__", ".venv", ".tox", ".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".assay",
 })  # fmt: skip
@@ -86,7 +89,9 @@ def picture_of(root: Path, git: bool, objects: Objects, index: Path, as_of: floa
         _Taker(picture, root, objects, index, as_of).take(git)
     except subprocess.TimeoutExpired:
         picture.failed = f"git status took more than {GIT_S:.0f} s"
-    except (OSError, subprocess.CalledProcessError, ValueError) as e:
+    except subprocess.CalledProcessError as e:
+        picture.failed = f"git status failed: {' '.join(os.fsdecode(e.stderr).split())[:300]}"
+    except (OSError, ValueError) as e:
         picture.failed = f"the tree cannot be read: {e}"
     return picture
 
@@ -100,11 +105,15 @@ class _Taker:
         self._bytes = 0
 
     def take(self, git: bool) -> None:
-        for path in self._of_git() if git else self._walk(""):
-            if len(self.picture.files) >= MOST_FILES:
-                self.picture.failed = f"more than {MOST_FILES} files would have to be kept"
-                break
-            self._add(path)
+        paths = list(islice(self._of_git() if git else self._walk(""), MOST_FILES + 1))
+        if len(paths) > MOST_FILES:  # said before any is read: an agent waits
+            self.picture.failed = f"more than {MOST_FILES} files would have to be kept"
+            return
+        for path in paths:
+            try:
+                self._add(path)
+            except PermissionError:
+                self._leave_out(path, UNREADABLE)
         if self._new != self._known:
             _save(self._index_file, self._new)
 
@@ -112,14 +121,18 @@ class _Taker:
 
     def _of_git(self) -> Iterator[str]:
         """What differs from the commit, by git's own index."""
-        done = subprocess.run(_STATUS, cwd=self.root, capture_output=True, check=True, timeout=GIT_S, stdin=subprocess.DEVNULL)
-        records = iter(os.fsdecode(done.stdout).split("\0"))
+        if self._is_sparse():
+            listed = (entry.partition(" ") for entry in self._git(_LISTED))
+            self.picture.gone += [path for tag, _, path in listed if tag == "S"]
+        records = self._git(_STATUS)
         for record in records:
             kind, _, rest = record.partition(" ")
             if record.startswith("# branch.oid ") and "initial" not in record:
                 self.picture.commit = record.removeprefix("# branch.oid ")
             elif kind == "!":
-                self._leave_out(rest.rstrip("/"), "ignored by git")
+                self._leave_out(rest.rstrip("/"), IGNORED)
+            elif kind == "?" and rest.endswith("/"):
+                self._leave_out(rest.rstrip("/"), "a repository of its own")
             elif kind == "?":
                 yield rest
             elif kind in ("1", "u"):
@@ -127,6 +140,17 @@ class _Taker:
             elif kind == "2":
                 yield from self._tracked(rest, 8)
                 yield from self._there_or_gone(next(records, ""))
+
+    def _git(self, words: tuple[str, ...]) -> Iterator[str]:
+        done = subprocess.run(words, cwd=self.root, capture_output=True, check=True, timeout=GIT_S, stdin=subprocess.DEVNULL)
+        return iter(os.fsdecode(done.stdout).split("\0"))
+
+    def _is_sparse(self) -> bool:
+        """Whether some of the commit's files may not be in the tree, of which git says that nothing changed."""
+        place = self.root / ".git"
+        if place.is_file():  # of another work tree of the same repository
+            place = self.root / place.read_text().removeprefix("gitdir:").strip()
+        return (place / "info" / "sparse-checkout").exists()
 
     def _tracked(self, rest: str, before: int) -> Iterator[str]:
         fields = rest.split(" ", before)
@@ -144,8 +168,12 @@ class _Taker:
                 self._must_be_old(path, (self.root / path).parent.stat())
 
     def _walk(self, below: str) -> Iterator[str]:
-        with os.scandir(self.root / below) as found:
-            items = sorted(found, key=lambda e: e.name)
+        try:
+            with os.scandir(self.root / below) as found:
+                items = sorted(found, key=lambda e: e.name)
+        except PermissionError:
+            self._leave_out(below, UNREADABLE)
+            return
         for item in items:
             path = f"{below}/{item.name}" if below else item.name
             if item.is_dir(follow_symlinks=False):
@@ -159,7 +187,7 @@ class _Taker:
                 yield path
 
     def _leave_out(self, path: str, why: str) -> None:
-        if len(self.picture.absent) < MOST_NAMED:
+        if why != IGNORED or len(self.picture.absent) < MOST_NAMED:
             self.picture.absent[path] = why
 
     # ------------------------------------------------------------ their contents
@@ -178,8 +206,10 @@ class _Taker:
             self._leave_out(path, "neither a file nor a directory")
         elif SECRET.search(path):
             self._leave_out(path, "it may hold secrets")
-        elif info.st_size > LARGEST or self._bytes + info.st_size > MOST_BYTES:
+        elif info.st_size > LARGEST:
             self._leave_out(path, f"too large ({info.st_size} bytes)")
+        elif self._bytes + info.st_size > MOST_BYTES:
+            self._leave_out(path, f"more than {MOST_BYTES >> 20} MB would have to be read at once")
         else:
             self.picture.files[path] = ["file", mode, self._digest(path, info)]
 
@@ -188,15 +218,15 @@ class _Taker:
             self.picture.failed = f"{path} was changed before the tree was seen"
 
     def _digest(self, path: str, info: os.stat_result) -> str:
-        seen: list[object] = [info.st_mtime_ns, info.st_size, info.st_ino]
+        seen: list[object] = [info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino]
         known = self._known.get(path)
-        if known is not None and known[:3] == seen:
+        if known is not None and known[:4] == seen:
             self._new[path] = known
-            return str(known[3])
+            return str(known[4])
         data = (self.root / path).read_bytes()
         self._bytes += len(data)
         self._new[path] = [*seen, self.objects.put(data)]
-        return str(self._new[path][3])
+        return str(self._new[path][4])
 
 
 def _load(index: Path) -> dict[str, list[object]]:

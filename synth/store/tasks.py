@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from synth.store.pictures import Picture, picture_of, project_root
 
 Event = Mapping[str, Any]
 OPEN, DONE = ".open.jsonl", ".jsonl"
+LOST = "-lost-"
+"""In the name of a task of which an event is missing."""
 
 
 class Store:
@@ -41,9 +44,10 @@ class Store:
         """
         self.close(agent, session, "unfinished", {})
         self.close_left()
-        self._tasks.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for private in (self.root, self._tasks):  # parents of what is made get the mode that everything gets
+            private.mkdir(parents=True, exist_ok=True, mode=0o700)
         root, git = project_root(cwd) if project is None else (project, (project / ".git").exists())
-        others = [p.name for p in self._tasks.glob(f"*{OPEN}") if _first(p).get("root") == str(root)]
+        others = _names(self.open_tasks(), str(root))
         path = self._tasks / f"{time.time_ns():020d}-{_key(agent, session)}{OPEN}"
         began = {"event": "begin", "agent": agent, "session": session, "root": str(root), "git": git, "cwd": str(cwd), **facts}
         self._write(path, {**began, "picture": self._picture(root, git, facts.get("time")), "alongside": others})
@@ -72,7 +76,20 @@ class Store:
         # Whatever happened after a crash is nobody's: there is no end to be seen.
         if seen is None:
             seen = self.picture_now(_first(path), facts.get("time")) if how == "ended" else ""
-        return self._end(path, {"how": how, "picture": seen, **facts})
+        since = [p for p in self._tasks.glob(f"*{DONE}") if p.name > path.name]
+        return self._end(path, {"how": how, "picture": seen, "alongside": _names(since, _first(path).get("root")), **facts})
+
+    def spoil(self, agent: str, session: str, pid: object) -> None:
+        """Marks open tasks of which an event was lost: those of the session, or of the process, where that is known.
+
+        The mark is in the name, which a full disk does not hinder.
+        """
+        for path in self.open_tasks():
+            first = _first(path)
+            known = (first.get("agent"), session or first.get("session"), pid or first.get("pid"))
+            if known == (agent, first.get("session"), first.get("pid")) and LOST not in path.name:
+                with suppress(OSError):
+                    path.rename(path.with_name(path.name.replace("-", LOST, 1)))
 
     def close_left(self) -> None:
         """Closes the tasks of agents that are gone, as unfinished. A shell's ends with what it put aside (`typed`)."""
@@ -127,6 +144,11 @@ class Store:
         """The closed tasks, oldest first."""
         return [p for p in sorted(self._tasks.glob(f"*{DONE}")) if not p.name.endswith(OPEN)]
 
+    def before(self, task: Path) -> Path | None:
+        """The closed task of the same session before this one."""
+        key = task.name.partition(".")[0].rpartition("-")[2]
+        return max((p for p in self.tasks() if p.name < task.name and p.name.endswith(f"-{key}{DONE}")), default=None)
+
     def open_tasks(self) -> list[Path]:
         return sorted(self._tasks.glob(f"*{OPEN}"))
 
@@ -144,7 +166,7 @@ class Store:
     def errors(self) -> list[str]:
         """What went wrong in hooks, oldest first."""
         try:
-            return (self.root / "errors.log").read_text("utf-8").splitlines()
+            return (self.root / "errors.log").read_text("utf-8", "replace").splitlines()
         except OSError:
             return []
 
@@ -163,9 +185,10 @@ class Store:
         return len(old), self.objects.prune(kept)
 
     def _digests(self, event: Event) -> Iterator[str]:
-        for name in ("picture", "before", "after"):
-            if isinstance(event.get(name), str):
-                yield event[name]
+        if isinstance(event.get("picture"), str):
+            yield event["picture"]
+        held = event.get("files")
+        yield from (found[1] for found in held.values() if isinstance(found, list)) if isinstance(held, dict) else ()
         picture = self.picture(event.get("picture"))
         yield from (e[2] for e in (picture.files.values() if picture is not None else ()) if e[0] == "file")
 
@@ -183,6 +206,11 @@ def lives(pid: int) -> bool:
 
 def _key(agent: str, session: str) -> str:
     return hashlib.sha256(f"{agent}\0{session}".encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _names(tasks: list[Path], root: object) -> list[str]:
+    """What the tasks of a project are called, open or closed."""
+    return [p.name.partition(".")[0] for p in tasks if _first(p).get("root") == root]
 
 
 def _first(path: Path) -> Event:

@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from session_files import gemini, gemini_call
+from session_files import Claude, gemini, gemini_call
 
 from sandbox import open_sandbox
 from synth.cli.program import run
@@ -85,6 +86,36 @@ def test_a_file_and_directory_that_hooks_made_go_with_them(tmp_path: Path) -> No
     path.write_text(json.dumps({"model": "x", **settings}))
     assert uninstall(CLAUDE, project, store)
     assert json.loads(path.read_text()) == {"model": "x"}
+
+
+def test_another_store_takes_the_place_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what was there before either of them comes back."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run(["hook", "status", "--store", str(tmp_path / "looked")]) == 0
+    assert (tmp_path / "looked").stat().st_mode & 0o777 == 0o700
+    path, start_up = tmp_path / CLAUDE.settings, tmp_path / ".bashrc"
+    path.parent.mkdir()
+    path.write_text('{"model":  "x"}')
+    for agent in (["shell", "--shell", "bash"], ["claude-code", "--project", str(tmp_path)]):
+        for name in ("a b", "c"):
+            assert run(["hook", "install", "--agent", *agent, "--store", str(tmp_path / name)]) == 0
+            assert (tmp_path / name).stat().st_mode & 0o777 == 0o700
+        assert run(["hook", "uninstall", "--agent", *agent]) == 0
+    assert (path.read_text(), start_up.exists()) == ('{"model":  "x"}', False)
+    assert not [p for name in ("a b", "c") for p in (tmp_path / name).rglob("*") if p.is_file()]
+
+
+def test_settings_behind_a_link_stay_there(tmp_path: Path) -> None:
+    """Many keep such files in a repository of their own; who may read them stays as it was, too."""
+    kept, path = tmp_path / "dotfiles.json", tmp_path / CLAUDE.settings
+    kept.write_text("{}")
+    kept.chmod(0o600)
+    path.parent.mkdir()
+    path.symlink_to(kept)
+    install(CLAUDE, tmp_path, tmp_path / "s")
+    assert (path.is_symlink(), is_installed(CLAUDE, tmp_path), kept.stat().st_mode & 0o777) == (True, True, 0o600)
+    assert uninstall(CLAUDE, tmp_path, tmp_path / "s")
+    assert (path.is_symlink(), kept.read_text()) == (True, "{}")
 
 
 @pytest.mark.parametrize("text", ["// a comment\n{}", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "{"])
@@ -172,7 +203,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_a_turn_becomes_a_trace(project: Path, store: Store) -> None:
-    """The tree before and after, commands with outputs, edits with whole files, in order."""
+    """The tree before and after, commands with outputs, edits with whole files, in order. Nobody else can read it."""
     s = Session(project, store)
     s.ask("Change a and move n")
     s.bash("cat a.txt")
@@ -180,6 +211,7 @@ def test_a_turn_becomes_a_trace(project: Path, store: Store) -> None:
     s.write("sub/b.txt", "b\n")
     s.bash("mv n.txt m.txt; rm dirty.txt")
     s.stop()
+    assert store.root.stat().st_mode & 0o777 == 0o700
     trace = s.trace()
     assert (trace.task_description, trace.commands, trace.outputs) == (
         "Change a and move n", ("cat a.txt", "mv n.txt m.txt; rm dirty.txt"), ("1\n", ""),
@@ -279,10 +311,11 @@ def test_a_turn_that_never_ended_is_unfinished(project: Path, store: Store) -> N
     assert to_evidence(found).edits[0].before is not None
 
 
-def test_a_turn_of_an_agent_that_is_gone_is_unfinished(project: Path, store: Store) -> None:
-    """The next start has a session of its own; one that goes on beside it is left alone."""
+@pytest.mark.parametrize("way", ["request", "now"])
+def test_a_turn_of_an_agent_that_is_gone_is_unfinished(project: Path, store: Store, way: Way) -> None:
+    """The next start has a session of its own; one that goes on beside it is left alone. So it is where the agent waited."""
     (store.root / "spool").mkdir(parents=True)
-    command = hook_command(CLAUDE, store.root, "request")
+    command = hook_command(CLAUDE, store.root, way)
     names = ("crashed", "beside")
     for name in names:
         payload = {"session_id": name, "hook_event_name": "UserPromptSubmit", "prompt": name, "cwd": str(project)}
@@ -336,6 +369,46 @@ def test_a_command_that_the_agent_blocked_is_no_step(project: Path, store: Store
     assert [(t.commands, t.exit_codes) for t in traces] == [(("echo a; exit 3",), (3,))]
 
 
+def test_exit_codes_and_the_agents_version_are_the_sessions(tmp_path: Path, store: Store) -> None:
+    """No event has them. Of a request that was made twice, each has its own."""
+    session = Claude()
+    for output in ("a.txt", "b.txt"):
+        session.ask("look")
+        session.bash("ls", output)
+    path = session.save(tmp_path / "s.jsonl")
+    (tmp_path / "p").mkdir()
+    s = Session(tmp_path / "p", store)
+    for line in (0, len(session.lines) // 2):
+        asked = {"prompt": "look", "transcript_path": str(path), "session_id": "s1", "cwd": str(s.root)}
+        when = {"time": datetime.fromisoformat(session.lines[line]["timestamp"]).timestamp()}
+        receive("claude-code", json.dumps({"hook_event_name": "UserPromptSubmit", **asked}).encode(), store, when=when)
+        s.bash("ls")
+        s.stop()
+    facts = [(t.outputs, t.exit_codes, t.metadata["source"], t.metadata["version"]) for t in s.all()]
+    assert facts == [((output,), (0,), "claude-code", "2.0.42") for output in ("a.txt\n", "b.txt\n")]
+
+
+def test_a_yes_stands_for_what_was_asked_before(project: Path, store: Store) -> None:
+    """Where the agent only asked back; of a task half done, the rest is none of its own. A sub-agent's calls are the turn's."""
+    s = Session(project, store)
+    s.ask("yes")
+    s.bash("cat a.txt")
+    s.stop()
+    s.ask("delete n")
+    s.stop()
+    for _ in range(2):
+        s.ask("yes, go ahead")
+        s.send("PreToolUse", tool_name="Task", tool_input={"prompt": "delete n"}, tool_use_id="T")
+        s.bash("rm -f n.txt")
+        s.send("SubagentStop", agent_id="a1")
+        s.stop()
+    traces, lost = traces_of(store)
+    assert [(t.task_description, t.commands) for t in traces] == [("yes", ("cat a.txt",)), ("delete n", ("rm -f n.txt",))]
+    assert [why.partition(",")[0] for _, why in lost] == [
+        "the request ran no command and changed no file", "it only goes on with the request before",
+    ]  # fmt: skip
+
+
 def test_sessions_side_by_side_do_not_mix(project: Path, store: Store) -> None:
     """Each has its own steps, and says that another one was there."""
     one, two = Session(project, store, "1"), Session(project, store, "2")
@@ -347,11 +420,11 @@ def test_sessions_side_by_side_do_not_mix(project: Path, store: Store) -> None:
     two.stop()
     first, second = sorted(one.all(), key=lambda t: t.task_description)
     assert [s["edit"]["path"] for t in (first, second) for s in t.steps or ()] == ["b", "c"]
-    assert "alongside" in second.metadata
+    assert {*first.metadata["alongside"], *second.metadata["alongside"]} == {p.stem for p in store.tasks()}
 
 
 def test_changes_by_others_are_marked(project: Path, store: Store) -> None:
-    """A file that is not as the last edit left it, though no command ran."""
+    """A file that is not as the last edit left it, or that no edit was about, though no command ran."""
     s = Session(project, store)
     s.ask("change")
     s.write("a.txt", "x\n")
@@ -359,8 +432,9 @@ def test_changes_by_others_are_marked(project: Path, store: Store) -> None:
     s.write("a.txt", "y\n")
     s.write("b.txt", "b\n")
     (project / "b.txt").write_text("somebody else\n")
+    (project / "n.txt").write_text("somebody else\n")
     s.stop()
-    assert [Path(p).name for p in s.trace().metadata["changed_by_others"]] == ["a.txt", "b.txt"]
+    assert s.trace().metadata["changed_by_others"] == ["a.txt", "b.txt", "n.txt"]
 
 
 @pytest.mark.parametrize(
@@ -384,7 +458,8 @@ def test_an_event_that_comes_twice_counts_once(project: Path, store: Store) -> N
     """By its call; and one of a session without a task is passed over."""
     s = Session(project, store)
     s._tool("PostToolUse", "Bash", {"command": "ls"})
-    s.ask("look")
+    for _ in range(2):
+        s.send("UserPromptSubmit", prompt="look", prompt_id="p1")
     for _ in range(2):
         s._tool("PostToolUse", "Bash", {"command": "ls"}, {"stdout": "a"})
     s.stop()
@@ -397,7 +472,7 @@ def test_a_store_that_cannot_be_written_disturbs_nobody(project: Path, tmp_path:
 
 
 def test_a_full_disk_disturbs_nobody(project: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every hook ends as ever; a line that was cut off is taken back, and what was there before is whole."""
+    """Every hook ends as ever; a line that was cut off is taken back, and a turn that misses one is no trace of less."""
     s = Session(project, store)
     s.ask("look")
     write = os.write
@@ -407,14 +482,34 @@ def test_a_full_disk_disturbs_nobody(project: Path, store: Store, monkeypatch: p
     assert "an event was lost" in store.errors()[-1]
     s.bash("cat a.txt")
     s.stop()
-    assert s.trace().commands == ("cat a.txt",)
+    assert [why for _, why in traces_of(store)[1]] == ["an event of it was lost: `assay hook status` says why"]
     (store.root / "spool").mkdir()
     payload = json.dumps({"session_id": "2", "hook_event_name": "UserPromptSubmit", "prompt": "x", "cwd": str(project)})
     for way in get_args(Way):
         command = f"ulimit -f 0; {hook_command(AGENTS['codex'], store.root, way)}"
         done = subprocess.run(["sh", "-c", command], input=payload, capture_output=True, text=True, check=True)
-        assert done.stdout in ("{}", "{}{}"), way
+        assert (done.stdout in ("{}", "{}{}"), done.stderr) == (True, ""), way
     take_in(store)
+
+
+def test_what_was_put_aside_on_a_full_disk_is_missed(project: Path, store: Store) -> None:
+    """By the tasks of the same process; others lose nothing."""
+    place = store.root / "spool"
+    place.mkdir(parents=True)
+    for session, pid in (("1", "1"), ("2", str(os.getpid()))):
+        payload = {"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": session, "cwd": str(project)}
+        (place / f"{session}.claude-code.{pid}.request").write_text(json.dumps(payload))
+    take_in(store)
+    (place / f"3.claude-code.{os.getpid()}.note").touch()
+    os.utime(place / f"3.claude-code.{os.getpid()}.note", (1, 1))
+    take_in(store)
+    for session in ("1", "2"):
+        s = Session(project, store, session)
+        s.bash("cat a.txt")
+        s.stop()
+    traces, lost = traces_of(store)
+    assert [t.task_description for t in traces] == ["1"]
+    assert [why for _, why in lost] == ["an event of it was lost: `assay hook status` says why"]
 
 
 def test_events_out_of_order_are_no_trace_of_something_else(project: Path, store: Store) -> None:
@@ -434,6 +529,41 @@ def test_events_out_of_order_are_no_trace_of_something_else(project: Path, store
     wanted = ["the end of a command or an edit was not seen", "the agent stopped before the end of its turn"]
     assert [why for _, why in lost] == wanted
     assert ["never began" in line for line in store.errors()] == [True]
+
+
+def test_what_old_tasks_leave_behind_is_whole(project: Path, store: Store) -> None:
+    """Removing old tasks takes no contents of the others: neither of their trees, nor of an edit that another one followed."""
+    s = Session(project, store)
+    s.ask("change a")
+    s.write("a.txt", "2\n")
+    s.write("a.txt", "3\n")
+    s.stop()
+    before = s.trace()
+    store.prune(time.time() - 60)
+    assert s.trace() == before
+    shutil.rmtree(store.objects.root)
+    assert "is not in the store any more" in traces_of(store)[1][0][1]
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 7), st.data())
+def test_a_damaged_record_is_no_trace(tmp_path_factory: pytest.TempPathFactory, at: int, data: st.DataObject) -> None:
+    """Whatever stands in it: the task is named, the others are there."""
+    where = tmp_path_factory.mktemp("x")
+    s = Session(where, Store(where.with_name(f"{where.name}-store")))
+    s.ask("change a")
+    s.write("a.txt", "2\n")
+    s.bash("mv a.txt b.txt")
+    s.stop()
+    (task,) = s.store.tasks()
+    events: list[dict[str, Any]] = [json.loads(line) for line in task.read_text().splitlines()]
+    event = events[at % len(events)]
+    event[data.draw(st.sampled_from(sorted(event)))] = data.draw(JSON)
+    task.write_text("".join(f"{json.dumps(e)}\n" for e in events))
+    traces, lost = traces_of(s.store)
+    assert len(traces) + len(lost) == 1
+    assert run(["store", "show", "--store", str(s.store.root)]) == 0
+    assert s.store.prune(time.time() - 60)[0] == 0
 
 
 @settings(max_examples=60)
@@ -473,6 +603,11 @@ def test_a_repository_without_a_commit_mid_rebase_and_with_a_submodule(tmp_path:
         git(where, "rebase", "other")
     seen = picture_of(where, True, store.objects, store.root / "i")
     assert (seen.failed, "f" in seen.files) == ("", True)
+    (where / ".git" / "index").write_text("garbage of more than a few bytes")
+    seen = picture_of(where, True, store.objects, store.root / "i")
+    assert seen.failed.startswith("git status failed: ")
+    assert "\n" not in seen.failed
+    assert "signature" in seen.failed
 
 
 def test_pointers_of_large_files_and_a_tree_behind_a_link(project: Path, store: Store, tmp_path: Path) -> None:
@@ -495,11 +630,65 @@ def test_pointers_of_large_files_and_a_tree_behind_a_link(project: Path, store: 
     assert {"a.txt", "m.txt"} <= set(trace.post_workspace or ())
 
 
+def test_what_was_not_checked_out_is_not_there(tmp_path: Path, store: Store) -> None:
+    """Of a sparse work tree, and of another one beside it, git says that nothing changed."""
+    where = tmp_path / "w"
+    for name in ("in/f", "out/f"):
+        (where / name).parent.mkdir(parents=True)
+        (where / name).write_text("1\n")
+    git(where, "init", "-q", "-b", "main")
+    git(where, "add", "-A")
+    git(where, "commit", "-qm", "x")
+    git(where, "worktree", "add", "-q", str(tmp_path / "beside"))
+    for number, place in enumerate((where, tmp_path / "beside")):
+        git(place, "sparse-checkout", "set", "in")
+        s = Session(place, store, str(number))
+        s.ask("look")
+        s.bash("ls")
+        s.stop()
+    assert [sorted(t.workspace or ()) for t in traces_of(store)[0]] == [["in/f"], ["in/f"]]
+
+
+def test_what_a_commit_holds_is_kept_as_it_is_or_named(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links stay links; secrets, what is too large, what another repository or Git LFS holds is left out, with the reason."""
+    monkeypatch.setattr("synth.importers.repository.LARGEST", 1000)
+    where, inner = tmp_path / "w", tmp_path / "inner"
+    for place in (where, inner, where / "nested"):
+        place.mkdir()
+        git(place, "init", "-q", "-b", "main")
+        (place / "a.txt").write_text("1\n")
+    (where / ".gitignore").write_text("nothing\n")
+    (where / "link").symlink_to("a.txt")
+    (where / ".env").write_text("PASSWORD=x\n")
+    (where / "large").write_text("x" * 1001)
+    (where / "lfs.bin").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-qm", "x")
+    git(where, "submodule", "add", "-q", str(inner), "sub")
+    git(where, "add", "-A", ":!nested")
+    git(where, "commit", "-qm", "x")
+    s = Session(where, store)
+    s.ask("change a")
+    s.bash("rm link")
+    s.stop()
+    trace = s.trace()
+    assert sorted(trace.workspace or ()) == [".gitignore", ".gitmodules", "a.txt", "link"]
+    assert (trace.workspace or {})["link"] == {"type": "symlink", "target": "a.txt"}
+    assert set(trace.workspace or ()) - set(trace.post_workspace or ()) == {"link"}
+    assert trace.metadata["absent"] == {
+        "sub": "a submodule", "nested": "a repository of its own", ".env": "it may hold secrets",
+        "large": "too large (1001 bytes)", "lfs.bin": "only Git LFS has its contents",
+    }  # fmt: skip
+    assert to_evidence(trace)
+
+
 def test_a_tree_that_is_too_large_says_so(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, and the turn makes no trace."""
+    (tmp_path / "w").mkdir()
     for n in range(5):
-        (tmp_path / "w" / f"d{n}").mkdir(parents=True)
+        (tmp_path / "w" / f"f{n}").touch()
     monkeypatch.setattr("synth.store.pictures.MOST_FILES", 3)
+    monkeypatch.setattr("synth.store.pictures._Taker._add", lambda taker, path: pytest.fail("read"))
     s = Session(tmp_path / "w", store)
     s.ask("x")
     s.stop()
@@ -521,14 +710,56 @@ def test_links_empty_directories_and_modes_of_a_plain_tree(tmp_path: Path, store
 
 
 def test_unchanged_files_are_not_read_again(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time stamp, size and inode vouch for a digest."""
+    """Time stamps, size and inode vouch for a digest."""
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "a").write_text("x")
     first = picture_of(tmp_path / "w", False, store.objects, store.root / "i")
     monkeypatch.setattr(store.objects, "put", lambda data: "never")
     assert picture_of(tmp_path / "w", False, store.objects, store.root / "i") == first
-    (tmp_path / "w" / "a").write_text("yy")
+    was = (tmp_path / "w" / "a").stat()
+    time.sleep(0.02)
+    (tmp_path / "w" / "a").write_text("y")
+    os.utime(tmp_path / "w" / "a", ns=(was.st_atime_ns, was.st_mtime_ns))
     assert picture_of(tmp_path / "w", False, store.objects, store.root / "i").files["a"][2] == "never"
+
+
+def test_what_may_not_be_read_is_named(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And costs nothing else: a data base's own directory, a file of root's."""
+    (tmp_path / "w" / "data").mkdir(parents=True)
+    for name in ("a", "key"):
+        (tmp_path / "w" / name).write_text("x")
+    scandir, read = os.scandir, Path.read_bytes
+
+    def refusing(of: Any) -> Any:
+        def reads(path: Path) -> Any:
+            if path.name in ("data", "key"):
+                raise PermissionError(13, "Permission denied")
+            return of(path)
+
+        return reads
+
+    monkeypatch.setattr(os, "scandir", refusing(scandir))
+    monkeypatch.setattr(Path, "read_bytes", refusing(read))
+    seen = picture_of(tmp_path / "w", False, store.objects, store.root / "i")
+    assert (seen.failed, sorted(seen.files)) == ("", ["a", "data"])
+    assert seen.absent == {"data": "it may not be read", "key": "it may not be read"}
+
+
+def test_what_did_not_fit_into_the_first_picture_is_not_new_in_the_second(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large tree without git, each picture reads some more."""
+    monkeypatch.setattr("synth.store.pictures.MOST_BYTES", 10)
+    (tmp_path / "w").mkdir()
+    for name in "abc":
+        (tmp_path / "w" / name).write_text("8 bytes.")
+    s = Session(tmp_path / "w", store)
+    s.ask("remove a")
+    s.bash("rm a")
+    s.stop()
+    trace = s.trace()
+    assert (sorted(trace.workspace or ()), sorted(trace.post_workspace or ())) == (["a"], [])
+    assert trace.metadata["absent"] == dict.fromkeys("bc", "more than 0 MB would have to be read at once")
 
 
 # ---------------------------------------------------------------- commands

@@ -13,7 +13,7 @@ from synth.importers.funnel import shown
 
 
 def test_each_stage_says_what_it_lost() -> None:
-    """Failures, what was done too seldom, what does not replay, what was refused."""
+    """Failures, what was done too seldom, what does not replay, what was refused; and what would save the most."""
     traces = [replace(trace(n), task_id=f"t{n}") for n in range(8)]
     traces[7] = replace(traces[7], success=False)
     judged = report(draft())
@@ -34,3 +34,4 @@ def test_each_stage_says_what_it_lost() -> None:
         "skills: 1 lost, a program that nobody knows (count)",
     ):
         assert line in lines
+    assert lines.endswith("most would be saved by more recordings of the same task (1)")

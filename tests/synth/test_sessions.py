@@ -18,9 +18,10 @@ from session_files import ROOT, Claude, Codex, gemini, gemini_call
 from synth.config import Evolution
 from synth.importers import ImportReport, UnknownFormat, import_path
 from synth.importers.funnel import funnel, shown
+from synth.importers.keeping import DoesNotApply
 from synth.importers.patches import changes, patch_in
 from synth.importers.repository import Repository, RepositoryError
-from synth.importers.turns import DoesNotApply, goes_on, relative, replacing
+from synth.importers.turns import goes_on, relative, replacing
 from synth.interface import ExecutionTrace
 from synth.tracing.traces import to_evidence
 from verifiers.interface import EvidenceError
@@ -174,6 +175,17 @@ def test_a_session_that_goes_on_in_another_file_counts_once(tmp_path: Path) -> N
     report = import_path(tmp_path)
     assert sorted(t.commands for t in report.traces) == [("touch a", "touch b"), ("touch c",)]
     assert "the session went on there" in reasons(report)
+
+
+def test_what_else_a_session_holds_is_nothing(tmp_path: Path) -> None:
+    """Titles, queues, progress, snapshots that name backups only: no request, no step, and no line that is lost."""
+    s = Claude()
+    s.ask("remove b")
+    for kind in ("summary", "system", "file-history-snapshot", "queue-operation", "ai-title", "progress"):
+        s.lines.append({"type": kind, "sessionId": "s1", "content": "remove c", "operation": "enqueue", "snapshot": {}})
+    s.bash("rm b")
+    report = import_path(s.save(tmp_path / "s.jsonl"))
+    assert ([t.commands for t in report.traces], report.dropped) == ([("rm b",)], ())
 
 
 def test_a_compaction_is_no_request_and_breaks_no_chain(tmp_path: Path) -> None:
@@ -347,6 +359,22 @@ def test_what_of_codex_cannot_be_repeated(tmp_path: Path, name: str, given: dict
         s.answer(call, output)
     report = import_path(s.save(tmp_path / "s.jsonl"))
     assert (report.traces, why in reasons(report)) == ((), True)
+
+
+@pytest.mark.parametrize(
+    "cut", ["a\n…12 tokens truncated…\nb", "Total output lines: 900\n\na", "a\n[... omitted 7 of 9 lines ...]\nb"]
+)
+def test_an_output_that_codex_cut_in_the_middle_is_none(tmp_path: Path, cut: str) -> None:
+    """What it thought to itself is sealed, looks like a secret at times, and is no part of the trace."""
+    s = Codex()
+    for text, output in (("look", cut), ("look again", "a\n")):
+        s.ask(text)
+        s.item(type="reasoning", encrypted_content="gAAAAsk-" + "Ab3" * 10)
+        s.answer(s.call("shell", command=["ls"]), json.dumps({"output": output, "metadata": {"exit_code": 0}}))
+    report = import_path(s.save(tmp_path / "s.jsonl"))
+    assert [t.outputs for t in report.traces] == [("a\n",)]
+    assert "Ab3" not in str(report)
+    assert "more than the session keeps" in reasons(report)
 
 
 def test_a_command_that_the_person_refused_never_ran(tmp_path: Path) -> None:
@@ -696,6 +724,19 @@ def test_a_commit_by_time_or_by_the_one_that_it_made(tmp_path: Path, clone: Path
     assert (trace.metadata["start"]["by"], trace.metadata["start"]["commit"]) == ("parent", git(clone, "rev-parse", "HEAD~1"))
 
 
+def test_the_tree_that_codex_kept_is_the_start(tmp_path: Path, clone: Path) -> None:
+    """A commit of its own, on no branch, with what the person had not committed."""
+    (clone / "conf.ini").write_text("port = 70\n")
+    kept = git(clone, "stash", "create")
+    s = Codex(git={"commit_hash": git(clone, "rev-parse", "HEAD")})
+    s.ask("set the port")
+    s.item(type="ghost_snapshot", ghost_commit={"id": kept, "parent": git(clone, "rev-parse", "HEAD")})
+    s.patch("*** Update File: conf.ini\n@@\n-port = 70\n+port = 8080")
+    (trace,) = import_path(s.save(tmp_path / "s.jsonl"), start=Repository(clone)).traces
+    assert trace.metadata["start"]["commit"] == kept
+    assert edits(trace) == [("conf.ini", "port = 70\n", "port = 8080\n")]
+
+
 def test_a_start_that_does_not_agree_is_refused(tmp_path: Path, clone: Path) -> None:
     """The edit replaces what the commit does not hold: somebody had changed it."""
     report = import_path(codex_edit(tmp_path, "99"), start=Repository(clone))
@@ -725,6 +766,46 @@ def test_an_aider_history_with_its_repository(tmp_path: Path, clone: Path) -> No
     assert "led to no commit" in reasons(report)
     assert "0123456 or its parent is not in the repository" in reasons(report)
     assert "no start state" in reasons(import_path(tmp_path))
+
+
+def test_what_aider_applied_and_did_not_commit(tmp_path: Path, clone: Path) -> None:
+    """Is a task where every text that it replaced stands in the start, or in what the request before left."""
+
+    def block(name: str, *sides: str) -> str:
+        old, new = (f"{side}\n" if side else "" for side in sides)
+        return f"{name}\n```ini\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n```\n\n"
+
+    text = (
+        "# aider chat started at 2026-03-03 10:00:00\n\n"
+        f"#### set the port  \n\n{block('conf.ini', 'port = 80', 'port = 90')}{block('new.ini', '', 'x = 1')}"
+        f"{block('refused.ini', 'a', 'b')}> Applied edit to conf.ini  \n> Applied edit to new.ini  \n"
+        "#### what is it  \n\nA port.\n"
+        f"#### raise it  \n\n{block('conf.ini', 'port = 90', 'port = 91')}> Applied edit to conf.ini  \n"
+        f"#### guess  \n\n{block('conf.ini', 'port = 17', 'port = 18')}> Applied edit to conf.ini  \n"
+        "#### hide it  \n\n> Applied edit to conf.ini  \n"
+        f"#### take it back  \n\n> Commit {git(clone, 'rev-parse', '--short', 'HEAD')} x  \n#### /undo  \n"
+    )
+    path = tmp_path / ".aider.chat.history.md"
+    path.write_text(text)
+    report = import_path(path, start=Repository(clone))
+    assert [(t.task_description, edits(t)) for t in report.traces] == [
+        ("set the port", [("conf.ini", "port = 80\n", "port = 90\n"), ("new.ini", None, "x = 1\n")]),
+        ("raise it", [("conf.ini", "port = 90\n", "port = 91\n")]),
+    ]
+    assert report.traces[0].metadata["start"]["by"] == "time"
+    why = [d.why for d in report.dropped]
+    assert why[0] == "the request led to no commit"
+    assert "does not agree" in why[1]
+    assert "is not shown as text to replace" in why[2]
+    assert why[3] == "the person took back what the request led to"
+    assert "never shows whole" in reasons(import_path(path))
+
+
+def test_another_commit_is_tried_where_one_does_not_agree(tmp_path: Path, clone: Path) -> None:
+    """A session of several requests names the commit of its first one."""
+    session = codex_edit(tmp_path, "80", git={"commit_hash": git(clone, "rev-parse", "HEAD")})
+    (trace,) = import_path(session, start=Repository(clone)).traces
+    assert (trace.metadata["start"]["by"], edits(trace)) == ("time", [("conf.ini", "port = 80\n", "port = 8080\n")])
 
 
 # ---------------------------------------------------------------- the funnel

@@ -292,13 +292,15 @@ def test_the_command_says_which_shell(
         (b"", []),
         (b"E\x001\x000\0\0", []),
         (b"B\x001\0/p\0ls\0E\x002\x000\0\0B\x003\0/p\0vi", [("ls", 0)]),
-        (b"B\x001\0/p\0ls\0B\x002\0/p\0cat\0E\x003\x001\0\0", [("cat", 1)]),
+        (b"B\x001\0/p\0ls\0B\x002\0/p\0cat\0E\x003\x001\0\0", [(None, 0), ("cat", 1)]),
+        (b"B\x001\0/p\0ls\0E\x001\x000\0\0E\x003\x001\0\0", [("ls", 0), (None, 0)]),
+        (b"B\x001\0B\x002\0/p\0ls\0E\x003\x000\0\0", [(None, 0)]),
         (b"U\x001\0/p\0\0E\x002\x000\0\0", [(None, 0)]),
         (b"B\x001\0/\xff\0a\nb\0E\x002\x00130\0\0\n", [("a\nb", 130)]),
     ],
 )
 def test_a_spool_is_read_as_far_as_it_goes(tmp_path: Path, data: bytes, found: list[tuple[str | None, int]]) -> None:
-    """Cut off anywhere, without a beginning, in no encoding."""
+    """Cut off anywhere, without a beginning, in no encoding; what a full disk took is missed."""
     (tmp_path / "1.spool").write_bytes(data)
     assert [(c.command, c.exit) for c in typed.commands(tmp_path / "1.spool")] == found
 
