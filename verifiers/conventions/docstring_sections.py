@@ -10,7 +10,7 @@ import libcst as cst
 
 from verifiers.conventions.model import SkillModule, literal_text, parameters
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
-from verifiers.interface import Example, Profile
+from verifiers.interface import Example, Profile, Severity
 from verifiers.source.docstring import Docstring, parse_docstring
 
 _GOOD = skill("all three parts", TOUCH)
@@ -31,9 +31,9 @@ class DocstringSections(Rule):
     why = (
         "The summary is what a router matches a request against; Args and Returns are what a caller goes by. Every "
         "parameter is listed under Args, and nothing that is no parameter. The fix writes missing sections from the "
-        "parameters' descriptions and from the keys that the returned dicts visibly have; a summary is nobody's to "
-        "invent. In the `omni` profile the decorator's description may stand for the docstring, and what is missing only "
-        "warns."
+        "parameters' descriptions and from the keys that the returned dicts visibly have, and what it can write only "
+        "warns; a summary is nobody's to invent. In the `omni` profile the decorator's description may stand for the "
+        "docstring, and what is missing only warns."
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     fix_title = "write the docstring's Args and Returns from what is known"
@@ -62,18 +62,19 @@ class DocstringSections(Rule):
             return
         doc = self._documentation(module, function)
         fixable = self._can_fix(module, function)
+        missing: Severity = "warning" if fixable else "error"  # where all is said elsewhere, nobody is misled
         names = [p.name.value for p in parameters(function) if not module.injected(p)]
         if not doc.summary:
             yield Violation(function, "the docstring has no summary line")
         undescribed = [n for n in names if n not in doc.notes]
         if names and "Args" not in doc.sections:
-            yield Violation(function, "the docstring has no Args section", fixable=fixable)
+            yield Violation(function, "the docstring has no Args section", missing, fixable=fixable)
         elif undescribed:
-            yield Violation(function, f"Args does not list {', '.join(undescribed)}", fixable=fixable)
+            yield Violation(function, f"Args does not list {', '.join(undescribed)}", missing, fixable=fixable)
         if stale := sorted(doc.listed - set(names)):
             yield Violation(function, f"Args lists {', '.join(stale)}, which is no parameter", "warning")
         if "Returns" not in doc.sections:
-            yield Violation(function, "the docstring has no Returns section", fixable=fixable)
+            yield Violation(function, "the docstring has no Returns section", missing, fixable=fixable)
 
     def _documentation(self, module: SkillModule, function: cst.FunctionDef) -> Docstring:
         own = parse_docstring(function.get_docstring() or "")
