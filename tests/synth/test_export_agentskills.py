@@ -58,9 +58,7 @@ def run(path: Path, *arguments: str, cwd: Path, stdin: str = "", **env: str) -> 
     """The exported program, started as a host does: by its path, with no package of ours to be found."""
     environment = {"PATH": os.environ["PATH"], "PYTHONSAFEPATH": "1", **env}
     command = [str(path / "scripts" / "run.py"), *arguments]
-    return subprocess.run(
-        command, cwd=cwd, input=stdin, env=environment, capture_output=True, encoding="utf-8", check=False
-    )
+    return subprocess.run(command, cwd=cwd, input=stdin, env=environment, capture_output=True, encoding="utf-8", check=False)
 
 
 def test_its_scripts_run_on_their_own(tmp_path: Path) -> None:
