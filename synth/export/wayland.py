@@ -97,8 +97,9 @@ def export_wayland(
         if revoked is not None:
             raise ExportError(f"Wayland revoked auto-{signature}", "A revoked skill is not written again", revoked)
     free, taken = _free(where, skill, signatures)
-    placed, notes = _placed(where, skill, free, release, now or registry.clock())
+    # Before anything is written: what a conflict leaves half done has a score too.
     _remember(registry, skill, where, actor)
+    placed, notes = _placed(where, skill, free, release, now or registry.clock())
     if release:
         for one in placed:
             detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
@@ -269,10 +270,16 @@ def retracting_hook(places: Places | None = None) -> Hook:
     def told(kind: str, entry: RegistryEntry) -> None:
         if kind not in ("drifted", "archived", "revoked"):
             return
-        for skills, database in {(where.skills.absolute(), where.database.absolute()), *_exported_to(entry)}:
+        failed: list[str] = []
+        for skills, database in sorted({(where.skills.absolute(), where.database.absolute()), *_exported_to(entry)}):
             names = sorted(d.name for d in skills.glob("auto-*") if owner_of(d, MARK) == entry.name)
-            if names and database.is_file():
-                clear_rows(database, names)
+            try:
+                if names and database.is_file():
+                    clear_rows(database, names)
+            except ExportError as e:
+                failed.append(e.diagnostics())
+        if failed:
+            raise ExportError(f"{entry.name} still has its score there: {'; '.join(failed)}")
 
     return told
 
