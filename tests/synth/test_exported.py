@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -90,6 +91,28 @@ def test_recordings_may_be_left_out(tmp_path: Path) -> None:
     for path in exports(tmp_path, draft(), with_evidence=False).values():
         assert not (path / "evidence").exists()
         assert target_of(path, static=True).evidence is None
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("carried", [True, False])
+def test_an_edit_is_told_without_evidence_too(
+    tmp_path: Path, format: str, carried: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Left out, or taken away by who edited it: by verify and by gate, which say nothing while it is as it was."""
+    path = exports(tmp_path, read_draft(RENAME), with_evidence=carried)[format]
+    commands = (["verify", str(path), "--static", "--no-cache"], ["gate", str(path.parent), "--static", "--no-cache"])
+    for command in commands:
+        assert run(command) == 0
+    assert "edited" not in capsys.readouterr().err
+    if carried:
+        shutil.rmtree(path / "evidence")
+    code = target_of(path, static=True).skill
+    code.write_text(code.read_text() + "# mine\n")
+    for command in commands:
+        run(command)
+        told = capsys.readouterr().err
+        assert "edited since it was exported: " in told
+        assert f"scripts/{code.name}" in told
 
 
 def test_a_secret_is_not_handed_on(tmp_path: Path) -> None:
