@@ -20,6 +20,7 @@ from synth.draft import read_draft
 from synth.export import ExportError, skill_of
 from synth.export.agentskills import export_agentskills
 from synth.export.omni import export_omni
+from synth.export.omni_immune import refused
 from synth.export.wayland import export_wayland
 from synth.export.wayland_files import places
 from synth.exported import edits
@@ -84,6 +85,25 @@ def test_an_export_is_replayed_where_it_is(tmp_path: Path, format: str, capsys: 
     code.write_text(code.read_text().replace("{new_ext}", "{new_ext}x"))
     assert run(command) == 1
     assert f"edited since it was exported: scripts/{code.name}" in capsys.readouterr().err
+
+
+@pytest.mark.engine
+def test_a_form_that_omni_lets_in_is_judged_on_the_same_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the note of a refused export offers: without what was refused it passes there, or a difference is found there."""
+    made = read_draft(RENAME)
+    body = made.source.rindex("    return ")
+    running = f'{made.source[:body]}    subprocess.run(["true"], check=True)\n{made.source[body:]}'
+    running = running.replace("import os\n", "import os\nimport subprocess\n", 1)
+    path = exports(tmp_path / "a", replace(made, source=running))["omni"]
+    code = path / "scripts" / "commands.py"
+    assert "import subprocess" in refused(code.read_text())
+    command = ["verify", str(path), "--checks", "effect-equivalent", "--no-cache"]
+    assert run(command) == 0
+    form = exports(tmp_path / "b", made)["omni"] / "scripts" / "commands.py"
+    assert refused(form.read_text()) == []
+    code.write_text(form.read_text())
+    assert run(command) == 0
+    assert "edited since it was exported: scripts/commands.py" in capsys.readouterr().err
 
 
 def test_recordings_may_be_left_out(tmp_path: Path) -> None:
