@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -109,6 +110,18 @@ def test_a_conflict_half_way_leaves_no_score_behind(tmp_path: Path, home: Path) 
         assert router_seeds(home / "memory" / "memory.db", "auto-files-large-rename") == 3
         registry.archive("batch_rename")
     assert router_seeds(home / "memory" / "memory.db", "auto-files-large-rename") == 0
+
+
+def test_a_removed_directory_leaves_no_score_behind(tmp_path: Path, home: Path) -> None:
+    """Wayland may draft that signature again, and would be seeded by a row about our text."""
+    with Registry(tmp_path / "r", clock=lambda: NOW, hooks=(retracting_hook(where(tmp_path / "none")),)) as registry:
+        registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
+        make_database(home / "memory" / "memory.db", 7)
+        done = export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        for placed in done.placed:
+            shutil.rmtree(placed.directory)
+        registry.archive("batch_rename")
+    assert [router_seeds(home / "memory" / "memory.db", p.directory.name) for p in done.placed] == [0] * len(done.placed)
 
 
 def test_one_database_that_cannot_be_written_does_not_spare_the_others(tmp_path: Path, home: Path) -> None:
