@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nox
@@ -23,15 +28,10 @@ DEMO = ("pub_rename_ext-", "pub_append_line-", "pub_dirs_files_mode-", "pub_remo
 LOCK = ".ci/constraints.txt"
 """Exact versions of everything that is installed: a verdict must not change because a linter was released."""
 
-FRAMEWORKS = {
-    "agno": "3.1.10",
-    "claude-agent-sdk": "0.2.188",
-    "deepagents": "0.7.32",
-    "fastmcp": "4.2.3",
-    "pydantic-ai-skills": "2.1.0",
-    "strands-agents": "1.62.0",
-}
-"""Those that load an export or speak MCP, and are tried."""
+FRAMEWORKS = tuple(sorted(path.stem for path in Path(".ci/frameworks").glob("*.txt")))
+"""Those that load an export or speak MCP, and are tried: each in an environment of its own, of the versions of its list."""
+IN_TESTS = ("agno", "deepagents", "pydantic-ai-skills", "strands-agents")
+"""Of those, the ones that load agentskills folders by themselves: tried whenever all tests run."""
 AGENTS = {
     "@anthropic-ai/claude-code": "2.1.197",
     "@google/gemini-cli": "0.61.0",
@@ -76,9 +76,24 @@ def tests(session: nox.Session) -> None:
     """Every test, those that need a Docker Engine included: a missing engine is a failure, never a skip."""
     install(session, "-e", ".[test,mcp,dask]")
     sandbox(session)
-    session.run(
-        "pytest", "--durations=40", *session.posargs, env={"ASSAY_ARTEFACTS": str(Path("build/report").resolve()), **axe(session)}
-    )
+    env = {"ASSAY_ARTEFACTS": str(Path("build/report").resolve()), **axe(session)}
+    if session.posargs:
+        session.run("pytest", "--durations=40", *session.posargs, env=env)
+        return
+    folder = session.cache_dir.resolve() / "hosts"
+    with making(folder, *IN_TESTS):
+        session.run("pytest", "--durations=40", env={**env, "ASSAY_FRAMEWORKS": str(folder)})
+
+
+@contextmanager
+def making(folder: Path, *frameworks: str) -> Iterator[None]:
+    """Makes environments while the block runs, in time that it leaves. What waits for one looks at what ``make`` says of it."""
+    make = subprocess.Popen(["nice", "-n", "19", ".ci/frameworks/make", str(folder), *frameworks], start_new_session=True)
+    try:
+        yield
+    finally:
+        os.killpg(make.pid, signal.SIGTERM)
+        make.wait()
 
 
 def axe(session: nox.Session) -> dict[str, str]:
@@ -148,10 +163,7 @@ def hosts(session: nox.Session) -> None:
     install(session, "-e", ".[test,mcp]")
     sandbox(session)
     folder = session.cache_dir.resolve() / "hosts"
-    for name, version in FRAMEWORKS.items():
-        session.run("python", "-m", "venv", str(folder / name), silent=True)
-        pip = [str(folder / name / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "-q"]
-        session.run(*pip, f"{name}=={version}", external=True)
+    session.run(".ci/frameworks/make", str(folder), *FRAMEWORKS, external=True)
     env = {"ASSAY_FRAMEWORKS": str(folder)}
     if shutil.which("npm"):
         wanted = [f"{name}@{version}" for name, version in AGENTS.items()]

@@ -7,7 +7,7 @@ from pathlib import Path
 from synth.files import FileFact, manifest
 from synth.owned import edited
 from verifiers.decisions.places import DECISIONS
-from verifiers.gating.discover import ATTACHED
+from verifiers.gating.discover import ATTACHED, SCRIPTS
 
 MARK = ".assay-export.json"
 """Holds the digests of what we last wrote into an exported directory."""
@@ -22,9 +22,10 @@ def is_exported(directory: Path) -> bool:
 def edits(directory: Path) -> list[str]:
     """Files of an exported directory that were edited, added or removed since; none for any other directory.
 
-    An answer to a question is no edit: it is evidence that was added.
+    An answer to a question is no edit: it is evidence that was added. Without its evidence an export is known by its mark alone.
     """
-    return (edited(directory, MARK, f"{ATTACHED}/{DECISIONS}") or []) if is_exported(directory) else []
+    root = directory.parent if directory.name == SCRIPTS and not (directory / MARK).is_file() else directory
+    return edited(root, MARK, f"{ATTACHED}/{DECISIONS}") or []
 
 
 def verified_files(directory: Path) -> dict[str, FileFact]:

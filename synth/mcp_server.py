@@ -7,6 +7,7 @@ those that were measured; a skill's source, report or description never becomes 
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from synth.registry.receipt import plain
 from synth.route import RouteIndex
 from synth.serving import changes
 from synth.serving import resources as readable
+from synth.serving.fitting import misfit, sendable
 from synth.serving.watching import Watch, WatchingServer
 from verifiers.interface import AssayError, ConfigError
 from verifiers.source.agent_text import MAX_DOCSTRING, for_agent
@@ -281,7 +283,7 @@ def build(services: Services) -> Server[Any]:
         def say(text: str) -> None:
             if gone.is_set():
                 raise Cancelled
-            anyio.from_thread.run(context.session.report_progress, float(next(steps)), None, text)
+            anyio.from_thread.run(context.session.report_progress, float(next(steps)), None, sendable(text))
 
         try:
             return await anyio.to_thread.run_sync(
@@ -340,14 +342,14 @@ def _answer(
         offer = offers().get(name)
         if offer is None:
             return _failed(f"there is no tool {name!r}. See tools/list")
-        problem = _misfit(offer.tool.input_schema, arguments)
+        problem = misfit(offer.tool.input_schema, arguments)
         if problem:
             return _failed(problem)
-        document = offer.call(arguments, say)
+        document = sendable(offer.call(arguments, say))
     except (AssayError, SandboxError) as e:
         return _failed(e.diagnostics())
-    except OSError as e:
-        return _failed(str(e))
+    except (OSError, ValueError, RuntimeError, LookupError, TypeError, AttributeError, sqlite3.Error) as e:
+        return _failed(f"{type(e).__name__}: {e}")
     except Cancelled:
         return _failed("it was cancelled")
     ran = document.get("schema") == changes.SCHEMA
@@ -357,34 +359,5 @@ def _answer(
     return types.CallToolResult(content=[said], structured_content=document, is_error=failed)
 
 
-def _misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-    """What is wrong with arguments, in one sentence; "" if nothing is."""
-    known, required = schema["properties"], schema["required"]
-    missing = [name for name in required if name not in arguments]
-    if missing:
-        return f"argument {missing[0]!r} is missing"
-    unknown = sorted(set(arguments) - set(known))
-    if unknown:
-        return f"there is no argument {unknown[0]!r}; known are {', '.join(known)}"
-    wrong = [name for name, value in arguments.items() if not _fits(known[name], value)]
-    return f"argument {wrong[0]!r} is of the wrong type: expected {known[wrong[0]]['type']}" if wrong else ""
-
-
-def _fits(schema: Mapping[str, Any], value: object) -> bool:
-    kinds = schema.get("type")
-    if kinds is None:
-        return True
-    return any(_is(kind, value) for kind in (kinds if isinstance(kinds, list) else [kinds]))
-
-
-def _is(kind: str, value: object) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    matching: dict[str, tuple[type, ...]] = {
-        "string": (str,), "integer": (int,), "number": (int, float), "array": (list,), "object": (dict,), "null": (type(None),),
-    }  # fmt: skip
-    return isinstance(value, matching.get(kind, ()))
-
-
 def _failed(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=sendable(message))], is_error=True)

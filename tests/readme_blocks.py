@@ -10,11 +10,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -88,6 +89,26 @@ def manual() -> str:
     from verifiers.manual import render_manual
 
     return render_manual()
+
+
+def misspelt(lines: Iterable[str]) -> list[str]:
+    """The command lines of ours that have an option which their command has not; what names no command is passed over."""
+    import click
+
+    from synth.cli.program import COMMANDS, assay
+
+    wrong = []
+    for line in lines:
+        words = shlex.split(line.replace("…", "x"))
+        if len(words) < 2 or words[1] not in COMMANDS:
+            continue
+        with click.Context(assay) as ctx:
+            command = assay.get_command(ctx, words[1])
+        assert command is not None
+        known = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help", "-h", "--"}
+        options = {w.split("=")[0] for w in words[2:] if w.startswith("-")}
+        wrong += [line] if not isinstance(command, click.Group) and not options <= known else []
+    return wrong
 
 
 def main() -> int:

@@ -46,13 +46,19 @@ def export_omni(skill: Skill, skills: Path, prefix: str = "learned_") -> OmniExp
     identifier = skill_id(skill, prefix)
     files = files_of(skill, identifier)
     directory = write_owned(skills, identifier, files, MARK, on_conflict="error", owner=skill.entry.name)
-    return OmniExport(directory, REINDEX, (*disagreements(skill), *_refusals(files["scripts/commands.py"].decode())))
+    return OmniExport(directory, REINDEX, (*disagreements(skill), *_refusals(files["scripts/commands.py"].decode(), directory)))
 
 
-def _refusals(source: str) -> list[str]:
+def _refusals(source: str, directory: Path) -> list[str]:
+    """What will be refused, why it is not done otherwise, and how a form that is not refused gets judged on the same evidence."""
     found, needed = refused(source), without_pathlib(source)
+    if not found:
+        return []
     why = f" (pathlib has nothing for {', '.join(needed)})" if needed else ""
-    return [f"Omni's ImmuneSystem will refuse it for: {', '.join(found)}{why}"] if found else []
+    return [
+        f"Omni's ImmuneSystem will refuse it for: {', '.join(found)}{why}",
+        f"who writes a form without into its scripts/commands.py has it judged with: assay verify {directory}",
+    ]
 
 
 def skill_id(skill: Skill, prefix: str = "learned_") -> str:

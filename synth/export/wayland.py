@@ -97,8 +97,9 @@ def export_wayland(
         if revoked is not None:
             raise ExportError(f"Wayland revoked auto-{signature}", "A revoked skill is not written again", revoked)
     free, taken = _free(where, skill, signatures)
+    # Before anything is written: what a conflict leaves half done has a score too.
+    _remember(registry, skill, where, free, actor)
     placed, notes = _placed(where, skill, free, release, now or registry.clock())
-    _remember(registry, skill, where, actor)
     if release:
         for one in placed:
             detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
@@ -165,9 +166,12 @@ def _written(where: Places, skill: Skill, signature: str, body: str, release: bo
     return directory, content_digest({**files, MARK: (directory / MARK).read_bytes()})
 
 
-def _remember(registry: Registry, skill: Skill, where: Places, actor: str) -> None:
+def _remember(registry: Registry, skill: Skill, where: Places, signatures: Sequence[str], actor: str) -> None:
     """Notes in the registry's history where a skill went, once: its score is taken back there, whoever withdraws it."""
-    detail = {"format": "wayland", "skills": str(where.skills.absolute()), "database": str(where.database.absolute())}
+    detail = {
+        "format": "wayland", "skills": str(where.skills.absolute()), "database": str(where.database.absolute()),
+        "names": sorted(f"auto-{s}" for s in signatures),
+    }  # fmt: skip
     if all((e.kind, dict(e.detail)) != (EXPORTED, detail) for e in registry.history(skill.entry.name)):
         registry.record(skill.entry, EXPORTED, actor, detail)
 
@@ -262,26 +266,37 @@ def retracting_hook(places: Places | None = None) -> Hook:
     """A registry hook: what drifts, is archived or revoked here loses its score in Wayland's router at once.
 
     In the Wayland of this process, and in each that the history says it was exported to. The rows are those of the
-    directories that hold the skill; a database that is not there has no score to lose.
+    directories that hold the skill, and of those that did and hold no other; a database that is not there has no score to lose.
     """
     where = places or places_here()
 
     def told(kind: str, entry: RegistryEntry) -> None:
         if kind not in ("drifted", "archived", "revoked"):
             return
-        for skills, database in {(where.skills.absolute(), where.database.absolute()), *_exported_to(entry)}:
-            names = sorted(d.name for d in skills.glob("auto-*") if owner_of(d, MARK) == entry.name)
-            if names and database.is_file():
-                clear_rows(database, names)
+        failed: list[str] = []
+        for (skills, database), names in sorted(
+            {(where.skills.absolute(), where.database.absolute()): set(), **_exported_to(entry)}.items()
+        ):
+            owners = {d.name: owner_of(d, MARK) for d in skills.glob("auto-*")}
+            wrote = {n for n in names if not owners.get(n)} | {n for n, owner in owners.items() if owner == entry.name}
+            try:
+                if wrote and database.is_file():
+                    clear_rows(database, sorted(wrote))
+            except ExportError as e:
+                failed.append(e.diagnostics())
+        if failed:
+            raise ExportError(f"{entry.name} still has its score there: {'; '.join(failed)}")
 
     return told
 
 
-def _exported_to(entry: RegistryEntry) -> set[tuple[Path, Path]]:
-    """Directories of skills and databases that a skill was exported to."""
+def _exported_to(entry: RegistryEntry) -> dict[tuple[Path, Path], set[str]]:
+    """Directories of skills and databases that a skill was exported to, and the names that it got there."""
     root = next((p for p in Path(entry.path).parents if (p / FILE).is_file()), None)
+    found: dict[tuple[Path, Path], set[str]] = {}
     if root is None:
-        return set()
+        return found
     with Registry.existing(root) as registry:
-        details = [e.detail for e in registry.history(entry.name) if e.kind == EXPORTED and e.detail.get("format") == "wayland"]
-    return {(Path(str(d["skills"])), Path(str(d["database"]))) for d in details}
+        for d in (e.detail for e in registry.history(entry.name) if e.kind == EXPORTED and e.detail.get("format") == "wayland"):
+            found.setdefault((Path(str(d["skills"])), Path(str(d["database"]))), set()).update(d.get("names", ()))
+    return found

@@ -165,10 +165,14 @@ def _changing(db: sqlite3.Connection, path: Path) -> Iterator[None]:
     part.unlink(missing_ok=True)
     try:
         before = db.total_changes
-        with closing(sqlite3.connect(part)) as copy:
-            db.backup(copy)
         db.execute("BEGIN IMMEDIATE")
         try:
+            # Only now: the copy must have everything that others wrote. By another connection: this one's own lock would bar it.
+            with (
+                closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as now,
+                closing(sqlite3.connect(part)) as copy,
+            ):
+                now.backup(copy)
             yield
         except BaseException:
             db.execute("ROLLBACK")

@@ -54,11 +54,11 @@ def test_the_real_validator_accepts_it(tmp_path: Path) -> None:
     ]
 
 
-def run(path: Path, *arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def run(path: Path, *arguments: str, cwd: Path, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     """The exported program, started as a host does: by its path, with no package of ours to be found."""
-    environment = {"PATH": os.environ["PATH"], "PYTHONSAFEPATH": "1"}
+    environment = {"PATH": os.environ["PATH"], "PYTHONSAFEPATH": "1", **env}
     command = [str(path / "scripts" / "run.py"), *arguments]
-    return subprocess.run(command, cwd=cwd, input=stdin, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=cwd, input=stdin, env=environment, capture_output=True, encoding="utf-8", check=False)
 
 
 def test_its_scripts_run_on_their_own(tmp_path: Path) -> None:
@@ -103,12 +103,36 @@ def test_it_does_not_work_on_its_own_directory(tmp_path: Path) -> None:
         assert (done.returncode, "--directory" in done.stderr) == (2, True)
 
 
-def test_a_failure_is_json_too(tmp_path: Path) -> None:
-    """A skill that raises, or says that it failed: exit code 1; what it prints on the way does not mix with the result."""
+def begins(line: str) -> Draft:
+    """A skill that begins with another line."""
     made = draft()
-    raising = replace(made, source=made.source.replace("    changed = 0\n", '    print("hm")\n    raise ValueError("no")\n'))
-    done = run(export_agentskills(exported(tmp_path / "r", raising), tmp_path / "s"), '{"old_ext": "a"}', cwd=tmp_path)
-    assert (done.returncode, json.loads(done.stdout)) == (1, {"ok": False, "error": "ValueError: no"})
+    return replace(made, source=made.source.replace("    changed = 0\n", f'    print("hm")\n    {line}\n    changed = 0\n'))
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ('raise ValueError("no")', "ValueError: no"),
+        ("raise SystemExit(0)", "SystemExit: 0"),
+        ("return Path()", "TypeError: Object of type PosixPath is not JSON serializable"),
+    ],
+)
+def test_a_failure_is_json_too(tmp_path: Path, line: str, error: str) -> None:
+    """A skill that raises, leaves or returns what is no JSON: exit code 1; what it prints does not mix with the result."""
+    done = run(export_agentskills(exported(tmp_path / "r", begins(line)), tmp_path / "s"), '{"old_ext": "a"}', cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)) == (1, {"ok": False, "error": error})
+
+
+@pytest.mark.parametrize("env", [{}, {"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}])
+def test_names_of_any_bytes_are_told(tmp_path: Path, env: dict[str, str]) -> None:
+    """A host with no locale, and a file whose name is no UTF-8: the result is JSON all the same."""
+    lists = begins('return {"ok": True, "names": sorted(p.name for p in Path().iterdir())}')
+    path = export_agentskills(exported(tmp_path / "r", lists), tmp_path / "s")
+    (tmp_path / "w").mkdir()
+    for name in ("a\udcff", "é"):
+        (tmp_path / "w" / name).touch()
+    done = run(path, "--directory", str(tmp_path / "w"), '{"old_ext": "a"}', cwd=tmp_path, **env)
+    assert json.loads(done.stdout) == {"ok": True, "names": ["a\udcff", "é"]}, done.stderr
 
 
 def test_its_help_names_the_parameters(tmp_path: Path) -> None:

@@ -164,7 +164,9 @@ def test_what_cannot_be_done_so_is_said(tmp_path: Path) -> None:
     made = draft()
     running = replace(made, source=made.source.replace("from pathlib", "import subprocess\nfrom pathlib"))
     done = export_omni(exported(tmp_path / "r", running), tmp_path / "skills")
-    assert any("will refuse it for: import subprocess" in note for note in done.notes)
+    refusal, offer = done.notes[-2:]
+    assert "will refuse it for: import subprocess" in refusal
+    assert offer.endswith(f"assay verify {done.directory}")
     assert without_pathlib(f'{running.source}\n\nsubprocess.run(["true"])\n') == ["subprocess.run"]
     assert without_pathlib(USES_OS) == []
 

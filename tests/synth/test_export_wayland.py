@@ -309,7 +309,7 @@ def test_a_regression_takes_the_better_row_out(registry: Registry, home: Path, v
 
 
 def test_a_copy_from_before_the_change_is_kept(registry: Registry, skill: Skill, home: Path) -> None:
-    """Of the last export as a whole; what changes nothing makes none, and while somebody else writes nothing is written."""
+    """Of the last export as a whole; what changes nothing makes none."""
     path = home / "memory" / "memory.db"
     make_database(path, 7)
     done = export_wayland(skill, registry, places=where(home))

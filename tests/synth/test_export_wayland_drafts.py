@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -14,11 +15,12 @@ from factories import draft, report, trace
 from test_export_wayland import NOW, make_database, router_seeds, rows, where
 
 from synth.export import Skill, skill_of
-from synth.export.wayland import export_wayland
+from synth.export.wayland import export_wayland, retracting_hook
 from synth.export.wayland_files import directory_digest, draft_body, manifest_bytes
 from synth.interface import Draft
 from synth.owned import Conflict
 from synth.registry import Registry
+from synth.registry.hooks import HookFailed
 
 
 @pytest.fixture
@@ -94,6 +96,47 @@ def test_without_a_database_the_shape_tells_a_draft(registry: Registry, skill: S
     other.write_text(other.read_text().replace("Derive from", "First think, then derive from"))
     with pytest.raises(Conflict):
         export_wayland(skill, registry, places=where(home))
+
+
+def test_a_conflict_half_way_leaves_no_score_behind(tmp_path: Path, home: Path) -> None:
+    """What was written before the edited directory was met is taken back when the skill is withdrawn."""
+    made = said(("Rename all large files", {}), ("Compress the archive", {}), ("Rename all large files now", {}))
+    with Registry(tmp_path / "r", clock=lambda: NOW, hooks=(retracting_hook(where(tmp_path / "another")),)) as registry:
+        registry.register(made, report(made), metadata={"signature": "files-large-rename"})
+        their_draft(home, "archive-compress", "a", "b", "c")
+        (home / "skills" / "auto-archive-compress" / "SKILL.md").write_text("mine")
+        with pytest.raises(Conflict):
+            export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        assert router_seeds(home / "memory" / "memory.db", "auto-files-large-rename") == 3
+        registry.archive("batch_rename")
+    assert router_seeds(home / "memory" / "memory.db", "auto-files-large-rename") == 0
+
+
+def test_a_removed_directory_leaves_no_score_behind(tmp_path: Path, home: Path) -> None:
+    """Wayland may draft that signature again, and would be seeded by a row about our text."""
+    with Registry(tmp_path / "r", clock=lambda: NOW, hooks=(retracting_hook(where(tmp_path / "none")),)) as registry:
+        registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
+        make_database(home / "memory" / "memory.db", 7)
+        done = export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        for placed in done.placed:
+            shutil.rmtree(placed.directory)
+        registry.archive("batch_rename")
+    assert [router_seeds(home / "memory" / "memory.db", p.directory.name) for p in done.placed] == [0] * len(done.placed)
+
+
+def test_one_database_that_cannot_be_written_does_not_spare_the_others(tmp_path: Path, home: Path) -> None:
+    """Each loses the score that can; where it is left is said."""
+    homes = [home, tmp_path / "second", tmp_path / "third"]
+    with Registry(tmp_path / "r", clock=lambda: NOW, hooks=(retracting_hook(where(tmp_path / "none")),)) as registry:
+        registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
+        for one in homes:
+            make_database(one / "memory" / "memory.db", 7)
+            export_wayland(skill_of(registry, "batch_rename"), registry, places=where(one))
+        for one in homes[:2]:
+            (one / "memory" / "memory.db").write_bytes(b"no database" * 100)
+        with pytest.warns(HookFailed, match="still has its score there: .*second.*; .*wayland"):
+            registry.archive("batch_rename")
+    assert router_seeds(homes[2] / "memory" / "memory.db", "auto-extension-file-rename") == 0
 
 
 def said(*requests: tuple[str, dict[str, str]]) -> Draft:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from synth.draft import read_draft
 from synth.export import ExportError, skill_of
 from synth.export.agentskills import export_agentskills
 from synth.export.omni import export_omni
+from synth.export.omni_immune import refused
 from synth.export.wayland import export_wayland
 from synth.export.wayland_files import places
 from synth.exported import edits
@@ -85,11 +87,52 @@ def test_an_export_is_replayed_where_it_is(tmp_path: Path, format: str, capsys: 
     assert f"edited since it was exported: scripts/{code.name}" in capsys.readouterr().err
 
 
+@pytest.mark.engine
+def test_a_form_that_omni_lets_in_is_judged_on_the_same_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the note of a refused export offers: without what was refused it passes there, or a difference is found there."""
+    made = read_draft(RENAME)
+    body = made.source.rindex("    return ")
+    running = f'{made.source[:body]}    subprocess.run(["true"], check=True)\n{made.source[body:]}'
+    running = running.replace("import os\n", "import os\nimport subprocess\n", 1)
+    path = exports(tmp_path / "a", replace(made, source=running))["omni"]
+    code = path / "scripts" / "commands.py"
+    assert "import subprocess" in refused(code.read_text())
+    command = ["verify", str(path), "--checks", "effect-equivalent", "--no-cache"]
+    assert run(command) == 0
+    form = exports(tmp_path / "b", made)["omni"] / "scripts" / "commands.py"
+    assert refused(form.read_text()) == []
+    code.write_text(form.read_text())
+    assert run(command) == 0
+    assert "edited since it was exported: scripts/commands.py" in capsys.readouterr().err
+
+
 def test_recordings_may_be_left_out(tmp_path: Path) -> None:
     """They hold what their files held."""
     for path in exports(tmp_path, draft(), with_evidence=False).values():
         assert not (path / "evidence").exists()
         assert target_of(path, static=True).evidence is None
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("carried", [True, False])
+def test_an_edit_is_told_without_evidence_too(
+    tmp_path: Path, format: str, carried: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Left out, or taken away by who edited it: by verify and by gate, which say nothing while it is as it was."""
+    path = exports(tmp_path, read_draft(RENAME), with_evidence=carried)[format]
+    commands = (["verify", str(path), "--static", "--no-cache"], ["gate", str(path.parent), "--static", "--no-cache"])
+    for command in commands:
+        assert run(command) == 0
+    assert "edited" not in capsys.readouterr().err
+    if carried:
+        shutil.rmtree(path / "evidence")
+    code = target_of(path, static=True).skill
+    code.write_text(code.read_text() + "# mine\n")
+    for command in commands:
+        run(command)
+        told = capsys.readouterr().err
+        assert "edited since it was exported: " in told
+        assert f"scripts/{code.name}" in told
 
 
 def test_a_secret_is_not_handed_on(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +15,7 @@ import mcp_types as types
 import pytest
 import yaml
 from factories import draft, report
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from sandbox.interface import Cause, Effect, Entry, SandboxError
@@ -46,6 +44,8 @@ class Fake:
             raise SkillFileError("no such file", "Name a skill file", path)
         if path.name == "no-engine":
             raise SandboxError(Cause.ENGINE_MISSING, "no engine answers", "Run 'assay engine up'")
+        if path.name == "broken":
+            raise ValueError("embedded null byte")
         return {"schema": "assay-report/1", "verdict": "INCONCLUSIVE"}
 
     def _wait(self, say: Say) -> str:
@@ -294,6 +294,10 @@ def test_judging_needs_no_registry(services: Services, fake: Fake, tmp_path: Pat
         ("assay_verify", {"path": "x", "more": 1}, "no argument 'more'"),
         ("assay_verify", {"path": "missing"}, "no such file"),
         ("assay_verify", {"path": "no-engine"}, "assay engine up"),
+        ("assay_verify", {"path": "broken"}, "ValueError: embedded null byte"),
+        ("assay_gate", {"paths": []}, "'paths' is empty"),
+        ("assay_gate", {"paths": [3]}, "'paths' is wrong in one of its items, of the wrong type: expected string"),
+        ("assay_route", {"task": "x", "limit": 0}, "'limit' is not between 1 and 50"),
         ("assay_show", {"name": "nobody"}, "no skill 'nobody'"),
         ("skill_batch_rename", {"workspace": "/w"}, "'old_ext' is missing"),
         ("skill_nobody", {}, "no tool 'skill_nobody'"),
@@ -365,24 +369,3 @@ def test_without_a_runner_no_skill_is_offered(services: Services) -> None:
     """A host without a sandbox still gets the answers that need none."""
     bare = Services(services.registry, services.verify, services.gate)
     assert all(t.name.startswith("assay_") for t in ask(bare, lambda c: c.list_tools()).tools)
-
-
-HOST = """
-import sys
-from pathlib import Path
-from synth.mcp_server import Services, build
-from synth.serving.transport import serve_stdio
-serve_stdio(build(Services(Path(sys.argv[1]), lambda p, say: {"schema": "assay-report/1"}, lambda p, say: {})))
-"""
-
-
-def test_a_host_can_start_it_and_talk_over_a_pipe(services: Services) -> None:
-    """Standard input and output, as hosts do it."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    parameters = StdioServerParameters(command=sys.executable, args=["-c", HOST, str(services.registry)], env=environment)
-
-    async def session() -> Any:
-        async with Client(parameters) as client:
-            return await client.call_tool("assay_route", {"task": "rename files"})
-
-    assert anyio.run(session).structured_content["matches"][0]["skill"] == "batch_rename"

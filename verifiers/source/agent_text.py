@@ -89,4 +89,5 @@ def for_agent(text: str, most: int = MAX_DESCRIPTION) -> str:
     found = instructs(text)
     if found is not None:
         return f"[left out: the text {found[0]}]"
+    text = text.encode("utf-8", "backslashreplace").decode()  # else no protocol can carry it
     return text if len(text) <= most else f"{text[:most]}… [cut]"
