@@ -14,7 +14,14 @@ from verifiers.worlds.databases import without_rows
 
 OTHER = b"other content\nof two lines\n"
 MOST_PATHS = 24
-MOST_EMPTIED, MOST_LAST = 8, 6
+MOST_LEFT_OUT, MOST_LAST = 8, 6
+_DIGIT = re.compile(r"\d")
+_PARTS = {
+    "word": re.compile(rb"[^\s,;:|=\"'{}<>\[\]]+"),
+    "line": re.compile(rb"[^\n]+\n"),
+    "element": re.compile(rb"<(\w+)[^<>]*>[^<>]*</\1>"),
+}
+"""What of a text may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,8 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
             yield {path: replace(entry, content=text)}, how
         for table, emptied in without_rows(entry.content).items():
             yield {path: replace(entry, content=emptied)}, f"has no rows in {table}"
+    for how, name in _other_digits(path).items() if entry is not None and entry.type == "file" else ():
+        yield {name: entry}, f"has a twin with {how} for digits"
     # What holds something comes long before what is empty: a branch that has run without harm is not looked at again.
     yield {path: Entry("file", content=OTHER)}, "holds something else"
     yield {path: Entry("dir", 0o755), f"{path}/kept.txt": Entry("file", content=OTHER)}, "is a directory with a file"
@@ -139,10 +148,18 @@ def _other_forms(content: bytes) -> Iterator[tuple[bytes, str]]:
     yield b"".join(b"# " + row for row in rows), "has a mark before its lines"
     yield b"".join(row * 2 for row in rows), "has every line twice"
     yield b"".join(rows[::-1]), "has its lines the other way round"
-    words = list(re.finditer(rb"[^\s,;:|=\"'{}\[\]]+", content))
-    for n in range(0, len(words), max(1, len(words) // MOST_EMPTIED))[:MOST_EMPTIED]:
-        word = words[n]
-        yield content[: word.start()] + content[word.end() :], f"lacks its word {word.group()[:40]!r}"
+    yield re.sub(rb"\d", b"9", content), "has nines for its digits"
+    for what, pattern in _PARTS.items():
+        parts = list(pattern.finditer(content))
+        for part in parts[:: max(1, len(parts) // MOST_LEFT_OUT)][:MOST_LEFT_OUT]:
+            yield content[: part.start()] + content[part.end() :], f"lacks its {what} {part.group()[:40]!r}"
+
+
+def _other_digits(path: str) -> dict[str, str]:
+    """Names like one, whose digits are no number of their kind any more: no day, no part of one."""
+    folder, slash, name = path.rpartition("/")
+    digits = {"nines": "9", "letters": "x"} if _DIGIT.search(name) else {}
+    return {how: f"{folder}{slash}{_DIGIT.sub(other, name)}" for how, other in digits.items()}
 
 
 def _subtree(tree: Snapshot, path: str) -> dict[str, Entry | None]:

@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 
 from verifiers.source.names import Names
 
@@ -154,7 +155,7 @@ class Harmless:
         if dotted in _READS or dotted in _PURE_FUNCTIONS:
             return True
         module, _, name = dotted.rpartition(".")
-        return module in _PURE_MODULES and name not in _HIGHER and dotted not in _HIGHER
+        return (module in _PURE_MODULES or _is_pure_class(module)) and name not in _HIGHER and dotted not in _HIGHER
 
     def _harmless_method(self, call: ast.Call, func: ast.Attribute) -> bool:
         if func.attr in self.names.methods and not self.names.aliases:
@@ -172,6 +173,12 @@ class Harmless:
         if func.attr in _COLLECTING:
             return _root(func.value) in self.names.containers
         return func.attr in _PURE_METHODS
+
+
+def _is_pure_class(dotted: str) -> bool:
+    """Whether it is a class of a module that only computes, such as ``datetime.date``."""
+    module, _, name = dotted.rpartition(".")
+    return module in _PURE_MODULES and name not in _HIGHER and isinstance(getattr(import_module(module), name, None), type)
 
 
 def evaluated(node: ast.AST) -> Iterator[ast.AST]:

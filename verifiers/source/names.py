@@ -104,11 +104,14 @@ def _known_methods(tree: ast.AST, classes: list[ast.ClassDef]) -> frozenset[str]
 
 
 def _properties(tree: ast.AST, classes: list[ast.ClassDef]) -> frozenset[str]:
-    """Methods under a plain ``@property``, each name of which the file binds once."""
-    bound = Counter(_bound(tree))
+    """Methods under a plain ``@property`` whose names no class has twice and no statement sets."""
     found = [s for c in classes if _is_plain(c) for s in c.body if isinstance(s, ast.FunctionDef)]
     under = {s.name for s in found if [getattr(d, "id", "") for d in s.decorator_list] == ["property"]}
-    return frozenset(p for p in under if bound[p] == 1) if not bound["property"] else frozenset()
+    parts = [s for c in classes for s in c.body]
+    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    bound = Counter(n for s in parts for n in ([s.name] if isinstance(s, named) else _bound(s)))
+    bound.update(n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
+    return frozenset(p for p in under if bound[p] == 1) if "property" not in _bound(tree) else frozenset()
 
 
 def _is_plain(node: ast.ClassDef) -> bool:

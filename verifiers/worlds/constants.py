@@ -40,6 +40,8 @@ class Constants:
     """Its texts of one line that may stand in a file: no patterns, two to sixty characters."""
     parts: tuple[str, ...] = ()
     """Its texts that may be a part of a word."""
+    forms: tuple[str, ...] = ()
+    """Runs of three letters or more in its patterns."""
 
 
 NO_CONSTANTS = Constants()
@@ -58,7 +60,9 @@ def constants(source: str) -> Constants:
     parts = [
         t for t in dict.fromkeys(_texts(values)) if 0 < len(t) <= LONGEST_PART and t.isprintable() and not set(t) & set(" /\\")
     ]
-    return Constants(tuple(sorted(numbers)), tuple(words)[:MOST_WORDS], tuple(whole)[:MOST_WORDS], tuple(parts)[:MOST_WORDS])
+    forms = dict.fromkeys(t for text in _texts(values) if "\\" in text for t in tokens(text) if len(t) > 2 and not t.isdecimal())
+    found = (tuple(f)[:MOST_WORDS] for f in (words, whole, parts, forms))
+    return Constants(tuple(sorted(numbers)), *found)
 
 
 def texts(source: str) -> list[str]:

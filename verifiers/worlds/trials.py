@@ -64,6 +64,7 @@ class Evidenced:
         facts = learn([Start(g.base, g.args) for g in gs])
         words = [frozenset(t for e in g.base.values() for t in tokens(e.content.decode("utf-8", "replace"))) for g in gs]
         common = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
+        common |= _of_the_form(gs, words)
         contents = contents_by_ending(g.base for g in gs)
         known = tuple(replace(_knowing(g, facts, common), recorded=contents) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
@@ -113,6 +114,14 @@ class Evidenced:
         if renamed:
             reasons.append(Beyond("common-words", f"the word {renamed[0]!r} stands in some file"))
         return reasons
+
+
+def _of_the_form(gs: Sequence[Grammar], words: Sequence[frozenset[str]]) -> frozenset[str]:
+    """Words with a part that the skill's patterns say, where every recording has one with it: ``citep`` and ``nocite``."""
+    said = {w.lower() for g in gs for w in g.constants.forms}
+    lower = [{t.lower(): t for t in found} for found in words]
+    shared = {w for w in said if len(words) > 1 and all(any(w in t for t in found) for found in lower)}
+    return frozenset(word for found in lower for t, word in found.items() if any(w in t for w in shared))
 
 
 def _keeping(gs: Sequence[Grammar], facts: Facts) -> dict[str, Keeps]:

@@ -26,13 +26,15 @@ def holding(content: bytes, lines: Sequence[str], way: str) -> bytes:
 
 
 def repeated(content: bytes, said: Sequence[str]) -> bytes:
-    """Text in which every line that has a word of the arguments has it twice."""
+    """Text in which every line that has a word of the arguments beside a blank has it twice: where none parts words, two are no
+    list."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         return content
     for word in said:
-        text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", f"{word} {word}", text)
+        w = re.escape(word)
+        text = re.sub(rf"(?<=[ \t]){w}(?!\w)|(?<!\w){w}(?=[ \t])", lambda m: f"{m[0]} {m[0]}", text)
     return text.encode("utf-8")
 
 
