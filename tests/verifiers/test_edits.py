@@ -80,6 +80,7 @@ def test_beyond_is_beyond(numbers: list[int], least: int) -> None:
 def test_words_come_twice_and_lines_of_another_kind_between() -> None:
     """Whole words only; the first and the last line stay; what is no text of lines stays."""
     assert repeated(b"a milk milky\n", ["milk"]) == b"a milk milk milky\n"
+    assert repeated(b"{milk},milk\n", ["milk"]) == b"{milk},milk\n"
     assert repeated(b"\xff milk\n", ["milk"]) == b"\xff milk\n"
     assert with_line(b"1\n2\n3\n", b"") == b"1\n2\n\n3\n"
     assert with_line(b'["a",\n"b"]\n', b"w") == b'["a",\n"b"]\n'

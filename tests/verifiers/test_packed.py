@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifiers.worlds.packed import MAX_BYTES, Member, contents, edited, remade
-from verifiers.worlds.variations.in_archives import BYTES, NEAR, ODD, PARTS, refilled
+from verifiers.worlds.variations.in_archives import AGAIN, BYTES, MODES, NEAR, ODD, PARTS, refilled
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -47,7 +47,7 @@ def test_each_member_may_become_others(kind: str) -> None:
     data = MADE[kind]({"d/a": b"1\n", "b": b"2\n"})
     assert contents(data) == [b"1\n", b"2\n"]
     assert contents(refilled(data, BYTES)) == [b"1\n" + ODD, b"2\n" + ODD]
-    assert len(contents(refilled(data, NEAR))) == 8
+    assert len(contents(refilled(data, NEAR))) == 10
     assert contents(refilled(data, PARTS)) == [b"1\n", b"2\n"]
 
 
@@ -85,3 +85,15 @@ def test_what_is_too_large_inside_stays() -> None:
     assert edited(bomb, lambda name, content: []) is bomb
     much = zipped({"a": bytes(MAX_BYTES // 2 + 1), "b": bytes(MAX_BYTES // 2)})
     assert len(much) > MAX_BYTES or edited(much, lambda name, content: []) is much
+
+
+def test_a_tar_has_other_modes_and_older_states() -> None:
+    """The last member of a name is what comes out."""
+    data = tarred({"a": b"1", "b/c": b"2"}, "w:gz")
+    for way, modes, count in ((MODES, {0o750}, 2), (AGAIN, {0o644}, 4)):
+        with tarfile.open(fileobj=io.BytesIO(refilled(data, way))) as t:
+            assert {m.mode for m in t} == modes
+            assert len(t.getmembers()) == count
+            last = t.extractfile("a")
+            assert last is not None
+            assert last.read() == b"1"

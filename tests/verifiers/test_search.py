@@ -43,6 +43,15 @@ def test_a_path_is_made_each_kind_of_thing() -> None:
     assert made["a.txt is a link to nothing"]["a.txt"].target == "nowhere"
 
 
+def test_a_text_may_lack_any_of_its_parts() -> None:
+    """A word, a line, an element; and names have twins of which the digits are no date."""
+    base = {"2023-04-17.xml": Entry("file", content=b"<a>\n<n>1</n>\n</a>\n")}
+    made = {s.how: s.base for s in states(recorded(case(base, base)), ["2023-04-17.xml"])}
+    held = {tree["2023-04-17.xml"].content for tree in made.values() if "2023-04-17.xml" in tree}
+    assert {b"<a>\n<n></n>\n</a>\n", b"<a>\n\n</a>\n", b"<a>\n</a>\n"} <= held
+    assert {"9999-99-99.xml", "xxxx-xx-xx.xml"} <= {p for tree in made.values() for p in tree}
+
+
 def test_half_done_states_mix_start_and_end() -> None:
     """One path of the end in the start, the whole end, and the end with one path as it was."""
     assert [("b.txt" in s.base, s.how) for s in half_done(START)] == [

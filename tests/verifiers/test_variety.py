@@ -275,17 +275,23 @@ def test_a_method_of_ones_own_depends_on_what_it_does() -> None:
 
 def test_a_property_of_ones_own_depends_on_what_it_does() -> None:
     """``p.place`` only computes where its body does, and where no other decorator makes something of it."""
+    head = "from datetime import date\n"
     body = "def f(p):\n    if p:\n        raise ValueError(p.place)\n"
 
     def of(decorator: str, does: str) -> list[bool]:
         plain = "class P:\n    @property\n    def other(self):\n        return open('x', 'w')\n"
-        source = f"{plain}    @{decorator}\n    def place(self):\n        return {does}\n{body}"
+        source = f"{head}{plain}    @{decorator}\n    def place(self):\n        return {does}\n{body}"
         return [s.kind == "raises" for s in statements(source) if "raise" in s.text]
 
     assert of("property", "self.name.upper()") == [True]
     assert of("property", "self.other") == [False]
     assert of("property", "open('x', 'w')") == [False]
     assert of("made", "1") == [False]
+    body = "def f(place, p):\n    if p:\n        raise ValueError(p.place)\n"
+    assert of("property", "date.fromisoformat(self.name)") == [True]
+    assert of("property", "self.name.upper()") == [True]  # a variable of that name is another thing
+    body += "    p.place = open\n"
+    assert of("property", "self.name.upper()") == [False]
 
 
 def test_a_refusal_is_one_wherever_it_stands() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import tarfile
+from dataclasses import replace
 
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.packed import contents, edited
+from verifiers.worlds.packed import Member, contents, edited, remade
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
-BYTES, NEAR, PARTS = "bytes", "near", "parts"
+BYTES, NEAR, PARTS, MODES, AGAIN = "bytes", "near", "parts", "modes", "again"
 ODD = b"\xff\r\n\xfe end\n"
 OTHER = b"another one\n"
 
@@ -21,15 +22,20 @@ def archives(g: Grammar) -> list[Choice]:
     for path, e in g.base.items():
         inside = contents(e.content) if e.type == "file" else []
         whole = bool(set(inside) & made - {b""})
-        found += [(path, BYTES), (path, PARTS)] if whole else []
+        found += [(path, way) for way in (BYTES, PARTS, MODES, AGAIN)] if whole else []
         found += [(path, NEAR)] if inside else []
     return found
 
 
 def refilled(content: bytes, way: str) -> bytes:
-    """The archive with other bytes in its members, with near names beside theirs, or (a single file) in two parts."""
+    """The archive with other bytes in its members, with near names beside theirs, or (a single file) in two parts. A tar archive
+    also with other modes, or with an older state of each member before it."""
     if way == BYTES:
         return edited(content, lambda name, data: [(name, data + ODD)])
+    if way == MODES:
+        return remade(content, lambda members: [_with_other_mode(m) for m in members])
+    if way == AGAIN:
+        return edited(content, lambda name, data: [(name, OTHER), (name, data)] if name else [(name, data)])
     if way == PARTS:
         return edited(
             content, lambda name, data: [(name, data)] if name else [("", data[: len(data) // 2]), ("", data[len(data) // 2 :])]
@@ -39,7 +45,16 @@ def refilled(content: bytes, way: str) -> bytes:
 
 def _near(name: str, data: bytes) -> list[tuple[str, bytes]]:
     where, slash, last = name.rpartition("/")
-    return [(f"{where}{slash}x{last}", OTHER), (f"x/{name}", OTHER), (name, data), (f"{name}x", OTHER)]
+    before = [(f"{where}{slash}x{last}", OTHER), (f"x/{name}", OTHER)]
+    return [*before, (name, data), (f"{name}x", OTHER), (f"y/{name}", OTHER)]
+
+
+def _with_other_mode(member: Member) -> Member:
+    """Of a zip archive many readers, Python's among them, keep no modes."""
+    if member.kind != "file" or not isinstance(member.like, tarfile.TarInfo):
+        return member
+    mode = 0o644 if member.like.mode & 0o100 else 0o750
+    return replace(member, like=member.like.replace(mode=mode, deep=True))
 
 
 def example() -> Example:
@@ -53,8 +68,9 @@ def example() -> Example:
 
 VARIATIONS = (
     Variation(
-        name="in-archives", why="The members of an archive have other bytes, or others of nearly their names beside them.",
-        choices=archives, apply=of_content(lambda content, _d, _p, way: refilled(content, way)), stage=Stage.EDIT, alone=3,
+        name="in-archives",
+        why="The members of an archive have other bytes or modes, or others of their names, or nearly so, beside them.",
+        choices=archives, apply=of_content(lambda content, _d, _p, way: refilled(content, way)), stage=Stage.EDIT, alone=6,
         refusable=True, examples=(example(),),
     ),
 )  # fmt: skip

@@ -10,10 +10,13 @@ from verifiers.worlds.names import below, renamed_stem
 from verifiers.worlds.template import as_text
 from verifiers.worlds.variation import Example, Rule, Turns, Variation, files, pairs
 
-DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, SAID_WITHIN, BEFORE, BEHIND = SHAPES = (
+DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, SAID_WITHIN, BEFORE, BEHIND, JOINED = SHAPES = (
     "dot within", "ending twice", "in a directory of such a name", "mark twice", "what an argument says within",
-    "a word before", "an ending behind",
+    "a word before", "an ending behind", "another's name behind its own",
 )  # fmt: skip
+
+
+LONGEST_OTHER = 60
 
 
 def copy_shaped(draft: Draft, path: str, shape: str) -> None:
@@ -52,6 +55,10 @@ def _shaped(name: str, word: str, shape: str, draft: Draft) -> str:
         values = map(as_text, draft.args.values())
         said = next((v for v in values if 0 < len(v) < 12 and "/" not in v and "\n" not in v), "")
         return f"{stem}{said}{word}{dot}{ending}" if said else ""
+    if shape == JOINED:
+        others = (draft.renamed(p).rpartition("/")[2].partition(".") for p in draft.g.files)
+        other = next((s for s, _, end in others if end == ending and s != stem and len(s) < LONGEST_OTHER), "")
+        return f"{stem}-{other}{dot}{ending}" if other else ""
     return f"{stem}.{word[:3]}{dot}{ending}"
 
 
@@ -61,7 +68,7 @@ VARIATIONS = (
         choices=lambda g: pairs(g.files, SHAPES), apply=copy_shaped, turns=Turns.SHARED, alone=2 * len(SHAPES),
         examples=(
             Example(("a.x.gz", ENDING_TWICE), {"a.x.gz": ""}, {"a.x.gz": "", "….x.gz.gz": ""}),
-            Example(("a.gz", BEFORE), {"a.gz": ""}, {"a.gz": "", "…-a.gz": ""}),
+            Example(("a.gz", JOINED), {"a.gz": "", "b.gz": ""}, {"a.gz": "", "b.gz": "", "…-a.gz": ""}),
             Example(("a.gz", IN_DIRECTORY), {"a.gz": ""}, {"a.gz": "", "….gz/": "", "….gz/….gz": ""}),
         ),
     ),
