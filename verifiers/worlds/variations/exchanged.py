@@ -58,7 +58,7 @@ VARIATIONS = (
     ),
     Variation(
         name="recorded-content", why="A file that is no text holds what one of its ending holds in some recording.",
-        choices=recorded, apply=give, drawn=1, alone=4,
+        choices=recorded, apply=give, alone=4,
         examples=(Example(("a.bin", 1), {"a.bin": "\0001", "b.bin": "\0002"}, {"a.bin": "\0002", "b.bin": "\0002"}),),
     ),
 )  # fmt: skip
