@@ -78,11 +78,11 @@ def tests(session: nox.Session) -> None:
     sandbox(session)
     env = {"ASSAY_ARTEFACTS": str(Path("build/report").resolve()), **axe(session)}
     if session.posargs:
-        session.run("pytest", "--durations=40", *session.posargs, env=env)
+        session.run("pytest", "--durations=0", "--durations-min=4", *session.posargs, env=env)
         return
     folder = session.cache_dir.resolve() / "hosts"
     with making(folder, *IN_TESTS):
-        session.run("pytest", "--durations=40", env={**env, "ASSAY_FRAMEWORKS": str(folder)})
+        session.run("pytest", "--durations=0", "--durations-min=4", env={**env, "ASSAY_FRAMEWORKS": str(folder)})
 
 
 @contextmanager

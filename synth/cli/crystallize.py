@@ -20,7 +20,7 @@ from synth.cli.next_steps import keep_draft, next_step
 from synth.cli.outcomes import after_review, exit_code, line, measured, plain, unused
 from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.patterns import show_patterns
-from synth.cli.settings import BUDGETS, Judging, sandbox_options
+from synth.cli.settings import Judging, budget_option, sandbox_options
 from synth.cli.synthesize import make_drafts
 from synth.cli.talking import talking_options
 from synth.cli.tracefiles import TOGETHER, nothing_repeated, read_traces, said_together
@@ -69,7 +69,7 @@ class Request:
     "--max-candidates", type=click.IntRange(1), default=8, show_default=True, metavar="N",
     help="Of the embedded generator, per pattern.",
 )  # fmt: skip
-@click.option("--budget", type=BUDGETS, help="How many cases, crash points and mutants to try. Default: standard.")
+@budget_option
 @click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs.")
 @click.option("--every", is_flag=False, flag_value=-1.0, type=float, metavar="[SECONDS]", help="Again and again, as configured.")
 @click.option("--dry-run", is_flag=True, help="Only show the repeated tasks, and which traces belong to none.")

@@ -12,7 +12,7 @@ import click
 from synth.cli import console
 from synth.cli.exits import FAIL, INCONCLUSIVE, PASS
 from synth.cli.home import config
-from synth.cli.settings import Judging, sandbox_options
+from synth.cli.settings import Judging, budget_option, sandbox_options
 from synth.cli.targets import target_of
 from synth.cli.verifying import Verifier
 
@@ -30,6 +30,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--bindings", type=FILE, metavar="FILE", help="Arguments. Default: beside the evidence, else inferred for OLD.")
 @click.option("--registry", type=FILE, metavar="DIR", help="Where names are registered.")
 @click.option("--recorded", is_flag=True, help="On the recorded starts alone: in seconds, and blind to everything else.")
+@budget_option
 @sandbox_options
 def command(
     old: Path, new: Path, evidence: Path | None, bindings: Path | None, registry: Path | None, recorded: bool, **rest: Any

@@ -16,7 +16,7 @@ from synth.cli.generators import Generation, asking_options
 from synth.cli.home import config, open_registry, registry_option
 from synth.cli.outcomes import spent_table
 from synth.cli.outputs import emit_document, output_options, plan
-from synth.cli.settings import BUDGETS, Judging, sandbox_options
+from synth.cli.settings import Judging, budget_option, sandbox_options
 from synth.cli.talking import talking_options
 from synth.cli.tracefiles import read_traces
 
@@ -40,7 +40,7 @@ CHOSEN = frozenset({"promoted", "restored", "rolled-back", "approved"})
 @registry_option
 @click.option("--hold-out", type=click.IntRange(1), metavar="N", help="Cases to keep unseen. Default: a quarter of them.")
 @click.option("--same-terms", is_flag=True, help="Score the old version as if made with what is shown: a new score may be lower.")
-@click.option("--budget", type=BUDGETS, help="How many cases, crash points and mutants to try. Default: standard.")
+@budget_option
 @click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs.")
 @talking_options
 @asking_options

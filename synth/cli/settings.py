@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-BUDGETS = click.Choice(["fast", "standard", "thorough"])
+budget_option = click.option(
+    "--budget",
+    type=click.Choice(["fast", "standard", "thorough"]),
+    help="How many cases, crash points and mutants to try. Default: standard.",
+)
 JUDGING = (
     click.option(
         "--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: as it imports."
@@ -28,7 +32,7 @@ JUDGING = (
     click.option("--static", is_flag=True, help="Judge the text alone, without the sandbox (the report is partial)."),
     click.option("--checks", metavar="ID,ID", help="Only these checks (the report is partial)."),
     click.option("--all", "every", is_flag=True, help="Do not stop at the first FAIL."),
-    click.option("--budget", type=BUDGETS, help="How many cases, crash points and mutants to try. Default: standard."),
+    budget_option,
     click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs."),
     click.option("--exclude", "excluded", multiple=True, metavar="TASK_ID=REASON", help="Leave a trace out, with a reason."),
     click.option("--no-cache", is_flag=True, help="Verify again even where nothing changed."),

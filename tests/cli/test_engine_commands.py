@@ -144,11 +144,11 @@ def test_diff_tells_behaviour_not_text(tmp_path: Path, capsys: pytest.CaptureFix
     same.write_text("# a comment\n" + source, encoding="utf-8")
     other.write_text(source.replace('f".{new_ext}")', 'f".x{new_ext}")'), encoding="utf-8")
     assert other.read_text(encoding="utf-8") != source
-    beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json")]
+    beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json"), "--budget", "fast"]
     assert run(["diff", str(RENAME), str(same), *beside]) == 0
     assert capsys.readouterr().out.startswith("0 differences on ")
     assert run(["diff", str(RENAME), str(same), *beside, "--recorded"]) == 0
-    assert run(["diff", str(RENAME), str(other), *beside]) == 1
+    assert run(["diff", str(RENAME), str(other), *beside, "--recorded"]) == 1
     assert "pub_rename_ext-02, run 1: " in capsys.readouterr().out
 
 
@@ -160,7 +160,7 @@ def test_diff_finds_what_verify_would(tmp_path: Path, capsys: pytest.CaptureFixt
     broken = text.replace('endswith(f".{old_ext}")', "endswith(old_ext)")
     assert broken != text
     (edited / "skill.py").write_text(broken, encoding="utf-8")
-    beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json")]
+    beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json"), "--budget", "fast"]
     assert run(["diff", str(RENAME), str(edited), *beside, "--recorded"]) == 0
     capsys.readouterr()
     assert run(["diff", str(RENAME), str(edited), *beside]) == 1
