@@ -9,7 +9,6 @@ from sandbox.interface import ReplayRecord, Surroundings
 from verifiers.context import Case, Context, Wrong
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.indulgence import is_nothing
 from verifiers.worlds.noticed import alike, unnoticed
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.tokens import substitute
@@ -94,7 +93,7 @@ def stated(
     """The case that runs of the commands make of a trial; None where they do not run as they did when recorded.
 
     Args:
-        may_be_idle: to do or say nothing, or to make only empty files, counts too.
+        may_be_idle: to do or say nothing counts too.
     """
     g, world, nothing_left = trial.g, trial.world, may_be_idle or trial.plan.has(Rule.BARE)
     evidence = next(c.evidence for c in context.cases if c.task_id == g.task_id)
@@ -105,8 +104,7 @@ def stated(
     occupied = {substitute(p, world.renames, inside=g.inside) for p in moved_to(g)} & set(world.made)
     quiet = x.quiet == g.expectation.quiet or (trial.beyond is not None and bool(occupied))
     clean = not why and x.failed == g.expectation.failed and quiet
-    idle = bool(x.effects) != bool(g.expectation.effects) or (is_nothing(x) and not is_nothing(g.expectation))
-    if not clean or (idle and not nothing_left):
+    if not clean or (bool(x.effects) != bool(g.expectation.effects) and not nothing_left):
         return None
     if g.expectation.answer_known and g.expectation.answer.strip() and not x.answer.strip() and not nothing_left:
         return None

@@ -6,9 +6,11 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
 
+from verifiers.worlds.databases import is_database
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.invariants.kind import is_text
+from verifiers.worlds.packed import contents
 from verifiers.worlds.variation import Choice, Example, Variation
 
 MOST_PAIRS = 12
@@ -39,14 +41,15 @@ def give(draft: Draft, path: str, number: int) -> None:
     draft.changes[here] = replace(draft.base[here], content=content)
 
 
-def _is_text(content: bytes) -> bool:
-    return is_text(content.decode("utf-8", "surrogateescape"))
+def _can_vary(content: bytes) -> bool:
+    """Text, or what has variations of its own."""
+    return is_text(content.decode("utf-8", "surrogateescape")) or bool(contents(content)) or is_database(content)
 
 
 def recorded(g: Grammar) -> list[Choice]:
-    """Files that are no text, where nothing else can vary: what such files hold in any recording."""
+    """Files in which nothing else can vary, such as pictures: what such files hold in any recording."""
     held = ((p, e.content, g.recorded.get(PurePosixPath(p).suffix, ())) for p, e in g.base.items() if e.type == "file")
-    found = ((p, n) for p, own, others in held for n, c in enumerate(others) if c != own and not _is_text(c))
+    found = ((p, n) for p, own, others in held for n, c in enumerate(others) if c != own and not _can_vary(c))
     return list(islice(found, MOST_PAIRS))
 
 
@@ -57,8 +60,9 @@ VARIATIONS = (
         examples=(Example(("a.txt", "b.txt"), {"a.txt": "1", "b.txt": "2"}, {"a.txt": "2", "b.txt": "1"}),),
     ),
     Variation(
-        name="recorded-content", why="A file that is no text holds what one of its ending holds in some recording.",
-        choices=recorded, apply=give, alone=4,
+        name="recorded-content",
+        why="A file that is no text, archive or database holds what one of its ending does in some recording.",
+        choices=recorded, apply=give, drawn=1, alone=4,
         examples=(Example(("a.bin", 1), {"a.bin": "\0001", "b.bin": "\0002"}, {"a.bin": "\0002", "b.bin": "\0002"}),),
     ),
 )  # fmt: skip
