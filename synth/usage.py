@@ -65,11 +65,15 @@ def total(usages: Iterable[Usage]) -> Usage:
 class Metered(Protocol):
     """A generator that counts what it spends."""
 
-    def take_usage(self) -> Usage:
-        """What was spent since the last call."""
+    def take_usage(self, *, last: bool = False) -> Usage:
+        """What was spent on the pattern since the last call.
+
+        Args:
+            last: No pattern follows: with what was spent ahead on those that were not taken up.
+        """
         ...
 
 
-def take_usage(generator: object) -> Usage | None:
+def take_usage(generator: object, *, last: bool = False) -> Usage | None:
     """The usage since the last call; None for a generator that costs nothing."""
-    return generator.take_usage() if isinstance(generator, Metered) else None
+    return generator.take_usage(last=last) if isinstance(generator, Metered) else None

@@ -206,38 +206,67 @@ def _say_funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutc
 
 
 def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> list[PatternOutcome]:
-    """What becomes of the patterns, said and counted."""
+    """What becomes of the patterns, said and counted; after an interrupt, what became of them until then."""
     from synth.crystallization.outcome import to_json
 
-    began = time.monotonic()
+    began, interrupted = time.monotonic(), False
     if found:
         console.say(found)
-    outcomes = _outcomes(request, patterns) if patterns else []
+    outcomes: list[PatternOutcome] = []
+    try:
+        if patterns:
+            _take_up(request, patterns, outcomes)
+    except KeyboardInterrupt:
+        interrupted = True
     metrics = measured(outcomes, patterns)
     count_outcomes(outcomes, metrics["success_rate_improvement"])
     emit_document(request.outputs, to_json(outcomes, metrics), plain(outcomes, time.monotonic() - began))
+    if interrupted:
+        raise KeyboardInterrupt
     return outcomes
 
 
-def _outcomes(request: Request, patterns: Sequence[TracePattern]) -> list[PatternOutcome]:
-    found: list[PatternOutcome] = []
+def _take_up(request: Request, patterns: Sequence[TracePattern], found: list[PatternOutcome]) -> None:
+    """Adds the outcome of each pattern to ``found``; of an interrupted one, what was spent."""
     with _crystallization(request) as crystallization:
-        with console.talk() as talk:
-            _replay_all(crystallization, patterns, talk)
-            _ask_ahead(request, crystallization, patterns, talk)
-            for number, pattern in enumerate(patterns):
-                talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
-                crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
-                outcome = _guarded(crystallization, pattern)
-                talk.note(line(outcome))
-                for text in unused(outcome):
-                    talk.note(f"    {text}")
-                draft = keep_draft(outcome, request.config)
-                advice = next_step(outcome, draft, request.judging.min_usable, request.registry)
-                if advice:
-                    talk.note(f"    next: {advice}")
-                found.append(outcome)
-        return _reviewed(crystallization, found) if request.review else found
+        try:
+            _each(request, crystallization, patterns, found)
+        except KeyboardInterrupt:
+            found += _interrupted(crystallization, patterns[len(found) :])
+            raise
+        if request.review:
+            found[:] = _reviewed(crystallization, found)
+
+
+def _each(
+    request: Request, crystallization: Crystallization, patterns: Sequence[TracePattern], found: list[PatternOutcome]
+) -> None:
+    with console.talk() as talk:
+        _replay_all(crystallization, patterns, talk)
+        _ask_ahead(request, crystallization, patterns, talk)
+        for number, pattern in enumerate(patterns):
+            talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
+            crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
+            outcome = _guarded(crystallization, pattern)
+            talk.note(line(outcome))
+            for text in unused(outcome):
+                talk.note(f"    {text}")
+            draft = keep_draft(outcome, request.config)
+            advice = next_step(outcome, draft, request.judging.min_usable, request.registry)
+            if advice:
+                talk.note(f"    next: {advice}")
+            found.append(outcome)
+
+
+def _interrupted(crystallization: Crystallization, left: Sequence[TracePattern]) -> list[PatternOutcome]:
+    """What is said of the pattern that was being settled. Its usage is all that no other outcome has."""
+    from synth.crystallization.outcome import PatternOutcome
+    from synth.usage import take_usage
+
+    generator, why = crystallization.generator, "interrupted; the same again goes on from here"
+    usage = take_usage(generator, last=True)
+    found = [PatternOutcome(p.task_category, tuple(t.task_id for t in p.traces), "inconclusive", why) for p in left[:1]]
+    return [replace(outcome, usage=usage, generator=generator.name) for outcome in found]
 
 
 def _reviewed(crystallization: Crystallization, outcomes: Sequence[PatternOutcome]) -> list[PatternOutcome]:

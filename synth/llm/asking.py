@@ -44,8 +44,14 @@ class Asker:
         """Refused, malformed, truncated and lost answers of the pattern, in order: kept, never thrown away."""
         return tuple(self._events)
 
-    def take_usage(self) -> Usage:
-        """What was spent on the pattern since it was begun, with how the answers went."""
+    def take_usage(self, *, last: bool = False) -> Usage:
+        """What was spent on the pattern since it was begun, with how the answers went.
+
+        Args:
+            last: No pattern follows: with what was asked ahead for those that were not taken up.
+        """
+        while last and self._ahead:
+            self._pattern.count(*self._ahead.popitem()[1])
         events, self._events = tuple(self._events), []
         counts = {kind: sum(e.startswith(kind) for e in events) for kind in ("refused", "malformed", "truncated")}
         usage, self._pattern = self._pattern.usage, self._new_budget()

@@ -90,9 +90,9 @@ class ModelGenerator:
     def why_none(self) -> str:
         return self._why
 
-    def take_usage(self) -> Usage:
+    def take_usage(self, *, last: bool = False) -> Usage:
         """What was spent on the pattern since it was begun, with how the answers went."""
-        return self._asker.take_usage()
+        return self._asker.take_usage(last=last)
 
     def ahead(self, patterns: Sequence[tuple[TracePattern, Sequence[Evidence]]], workers: int, batch: bool) -> int:
         """Asks for the first proposals of many patterns before any of them is taken up.

@@ -55,6 +55,16 @@ def test_what_was_asked_ahead_is_on_the_patterns_bill(tmp_path: Path, batch: boo
         assert {r["path"] for r in server.requests} == {"batch" if batch else "/v1/messages"}
 
 
+def test_what_was_asked_ahead_in_vain_is_on_the_last_bill(tmp_path: Path) -> None:
+    """A run that ends before its patterns do has paid for them all the same; no later bill has it again."""
+    with MessagesServer(GOOD) as server:
+        made = generator(server, tmp_path)
+        assert made.ahead(patterns(3), 3, False) == 3
+        assert len(list(made.generate(*patterns(1)[0]))) == 1
+        assert made.take_usage(last=True).requests == 3
+        assert made.take_usage(last=True).requests == 0
+
+
 def test_side_by_side_is_faster() -> None:
     """Four requests at a time take as long as one of them."""
     import tempfile

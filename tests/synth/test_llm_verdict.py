@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -151,6 +152,28 @@ def test_the_command_says_what_the_model_cost(
     rows = [line.split() for out in (first, second) for line in out.splitlines() if line.startswith("all ")]
     assert rows[0][1:] == ["2", "0", "2000", "0", "400", "0", "0.008", "USD", "0.008", "USD"]
     assert rows[1][1:] == ["0", "2", "0", "0", "0", "0", "0.000", "USD", "0.000", "USD"]
+
+
+def test_an_interrupted_command_says_what_it_spent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, good: Candidate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C while a proposal is judged: it was paid for, and the report has it."""
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
+    monkeypatch.setattr(SandboxJudge, "verify", interrupt)
+    Path("traces.jsonl").write_text(dump_traces(TRACES), encoding="utf-8")
+    with MessagesServer(proposal(good.source, good.bindings)) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        argv = ["crystallize", "traces.jsonl", "--generator", "anthropic", "--model", "claude-sonnet-5-5", "--registry", "one"]
+        assert run([*argv, "-q", "-o", "report.json"]) == 130
+    (outcome,) = json.loads(Path("report.json").read_text(encoding="utf-8"))["patterns"]
+    assert (outcome["outcome"], outcome["why"]) == ("inconclusive", "interrupted; the same again goes on from here")
+    assert outcome["usage"]["requests"] == 1
+    assert "interrupted" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
