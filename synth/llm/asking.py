@@ -168,6 +168,11 @@ class Asker:
             if self.settings.record is not None:
                 Tape(self.settings.record).keep(request, e)
             raise
+        except KeyboardInterrupt:
+            # It was sent: that is paid for, whatever would have come.
+            self._count(Usage(_estimate(request), requests=1))
+            self._events.append("lost: interrupted; of its cost, what was sent is counted, by an estimate")
+            raise
         if folder is not None:
             Tape(folder).keep(request, answer)
         self._count(_usage(answer))

@@ -65,6 +65,23 @@ def test_what_was_asked_ahead_in_vain_is_on_the_last_bill(tmp_path: Path) -> Non
         assert made.take_usage(last=True).requests == 0
 
 
+def test_a_request_under_way_counts_when_it_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service was asked, and bills what it was sent."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with MessagesServer(GOOD) as server:
+        made = generator(server, tmp_path)
+        monkeypatch.setattr(made._asker.client, "ask", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            next(made.generate(*patterns(1)[0]))
+    usage = made.take_usage(last=True)
+    assert usage.requests == 1
+    assert usage.input_tokens > 1000
+    assert usage.events == ("lost: interrupted; of its cost, what was sent is counted, by an estimate",)
+
+
 def test_side_by_side_is_faster() -> None:
     """Four requests at a time take as long as one of them."""
     import tempfile
