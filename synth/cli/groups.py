@@ -26,7 +26,8 @@ class Group(click.Group):
         try:
             name, command, rest = super().resolve_command(ctx, args)
         except click.UsageError as e:
-            near = difflib.get_close_matches(args[0], [*self.list_commands(ctx), *self.old], n=1, cutoff=0.5)
+            # Below two thirds any two words are near: `promote` is not a misspelt `route`.
+            near = difflib.get_close_matches(args[0], [*self.list_commands(ctx), *self.old], n=1, cutoff=0.67)
             if not near:
                 raise
             meant = self.old.get(near[0], f"{ctx.command_path} {near[0]}".partition(" ")[2])

@@ -308,7 +308,9 @@ def make_params(
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
     for k, found in places.items():
         if found >= {"pattern", "replacement"}:  # it is looked for and put in again
-            chosen[k] = ("key", "Name of what is set")
+            named = all(re.match(r"[^\W\d]", str(v)) for v in template.values[k])
+            # A version's number that stays is not the name of anything.
+            chosen[k] = ("key", "Name of what is set") if named else ("kept", "Text to look for, which stays as it is")
     labels = {k: _label(first[k]) for k in (said or {}) if k in first}
     for k, word in (said or {}).items():
         word = labels.get(k) or word

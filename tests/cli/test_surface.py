@@ -105,6 +105,13 @@ def test_a_misspelt_command_is_recognised(argv: list[str], meant: str, capsys: p
     assert f"Did you mean '{meant}'?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("word", ["promote", "revoke", "approve"])
+def test_what_is_no_misspelling_is_not_guessed(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """``assay promote`` does not mean ``assay route``."""
+    assert run([word]) == 2
+    assert "Did you mean" not in capsys.readouterr().err
+
+
 def test_alone_it_says_how_things_stand(
     registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -101,6 +101,13 @@ def test_a_value_is_called_what_its_line_calls_it() -> None:
         assert [p.name for p in make_params(template, said={0: ""})] == [name]
 
 
+def test_what_is_looked_for_and_put_back_is_called_a_name_only_where_it_is_one() -> None:
+    """``port=`` is the name of what is set; the last number of a version is not."""
+    for values, name in ((("port", "host"), "key"), (("1", "2"), "kept")):
+        template = unify(programs(*(f"sed -i s/^{value}=0/{value}=1/ f" for value in values)))
+        assert [p.name for p in make_params(template)] == [name]
+
+
 def test_another_number_of_operands_is_a_list() -> None:
     """``mkdir -p a`` and ``mkdir -p b c``."""
     assert values("mkdir -p a/b", "mkdir -p c d") == {"paths": (["a/b"], ["c", "d"])}
