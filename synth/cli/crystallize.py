@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from synth.crystallization.promotion import Crystallization
     from synth.detect.watch import Watch
     from synth.interface import ExecutionTrace, Generator, TracePattern
+    from synth.usage import Usage
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 PLAIN_JSON = ("plain", "json")
@@ -168,10 +169,12 @@ def _once(request: Request) -> int:
     traces = read_traces(request.traces or (request.config.trace_dir,))
     together = said_together(request.together, traces)
     patterns = detect(traces, request.config, together)
+    grouping = None
     if request.grouping:
-        patterns = detect(traces, request.config, [*together, *_suggested(request, traces, patterns)])
+        groups, grouping = _suggested(request, traces, patterns)
+        patterns = detect(traces, request.config, [*together, *groups])
     found = f"{plural(len(traces), 'trace')}, {plural(len(patterns), 'pattern')}"
-    outcomes = _settle(request, patterns, found if patterns else "")
+    outcomes = _settle(request, patterns, found if patterns else "", grouping)
     if not patterns:
         console.error(nothing_repeated(traces, request.config.evolution))
     else:
@@ -179,8 +182,10 @@ def _once(request: Request) -> int:
     return exit_code(outcomes)
 
 
-def _suggested(request: Request, traces: Sequence[ExecutionTrace], patterns: Sequence[TracePattern]) -> list[frozenset[str]]:
-    """Groups among the traces that no pattern has, as the model sees them; none where it gave no answer."""
+def _suggested(
+    request: Request, traces: Sequence[ExecutionTrace], patterns: Sequence[TracePattern]
+) -> tuple[list[frozenset[str]], Usage]:
+    """Groups among the traces that no pattern has, as the model sees them, none where it gave no answer; and what it cost."""
     from synth.llm import ModelGenerator
     from synth.llm.errors import ModelError
 
@@ -193,8 +198,9 @@ def _suggested(request: Request, traces: Sequence[ExecutionTrace], patterns: Seq
     except ModelError as e:
         console.error(f"no traces were grouped: {e.diagnostics()}")
         groups = []
-    console.say(f"{len(alone)} traces in no pattern, {len(groups)} groups suggested; {generator.take_usage()}")
-    return groups
+    spent = generator.take_usage()
+    console.say(f"{len(alone)} traces in no pattern, {len(groups)} groups suggested; {spent}")
+    return groups, spent
 
 
 def _say_funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutcome], request: Request) -> None:
@@ -205,9 +211,16 @@ def _say_funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutc
         console.say(text)
 
 
-def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> list[PatternOutcome]:
-    """What becomes of the patterns, said and counted; after an interrupt, what became of them until then."""
+def _settle(
+    request: Request, patterns: Sequence[TracePattern], found: str, grouping: Usage | None = None
+) -> list[PatternOutcome]:
+    """What becomes of the patterns, said and counted; after an interrupt, what became of them until then.
+
+    Args:
+        grouping: What was spent before there were patterns.
+    """
     from synth.crystallization.outcome import to_json
+    from synth.usage import take_usage, total
 
     began, interrupted = time.monotonic(), False
     if found:
@@ -220,7 +233,9 @@ def _settle(request: Request, patterns: Sequence[TracePattern], found: str) -> l
         interrupted = True
     metrics = measured(outcomes, patterns)
     count_outcomes(outcomes, metrics["success_rate_improvement"])
-    emit_document(request.outputs, to_json(outcomes, metrics), plain(outcomes, time.monotonic() - began))
+    usages = [u for u in (grouping, take_usage(request.generator(), last=True) if patterns else None) if u is not None]
+    beside = total(usages) if usages else None
+    emit_document(request.outputs, to_json(outcomes, metrics, beside), plain(outcomes, time.monotonic() - began, beside))
     if interrupted:
         raise KeyboardInterrupt
     return outcomes
@@ -232,7 +247,8 @@ def _take_up(request: Request, patterns: Sequence[TracePattern], found: list[Pat
         try:
             _each(request, crystallization, patterns, found)
         except KeyboardInterrupt:
-            found += _interrupted(crystallization, patterns[len(found) :])
+            why = "interrupted; the same again goes on from here"
+            found += [_unsettled(crystallization, p, why) for p in patterns[len(found) :][:1]]
             raise
         if request.review:
             found[:] = _reviewed(crystallization, found)
@@ -256,17 +272,6 @@ def _each(
             if advice:
                 talk.note(f"    next: {advice}")
             found.append(outcome)
-
-
-def _interrupted(crystallization: Crystallization, left: Sequence[TracePattern]) -> list[PatternOutcome]:
-    """What is said of the pattern that was being settled. Its usage is all that no other outcome has."""
-    from synth.crystallization.outcome import PatternOutcome
-    from synth.usage import take_usage
-
-    generator, why = crystallization.generator, "interrupted; the same again goes on from here"
-    usage = take_usage(generator, last=True)
-    found = [PatternOutcome(p.task_category, tuple(t.task_id for t in p.traces), "inconclusive", why) for p in left[:1]]
-    return [replace(outcome, usage=usage, generator=generator.name) for outcome in found]
 
 
 def _reviewed(crystallization: Crystallization, outcomes: Sequence[PatternOutcome]) -> list[PatternOutcome]:
@@ -317,13 +322,19 @@ def _ask_ahead(request: Request, crystallization: Crystallization, patterns: Seq
 
 def _guarded(crystallization: Crystallization, pattern: TracePattern) -> PatternOutcome:
     """One pattern's outcome. A bug that one pattern brings out must not cost the others theirs."""
-    from synth.crystallization.outcome import PatternOutcome
-
     try:
         return crystallization.run(pattern)
     except Exception as e:  # noqa: BLE001  the command line's own net; it never looks like a verdict
-        why = f"internal error: {type(e).__name__}: {e}"
-        return PatternOutcome(pattern.task_category, tuple(t.task_id for t in pattern.traces), "inconclusive", why)
+        return _unsettled(crystallization, pattern, f"internal error: {type(e).__name__}: {e}")
+
+
+def _unsettled(crystallization: Crystallization, pattern: TracePattern, why: str) -> PatternOutcome:
+    """The outcome of a pattern that did not come to its end, with what was spent on it."""
+    from synth.crystallization.outcome import PatternOutcome
+    from synth.usage import take_usage
+
+    generator, ids = crystallization.generator, tuple(t.task_id for t in pattern.traces)
+    return PatternOutcome(pattern.task_category, ids, "inconclusive", why, usage=take_usage(generator), generator=generator.name)
 
 
 @contextmanager

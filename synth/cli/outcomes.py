@@ -68,7 +68,7 @@ def exit_code(outcomes: Sequence[PatternOutcome]) -> int:
     return FAIL if "refused" in endings else INCONCLUSIVE
 
 
-def plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
+def plain(outcomes: Sequence[PatternOutcome], seconds: float, beside: Usage | None = None) -> str:
     """The table of all, and the sum beneath it."""
     from synth.crystallization.outcome import counts
     from verifiers.formats.text import plural
@@ -78,12 +78,13 @@ def plain(outcomes: Sequence[PatternOutcome], seconds: float) -> str:
     summary = ", ".join(f"{n} {ending}" for ending, n in counts(outcomes).items())
     tried = sum(o.tried for o in outcomes)
     patterns, candidates = plural(len(outcomes), "pattern"), plural(tried, "candidate")
-    return f"{table}\n\n{patterns}: {summary} ({candidates}, {seconds:.1f} s){_spent(outcomes)}".lstrip("\n")
+    return f"{table}\n\n{patterns}: {summary} ({candidates}, {seconds:.1f} s){_spent(outcomes, beside)}".lstrip("\n")
 
 
-def _spent(outcomes: Sequence[PatternOutcome]) -> str:
-    """What a model cost, by pattern and in all; "" where none was asked."""
-    return spent_table([(o.task, o.usage, o.ending == "registered") for o in outcomes if o.usage is not None])
+def _spent(outcomes: Sequence[PatternOutcome], beside: Usage | None) -> str:
+    """What a model cost, by pattern, for none of them, and in all; "" where none was asked."""
+    rows = [(o.task, o.usage, o.ending == "registered") for o in outcomes if o.usage is not None]
+    return spent_table([*rows, ("(no pattern)", beside, False)] if beside is not None else rows)
 
 
 def spent_table(spent: Sequence[tuple[str, Usage, bool]]) -> str:

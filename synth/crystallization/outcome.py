@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from synth.interface import Draft
-from synth.usage import Usage
+from synth.usage import Usage, total
 from verifiers.interface import Args, Report
 
 Ending = Literal["registered", "refused", "no-candidate", "inconclusive"]
@@ -69,9 +69,15 @@ class PatternOutcome:
         }
 
 
-def to_json(outcomes: Sequence[PatternOutcome], metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole ``assay-crystallize/1`` document."""
-    return {"schema": SCHEMA, "patterns": [o.to_json() for o in outcomes], "metrics": dict(metrics)}
+def to_json(outcomes: Sequence[PatternOutcome], metrics: Mapping[str, Any], beside: Usage | None = None) -> dict[str, Any]:
+    """The whole ``assay-crystallize/1`` document.
+
+    Args:
+        beside: What was spent for no single pattern.
+    """
+    usages = [u for u in (*(o.usage for o in outcomes), beside) if u is not None]
+    spent = asdict(total(usages)) if usages else None
+    return {"schema": SCHEMA, "patterns": [o.to_json() for o in outcomes], "metrics": dict(metrics), "usage": spent}
 
 
 def counts(outcomes: Sequence[PatternOutcome]) -> dict[Ending, int]:

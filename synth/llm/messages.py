@@ -64,7 +64,7 @@ class MessagesClient:
     def submit(self, requests: Sequence[Request]) -> str:
         """See ``Service``."""
         rows: Any = [{"custom_id": r.digest, "params": _parameters(r)} for r in requests]
-        return str(self._called(lambda sdk: sdk.messages.batches.create(requests=rows).id))
+        return str(self._called(lambda sdk: sdk.messages.batches.create(requests=rows).id, requests[0].model))
 
     def collect(self, batch: str) -> Iterator[tuple[str, Answer]]:
         """See ``Service``."""
@@ -76,12 +76,12 @@ class MessagesClient:
             if row.result.type == "succeeded":
                 yield row.custom_id, _answer(row.result.message, Usage(), 0, 1)
 
-    def _called(self, what: Callable[[anthropic.Anthropic], Any]) -> Any:
+    def _called(self, what: Callable[[anthropic.Anthropic], Any], model: str = "") -> Any:
         try:
             with self._sdk() as sdk:
                 return what(sdk)
         except (anthropic.AnthropicError, httpx2.HTTPError) as e:
-            raise translated(e) from e
+            raise translated(e, model) from e
         except TypeError as e:
             raise ConfigError(*NO_KEY) from e
 

@@ -153,3 +153,18 @@ def test_a_lost_service_groups_nothing(
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         assert run(["crystallize", str(file), "--generator", "anthropic", "--llm-group"]) == 4
     assert "no traces were grouped: the model's service refused the request: HTTP 401" in capsys.readouterr().err
+
+
+def test_what_grouping_cost_is_in_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where no pattern came of it."""
+    monkeypatch.chdir(tmp_path)
+    Path("traces.jsonl").write_text(dump_traces(mixed()), encoding="utf-8")
+    argv = ["crystallize", "traces.jsonl", "--generator", "anthropic", "--model", "claude-sonnet-5-5", "--llm-group"]
+    with MessagesServer(groups()) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert run([*argv, "-o", "report.json"]) == 4
+        run(argv)
+    assert json.loads(Path("report.json").read_text(encoding="utf-8"))["usage"]["requests"] == 1
+    assert "(no pattern) " in capsys.readouterr().out

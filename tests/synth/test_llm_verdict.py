@@ -154,13 +154,21 @@ def test_the_command_says_what_the_model_cost(
     assert rows[1][1:] == ["0", "2", "0", "0", "0", "0", "0.000", "USD", "0.000", "USD"]
 
 
-def test_an_interrupted_command_says_what_it_spent(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, good: Candidate, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("error", "code", "why"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted; the same again goes on from here"),
+        (RuntimeError("a bug"), 3, "internal error: RuntimeError: a bug"),
+    ],
+    ids=["Ctrl-C", "a bug"],
+)
+def test_a_command_that_breaks_off_says_what_it_spent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, good: Candidate, error: BaseException, code: int, why: str
 ) -> None:
-    """Ctrl-C while a proposal is judged: it was paid for, and the report has it."""
+    """While a proposal is judged: it was paid for, and the report has it."""
 
     def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
+        raise error
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
@@ -169,11 +177,11 @@ def test_an_interrupted_command_says_what_it_spent(
     with MessagesServer(proposal(good.source, good.bindings)) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         argv = ["crystallize", "traces.jsonl", "--generator", "anthropic", "--model", "claude-sonnet-5-5", "--registry", "one"]
-        assert run([*argv, "-q", "-o", "report.json"]) == 130
-    (outcome,) = json.loads(Path("report.json").read_text(encoding="utf-8"))["patterns"]
-    assert (outcome["outcome"], outcome["why"]) == ("inconclusive", "interrupted; the same again goes on from here")
-    assert outcome["usage"]["requests"] == 1
-    assert "interrupted" in capsys.readouterr().err
+        assert run([*argv, "-q", "-o", "report.json"]) == code
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    (outcome,) = report["patterns"]
+    assert (outcome["outcome"], outcome["why"]) == ("inconclusive", why)
+    assert outcome["usage"]["requests"] == report["usage"]["requests"] == 1
 
 
 @pytest.mark.parametrize(
