@@ -233,7 +233,7 @@ def _settle(
         interrupted = True
     metrics = measured(outcomes, patterns)
     count_outcomes(outcomes, metrics["success_rate_improvement"])
-    usages = [u for u in (grouping, take_usage(request.generator(), last=True) if patterns else None) if u is not None]
+    usages = [u for u in (grouping, take_usage(request.generator(), last=True) if outcomes else None) if u is not None]
     beside = total(usages) if usages else None
     emit_document(request.outputs, to_json(outcomes, metrics, beside), plain(outcomes, time.monotonic() - began, beside))
     if interrupted:
@@ -257,6 +257,7 @@ def _take_up(request: Request, patterns: Sequence[TracePattern], found: list[Pat
 def _each(
     request: Request, crystallization: Crystallization, patterns: Sequence[TracePattern], found: list[PatternOutcome]
 ) -> None:
+    """Settles one pattern after the other, and says how each ended."""
     with console.talk() as talk:
         _replay_all(crystallization, patterns, talk)
         _ask_ahead(request, crystallization, patterns, talk)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,7 +20,8 @@ PENDING = "batch.pending"
 
 
 def side_by_side(asker: Asker, requests: Sequence[Request], workers: int) -> int:
-    """Asks what is not answered yet, ``workers`` at a time. What fails is asked again in its turn.
+    """Asks what is not answered yet, ``workers`` at a time. What fails is asked again in its turn. An interrupt waits for the
+    answers that are under way, and keeps them: they are paid for.
 
     Returns:
         How many were answered.
@@ -33,13 +34,23 @@ def side_by_side(asker: Asker, requests: Sequence[Request], workers: int) -> int
         except ModelError:
             return None
 
-    answered = 0
+    kept: set[Future[Answer | None]] = set()
     with ThreadPoolExecutor(max(1, workers)) as pool:
-        for request, answer in zip(waiting, pool.map(ask, waiting), strict=True):
-            if answer is not None:
-                asker.answered_ahead(request, answer)
-                answered += 1
-    return answered
+        asked = {pool.submit(ask, request): request for request in waiting}
+
+        def keep(futures: Iterable[Future[Answer | None]]) -> None:
+            for done in as_completed(futures):
+                answer = done.result()
+                if answer is not None:
+                    asker.answered_ahead(asked[done], answer)
+                    kept.add(done)
+
+        try:
+            keep(asked)
+        except KeyboardInterrupt:
+            keep([f for f in asked if f not in kept and not f.cancel()])
+            raise
+    return len(kept)
 
 
 def batched(asker: Asker, requests: Sequence[Request]) -> int:

@@ -205,8 +205,11 @@ class Asker:
 
 
 def _estimate(request: Request) -> int:
-    """Tokens of a request: three characters each err on the dear side for code and JSON."""
-    return (len(request.system) + len(request.evidence) + len(request.instruction)) // 3 + 1
+    """Tokens of a request: three bytes each err on the dear side, for code and JSON as for scripts of a character a token."""
+    return (
+        sum(len(text.encode("utf-8", "surrogatepass")) for text in (request.system, request.evidence, request.instruction)) // 3
+        + 1
+    )
 
 
 def _usage(answer: Answer) -> Usage:

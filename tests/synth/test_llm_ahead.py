@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -63,6 +64,18 @@ def test_what_was_asked_ahead_in_vain_is_on_the_last_bill(tmp_path: Path) -> Non
         assert len(list(made.generate(*patterns(1)[0]))) == 1
         assert made.take_usage(last=True).requests == 3
         assert made.take_usage(last=True).requests == 0
+
+
+def test_answers_under_way_at_an_interrupt_are_kept(tmp_path: Path) -> None:
+    """Ctrl-C while four are asked side by side: all are on the bill, and the next run asks for none of them again."""
+    with MessagesServer(replace(GOOD, delay_s=0.8)) as server:
+        made = generator(server, tmp_path)
+        threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            made.ahead(patterns(6), 4, False)
+        assert len(server.requests) == made.take_usage(last=True).requests == 4
+        assert generator(server, tmp_path).ahead(patterns(6), 4, False) == 2
+        assert len(server.requests) == 6
 
 
 def test_a_request_under_way_counts_when_it_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

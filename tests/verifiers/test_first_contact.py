@@ -1,7 +1,4 @@
-"""Mistakes and correct skills by people who had not read the judge: some for the rules that they led to.
-
-Whole rounds are judged by ``tests/study/first_contact.py``.
-"""
+"""Mistakes and correct skills by people who had not read the judge: one of each for every rule that they led to."""
 
 from __future__ import annotations
 
@@ -25,26 +22,40 @@ pytestmark = pytest.mark.timeout(1800)
 ROUNDS = Path(__file__).parents[2] / "fixtures" / "first_contact"
 WRONG = {
     "2/checksum_manifest/s8": "differs from the trace's commands",
+    "2/csv_left_join/s1": "differs from the trace's commands",
     "2/gunzip_tree/s8": "refuse to overwrite it",
+    "2/jsonl_drop_records/s4": "differs from the trace's commands",
     "2/sqlite_open_loans/s1": "for more than text",
     "2/tick_todo/s7": "takes the name for its own",
+    "2/tsv_sort_by_number/s5": "loses a line",
     "2/rename_note/s3": "is lost",
+    "3/bump-version/s2": "differs from the trace's commands",
+    "3/ignore-rule/s8": "differs from the trace's commands",
     "3/lockstep-dependency/s1": "changes more than that",
     "3/spdx-header/s9": "which only a link leads to",
+    "7/makevar/s3": "differs from the trace's commands",
     "7/chess_score/s3": "differs from the trace's commands",
     "3/stage-manifest/s10": "is not there",
     "5/chapter_numbers/s7": "is gone, which the trace's commands keep",
     "5/crontab_off/s7": "called 'root'",
+    "5/maildir_read/s1": "differs from the trace's commands",
     "5/po_translation/s4": "invalid group reference",
+    "5/quota_report/s3": "differs from the trace's commands",
     "5/quota_report/s6": "the skill's own text in 'svc_…'",
+    "6/date_folders/s5": "differs from the trace's commands",
+    "6/json_overlay/s5": "differs from the trace's commands",
     "6/release_switch/s5": "names nothing",
     "6/shebang_exec/s1": "mode: expected",
     "6/shebang_exec/s6": "observed 4755",
     "8/pad_levels/s2": "is lost",
+    "8/revoke_key/s7": "differs from the trace's commands",
     "8/picklist_zones/s5": "a double quote",
+    "8/low_samples/s6": "leaves something of that name",
     "8/gedcom_occupation/s7": "loses a line",
     "14/dated-scans/w_last_year": "differs from the trace's commands",
+    "14/gpx-highest/w_zipped_columns": "differs from the trace's commands",
     "14/tar-restore/w_default_mode": "mode: expected",
+    "6/zone_addresses/s6": "differs from the trace's commands",
 }
 """Skill -> what is said of it."""
 
@@ -55,27 +66,20 @@ def labelled(task: str) -> list[tuple[Path, bool]]:
 
 
 TASKS = sorted({name.rpartition("/")[0] for name in WRONG})
-RIGHT = [next(folder for folder, good in labelled(task) if good) for task in TASKS[::6]]
-MENDED = (
-    "6/date_folders/s2",
-    "7/mergeparts/s3",
-    "8/pad_levels/s7",
-    "11/log_status_paths/generator_partition",
-    "12/backup_mismatches/hashlib_pathlib",
-    "12/records_to_tsv/row_class",
-    "12/srt_start_at/stamp_class",
-    "12/node_version_set/good_dumps",
-    "12/recipes_with_ingredient/good_regex",
-    "14/dated-scans/c_plan",
-    "14/tar-restore/c_tarfile",
-    "12/sidecar_day_keyword/good_plan",
-    "12/stock_count_set/good_records",
-)
-"""Correct ones that were refused at first: they refuse to overwrite, their records have two lines, they leave alone a file whose
+RIGHT = [next(folder for folder, good in labelled(task) if good) for task in TASKS[::4]]
+RIGHT += [ROUNDS / name for name in ("6/date_folders/s2", "6/playlist_drop/s6", "7/mergeparts/s3")]
+RIGHT += [ROUNDS / name for name in ("8/geojson_merge/s7", "8/pad_levels/s7", "11/log_status_paths/generator_partition")]
+RIGHT += [ROUNDS / name for name in ("11/requirements_pin/bytes_regex", "12/backup_mismatches/hashlib_pathlib")]
+RIGHT += [
+    ROUNDS / name for name in ("12/records_to_tsv/row_class", "12/obs_drop_code/bytes_lines", "12/srt_start_at/stamp_class")
+]
+RIGHT += [ROUNDS / name for name in ("12/node_version_set/good_dumps", "12/recipes_with_ingredient/good_regex")]
+RIGHT += [ROUNDS / name for name in ("14/dated-scans/c_plan", "14/tar-restore/c_tarfile")]
+RIGHT += [ROUNDS / name for name in ("12/sidecar_day_keyword/good_plan", "12/stock_count_set/good_records")]
+"""With some that were refused at first: they refuse to overwrite, their records have two lines, they leave alone a file whose
 ending no recording has, write numbers otherwise, take a dotted ending for two, cut a log's lines at their quotes, know a
 line that holds no more than an argument, read digests, times, tables, records under a heading, JSON whose keys come once and
 names of files, or do without a file that one recording has not."""
-RIGHT += [ROUNDS / name for name in MENDED]
 
 REACHED = (
     "2/tick_todo/s1", "2/rename_note/s4", "2/csv_group_sum/s6", "3/release-notes/s7", "3/scaffold-module/s1", "4/photo_prefix/s7",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sqlite3
+import zipfile
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -251,3 +255,25 @@ def test_what_is_no_text_varies_by_what_other_recordings_hold() -> None:
     found = [p for p in systematic(evidenced.gs[0]) if p.steps[0].variation == "recorded-content"]
     worlds = [w for p in found if (w := realise(evidenced.gs[0], p)) is not None]
     assert sorted(w.base["a.png"].content for w in worlds) == [b"\x001", b"\x002"]
+
+
+@pytest.mark.parametrize(("ending", "varies"), [("zip", True), ("db", False)])
+def test_an_archive_is_exchanged_whole_and_a_database_is_not(ending: str, varies: bool) -> None:
+    """Who goes by an archive's name would pass else; of a database the rows vary, and another's has none that is asked for."""
+    gs = [of_example(Example((), {f"a.{ending}": packed(ending, n), "b.txt": f"{n}\n"}, {})) for n in range(3)]
+    evidenced = Evidenced.of([replace(g, task_id=str(n)) for n, g in enumerate(gs)])
+    tried = {p.steps[0].variation for p in systematic(evidenced.gs[0])}
+    assert ("recorded-content" in tried) is varies
+    assert "in-databases" in tried or varies
+
+
+def packed(ending: str, number: int) -> str:
+    """An archive of one member, or a database of two rows, as an example holds it."""
+    if ending == "zip":
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr("n", f"{number}\n")
+        return decoded(out.getvalue())
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(f"CREATE TABLE t(a); INSERT INTO t VALUES ({number}), ({number})")
+        return decoded(db.serialize())

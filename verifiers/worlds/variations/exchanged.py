@@ -10,7 +10,6 @@ from verifiers.worlds.databases import is_database
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.invariants.kind import is_text
-from verifiers.worlds.packed import contents
 from verifiers.worlds.variation import Choice, Example, Variation
 
 MOST_PAIRS = 12
@@ -42,12 +41,12 @@ def give(draft: Draft, path: str, number: int) -> None:
 
 
 def _can_vary(content: bytes) -> bool:
-    """Text, or what has variations of its own."""
-    return is_text(content.decode("utf-8", "surrogateescape")) or bool(contents(content)) or is_database(content)
+    """Text, or a database: of that the rows vary, and another one has none that the arguments name."""
+    return is_text(content.decode("utf-8", "surrogateescape")) or is_database(content)
 
 
 def recorded(g: Grammar) -> list[Choice]:
-    """Files in which nothing else can vary, such as pictures: what such files hold in any recording."""
+    """Files of which little or nothing else varies, such as pictures and archives: what such files hold in any recording."""
     held = ((p, e.content, g.recorded.get(PurePosixPath(p).suffix, ())) for p, e in g.base.items() if e.type == "file")
     found = ((p, n) for p, own, others in held for n, c in enumerate(others) if c != own and not _can_vary(c))
     return list(islice(found, MOST_PAIRS))
@@ -61,7 +60,7 @@ VARIATIONS = (
     ),
     Variation(
         name="recorded-content",
-        why="A file that is no text, archive or database holds what one of its ending does in some recording.",
+        why="A file that is no text and no database holds what one of its ending does in some recording.",
         choices=recorded, apply=give, drawn=1, alone=4,
         examples=(Example(("a.bin", 1), {"a.bin": "\0001", "b.bin": "\0002"}, {"a.bin": "\0002", "b.bin": "\0002"}),),
     ),
