@@ -68,9 +68,15 @@ def test_what_was_asked_ahead_in_vain_is_on_the_last_bill(tmp_path: Path) -> Non
 
 def test_answers_under_way_at_an_interrupt_are_kept(tmp_path: Path) -> None:
     """Ctrl-C while four are asked side by side: all are on the bill, and the next run asks for none of them again."""
-    with MessagesServer(replace(GOOD, delay_s=0.8)) as server:
+
+    def interrupt() -> None:
+        while len(server.requests) < 4:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with MessagesServer(replace(GOOD, delay_s=2.0)) as server:
         made = generator(server, tmp_path)
-        threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
             made.ahead(patterns(6), 4, False)
         assert len(server.requests) == made.take_usage(last=True).requests == 4
