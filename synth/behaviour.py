@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sandbox.interface import RunRequest, Sandbox, SkillJob, Snapshot
+from sandbox.interface import ReplayRecord, RunRequest, Sandbox, SkillJob, Snapshot
+from verifiers.context import Context
 from verifiers.expectation.answers import answer_at, answer_path, failure
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import without_root
 from verifiers.interface import Args, Evidence, Subject
+from verifiers.worlds.differential import trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,45 +24,69 @@ class Behaviour:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """Where both versions begin."""
+
+    name: str
+    base: Snapshot
+    args: Args
+    again: bool = True
+    """Run it a second time too, on each version's own result."""
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One difference between two versions on one start."""
 
-    task_id: str
+    start: Start
     run: int
-    """1 = from the recorded start, 2 = again on each version's own result."""
+    """1 = from the start, 2 = again on each version's own result."""
     what: str
 
 
-def compare(
-    old: Subject, new: Subject, evidence: Sequence[Evidence], bindings: Mapping[str, Args], sandbox: Sandbox
-) -> list[Change]:
-    """Every difference in effect, answer or reported failure, first and second run, over all traces with arguments.
+def recorded(evidence: Sequence[Evidence], bindings: Mapping[str, Args]) -> list[Start]:
+    """The starts of the traces that have one, and arguments."""
+    return [Start(e.task_id, e.base, bindings[e.task_id]) for e in evidence if e.base is not None and e.task_id in bindings]
+
+
+def compare(old: Subject, new: Subject, starts: Sequence[Start], sandbox: Sandbox) -> list[Change]:
+    """Every difference in effect, answer or reported failure.
 
     Raises:
         SandboxError: the sandbox failed.
     """
-    usable = [e for e in evidence if e.base is not None and e.task_id in bindings]
-    before, after = (_runs(s, usable, bindings, sandbox) for s in (old, new))
-    changes: list[Change] = []
-    for e, a, b in zip(usable, before, after, strict=True):
-        for run in (0, 1):
-            changes += [Change(e.task_id, run + 1, what) for what in _differences(a[run], b[run])]
-    return changes
+    before, after = (_runs(s, starts, sandbox) for s in (old, new))
+    return [
+        Change(start, run, what)
+        for start, a, b in zip(starts, before, after, strict=True)
+        for run, (x, y) in enumerate(zip(a, b, strict=True), 1)
+        for what in _differences(x, y)
+    ]
 
 
-def _runs(
-    subject: Subject, evidence: Sequence[Evidence], bindings: Mapping[str, Args], sandbox: Sandbox
-) -> list[tuple[Behaviour, Behaviour]]:
-    """Each trace's start run once, and again on the result. One session per version: a container serves one skill."""
-    jobs = [SkillJob(subject.source, _accepted(subject, bindings[e.task_id])) for e in evidence]
+def _runs(subject: Subject, starts: Sequence[Start], sandbox: Sandbox) -> list[list[Behaviour]]:
+    """Each start run once, and again on the result. One session per version: a container serves one skill."""
+    jobs = [SkillJob(subject.source, _accepted(subject, s.args), function=subject.function or None) for s in starts]
     with sandbox.session(f"skill {subject.name}") as session:
-        first = session.map(RunRequest(j, e.base) for j, e in zip(jobs, evidence, strict=True) if e.base is not None)
-        second = session.map(RunRequest(j, r.post) for j, r in zip(jobs, first, strict=True))
-    pairs = []
-    for pair in zip(first, second, strict=True):
-        a, b = (Behaviour(failure(r.outcome), _answer(r.outcome), without_root(r.post)) for r in pair)
-        pairs.append((a, b))
-    return pairs
+        first = session.map(RunRequest(job, s.base) for job, s in zip(jobs, starts, strict=True))
+        repeated = [(job, r.post) for job, s, r in zip(jobs, starts, first, strict=True) if s.again]
+        second = iter(session.map(RunRequest(job, post) for job, post in repeated))
+    return [[_behaviour(r) for r in ((f, next(second)) if s.again else (f,))] for s, f in zip(starts, first, strict=True)]
+
+
+def _behaviour(record: ReplayRecord) -> Behaviour:
+    return Behaviour(failure(record.outcome), _answer(record.outcome), without_root(record.post))
+
+
+def generated(context: Context) -> dict[str, Start]:
+    """The starts that the checks make up for one version, by what they are: those too that come after its first mistake."""
+    worlds = [(t.world.base, t.world.args) for t in trials(context)]
+    worlds += [(g.case.base, g.case.args) for g in context.generated]
+    found = {}
+    for base, args in worlds:
+        said = ", ".join(f"{name}={value!r}" for name, value in args.items())
+        found[f"{base.digest}\0{said}"] = Start(f"generated start, {said}", base, args, again=False)
+    return found
 
 
 def _accepted(subject: Subject, args: Args) -> Args:

@@ -92,6 +92,8 @@ class Options:
     """Replays of traces to share between verifications in one process."""
     progress: Callable[[str], None] | None = None
     """Called with the id of each check as it starts."""
+    look: Callable[[Context], None] | None = None
+    """Called once with what the checks worked with, when they have ended."""
 
     @property
     def partial(self) -> bool:
@@ -257,6 +259,8 @@ def _dynamic(
                 options.decisions,
             )  # fmt: skip
             _run_checks(run, checks, run.context, options, waiting)
+            if options.look:
+                options.look(run.context)
     except SandboxError as error:
         run.not_checked += [NotChecked(i, error.diagnostics()) for i in waiting]
     run.sandbox_seconds = time.monotonic() - began

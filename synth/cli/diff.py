@@ -17,9 +17,12 @@ from synth.cli.targets import target_of
 from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
+    from synth.behaviour import Start
     from verifiers.gating.discover import Target
     from verifiers.interface import Args, Report, Subject
 
+MOST_SHOWN = 6
+"""Differences on generated starts: one edit can show on each of hundreds."""
 FILE = click.Path(path_type=Path)
 
 
@@ -29,17 +32,20 @@ FILE = click.Path(path_type=Path)
 @click.option("--evidence", type=FILE, metavar="FILE", help="Starts to compare on. Default: those of NEW, else of OLD.")
 @click.option("--bindings", type=FILE, metavar="FILE", help="Arguments. Default: beside the evidence, else inferred for OLD.")
 @click.option("--registry", type=FILE, metavar="DIR", help="Where names are registered.")
-@click.option("--recorded", is_flag=True, help="On the recorded starts alone: in seconds, and blind to everything else.")
+@click.option(
+    "--recorded", "only_recorded", is_flag=True, help="On the recorded starts alone: in seconds, and blind to everything else."
+)
 @budget_option
 @sandbox_options
 def command(
-    old: Path, new: Path, evidence: Path | None, bindings: Path | None, registry: Path | None, recorded: bool, **rest: Any
+    old: Path, new: Path, evidence: Path | None, bindings: Path | None, registry: Path | None, only_recorded: bool, **rest: Any
 ) -> int:
-    """Runs OLD and NEW on the same recorded starts, twice each, then puts both before every check that `assay verify` runs.
+    """Runs OLD and NEW on the same recorded starts, twice each, puts both before every check that `assay verify` runs,
+    and runs both on the starts that those make up.
 
     Exit code 0: they did the same. 1: they did not. 3: it cannot be said.
     """
-    from synth.behaviour import compare
+    from synth.behaviour import compare, recorded
     from verifiers.evidence import load_evidence
     from verifiers.formats.text import plural
     from verifiers.subject import load_subject
@@ -54,26 +60,35 @@ def command(
         if box is None or source.evidence is None:
             return INCONCLUSIVE
         args = _bindings(replace(before, evidence=source.evidence, bindings=source.bindings), verifier)
-        traces = load_evidence(source.evidence)
-        changes = compare(a, b, traces, args, box)
+        starts = recorded(load_evidence(source.evidence), args)
+        changes = compare(a, b, starts, box)
         for change in changes:
-            console.out(f"{change.task_id}, run {change.run}: {change.what}")
-        compared = sum(e.task_id in args and e.base is not None for e in traces)
-        console.out(f"{plural(len(changes), 'difference')} on {compared} recorded starts, two runs each")
-        if recorded:
-            return FAIL if changes else PASS if compared else INCONCLUSIVE
-        both = [_report(replace(t, evidence=source.evidence, bindings=source.bindings), args, verifier) for t in (before, after)]
-    judged = list(_judged(*both))
+            console.out(f"{change.start.name}, run {change.run}: {change.what}")
+        console.out(f"{plural(len(changes), 'difference')} on {len(starts)} recorded starts, two runs each")
+        if only_recorded:
+            return FAIL if changes else PASS if starts else INCONCLUSIVE
+        worlds: dict[str, Start] = {}
+        reports = [
+            _report(replace(t, evidence=source.evidence, bindings=source.bindings), args, verifier, worlds)
+            for t in (before, after)
+        ]
+        parted = compare(a, b, list(worlds.values()), box)
+    for change in parted[:MOST_SHOWN]:
+        console.out(f"{change.start.name}: {change.what}")
+    more = f", {MOST_SHOWN} shown" if len(parted) > MOST_SHOWN else ""
+    console.out(f"{plural(len(parted), 'difference')} on {len(worlds)} generated starts{more}")
+    judged = list(_judged(*reports))
     for line in judged:
         console.out(line)
-    console.out(
-        f"{plural(len(judged), 'difference')} in what the checks find: {both[0].verdict.name}, then {both[1].verdict.name}"
-    )
-    return FAIL if changes or judged else PASS if compared else INCONCLUSIVE
+    verdicts = ", then ".join(r.verdict.name for r in reports)
+    console.out(f"{plural(len(judged), 'difference')} in what the checks find: {verdicts}")
+    return FAIL if changes or parted or judged else PASS if starts else INCONCLUSIVE
 
 
-def _report(target: Target, args: Mapping[str, Args], verifier: Verifier) -> Report:
-    """The whole report on one version: arguments inferred for the old one would not be for the new one."""
+def _report(target: Target, args: Mapping[str, Args], verifier: Verifier, worlds: dict[str, Start]) -> Report:
+    """The whole report on one version: arguments inferred for the old one would not be for the new one. ``worlds`` gets the
+    starts that the checks make up."""
+    from synth.behaviour import generated
     from synth.verification import run_job
     from verifiers.interface import Binding
 
@@ -83,7 +98,8 @@ def _report(target: Target, args: Mapping[str, Args], verifier: Verifier) -> Rep
     box = verifier.open()
     assert box is not None  # asked before
     with console.talk() as talk:
-        return run_job(replace(job, bindings=given), lambda: box, replace(job.options, stop_early=False, progress=talk.watched))
+        options = replace(job.options, stop_early=False, progress=talk.watched, look=lambda c: worlds.update(generated(c)))
+        return run_job(replace(job, bindings=given), lambda: box, options)
 
 
 def _judged(old: Report, new: Report) -> Iterator[str]:

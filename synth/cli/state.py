@@ -32,6 +32,9 @@ class State:
     waiting: tuple[str, ...] = ()
     """Versions that wait for an approval, or to be activated, as ``NAME VERSION``."""
     questions: tuple[tuple[str, int], ...] = ()
+    """Skill, and how many questions about it nobody has answered."""
+    answered: tuple[str, ...] = ()
+    """Skills that were not judged again since a question about them was answered."""
     drafts: tuple[Path, ...] = field(default=())
 
     def lines(self) -> Iterator[str]:
@@ -51,6 +54,8 @@ class State:
             yield f"waiting     {what}"
         for skill, n in self.questions:
             yield f"open        {plural(n, 'question')} about {skill}"
+        for skill in self.answered:
+            yield f"answered    {skill}, not judged again since"
         yield ""
         yield f"next        {self.next_step()}"
 
@@ -64,6 +69,8 @@ class State:
             return f"assay verify {self.drafts[0]}"
         if self.waiting:
             return f"assay registry activate {self.waiting[0]}"
+        if self.answered:
+            return f"assay registry verify {self.answered[0]}"
         if self.questions:
             return f"assay verify {self.questions[0][0]}"
         if self.active:
@@ -78,13 +85,15 @@ def state(settings: Config, registry: Path, here: Path) -> State:
 
     found = engine_status(settings.sandbox.host, probe=False, image=settings.sandbox.image, packages=settings.sandbox.packages)
     files = TraceCollector(settings.trace_dir, settings.evolution.max_traces_stored).files()
-    registered = (registry / "registry.db").is_file()
-    active, waiting, questions, known = _registry(registry) if registered else (None, (), (), frozenset())
-    due = _due(settings, known) if files and len(files) <= MOST_TRACES else None
+    standing = _Standing.of(registry) if (registry / "registry.db").is_file() else _Standing()
+    due = _due(settings, standing.known) if files and len(files) <= MOST_TRACES else None
     inside = registry.resolve()
     drafts = sorted(p.parent for pattern in DRAFTS for p in here.glob(pattern) if not p.resolve().is_relative_to(inside))
     shown = tuple(d.relative_to(here) for d in drafts)
-    return State(found.missing, settings.trace_dir, len(files), due, registry, active, waiting, questions, shown)
+    return State(
+        found.missing, settings.trace_dir, len(files), due, registry,
+        standing.active, standing.waiting, standing.questions, standing.answered, shown,
+    )  # fmt: skip
 
 
 def _due(settings: Config, known: frozenset[str]) -> tuple[str, ...]:
@@ -95,13 +104,29 @@ def _due(settings: Config, known: frozenset[str]) -> tuple[str, ...]:
     return tuple(p.task_category for p in patterns if not {t.task_id for t in p.traces} <= known)
 
 
-def _registry(directory: Path) -> tuple[int, tuple[str, ...], tuple[tuple[str, int], ...], frozenset[str]]:
-    """Active skills, what waits, open questions, and the task_ids that skills were made of."""
-    from synth.registry import Registry
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """What a registry holds; as here where there is none."""
 
-    with Registry(directory) as opened:
-        entries = opened.list("active")
-        waiting = tuple(f"{e.name} {e.version[:12]}" for e in opened.list("staged"))
-        asked = [(e.name, len(opened.report(e.name, e.version).get("questions", ()))) for e in entries]
-        known = frozenset(t.task_id for e in entries for t in opened.draft(e.name, e.version).evidence)
-    return len(entries), waiting, tuple((name, n) for name, n in asked if n), known
+    active: int | None = None
+    waiting: tuple[str, ...] = ()
+    questions: tuple[tuple[str, int], ...] = ()
+    answered: tuple[str, ...] = ()
+    known: frozenset[str] = frozenset()
+    """The task_ids that skills were made of."""
+
+    @classmethod
+    def of(cls, directory: Path) -> _Standing:
+        from synth.registry import Registry
+
+        questions, answered, known = [], [], set[str]()
+        with Registry(directory) as opened:
+            entries = opened.list("active")
+            waiting = tuple(f"{e.name} {e.version[:12]}" for e in opened.list("staged"))
+            for e in entries:
+                asked = {q["invariant"] for q in opened.report(e.name, e.version).get("questions", ())}
+                unanswered = asked - {d.question.invariant for d in opened.decisions(e)}
+                questions += [(e.name, len(unanswered))] if unanswered else []
+                answered += [e.name] if unanswered != asked else []
+                known |= {t.task_id for t in opened.draft(e.name, e.version).evidence}
+        return cls(len(entries), waiting, tuple(questions), tuple(answered), frozenset(known))

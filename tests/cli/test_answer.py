@@ -112,6 +112,26 @@ def test_a_registered_skill_is_verified_where_it_is_registered(
     assert f"Now run: assay registry verify {made.name} --registry skills" in capsys.readouterr().err
 
 
+def test_how_things_stand_counts_questions_that_nobody_has_answered(
+    draft: Path, judge: Asking, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was answered is open no more; until it is judged again, that is the next step."""
+    made = replace(read_draft(draft), name="rename_ext")
+    asked = questions(judge.task_id)[0], replace(questions(judge.task_id)[1], invariant="unique-keys")
+    with Registry("assets/skills/learned_skills") as registry:
+        registry.register(made, replace(registered(made), questions=asked))
+    shutil.rmtree(draft)
+    assert run([]) == 0
+    assert "open        2 questions about rename_ext" in capsys.readouterr().out
+    assert run(["answer", made.name, "1", "--skill"]) == 0
+    capsys.readouterr()
+    assert run([]) == 0
+    out = capsys.readouterr().out
+    assert "open        1 question about rename_ext" in out
+    assert "answered    rename_ext, not judged again since" in out
+    assert "next        assay registry verify rename_ext" in out or "next        assay engine" in out
+
+
 def test_a_cached_verdict_shows_the_same(draft: Path, judge: Asking, capsys: pytest.CaptureFixture[str]) -> None:
     """Questions and decisions are in the cache; another decision is another key."""
     texts = []

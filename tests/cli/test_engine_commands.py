@@ -167,6 +167,26 @@ def test_diff_finds_what_verify_would(tmp_path: Path, capsys: pytest.CaptureFixt
     told = capsys.readouterr().out
     assert "0 differences on" in told
     assert "generalises: PASS, now FAIL" in told
+    assert "generated start, " in told
+
+
+def test_diff_of_two_versions_that_both_fail_compares_them_with_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The old version's first mistake ends its judgement: what the edit changed shows only where both are run on one start."""
+    text = (RENAME / "skill.py").read_text(encoding="utf-8")
+    broken = text.replace('endswith(f".{old_ext}")', "endswith(old_ext)")
+    edited = broken.replace("    ):\n", "    )[:9]:\n")
+    assert len({text, broken, edited}) == 3
+    for name, source in (("old", broken), ("new", edited)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "skill.py").write_text(source, encoding="utf-8")
+    beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json"), "--budget", "fast"]
+    assert run(["diff", str(tmp_path / "old"), str(tmp_path / "new"), *beside]) == 1
+    told = capsys.readouterr().out
+    assert "0 differences on" in told.splitlines()[0]
+    assert "FAIL, then FAIL" in told
+    assert "generated start, " in told
 
 
 def test_gate_closes_on_one_failure_and_caches(

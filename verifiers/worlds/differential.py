@@ -44,16 +44,22 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         out.findings.append(known)
         out.judged += 1
         return out
-    trials = distinct(t for g, p in _plans(context, evidenced.gs) for t in evidenced.trials(g, p))
-    for at in range(0, len(trials), AT_ONCE):
-        cases = judgeable(context, trials[at : at + AT_ONCE], at)
+    waiting = trials(context, evidenced)
+    for at in range(0, len(waiting), AT_ONCE):
+        cases = judgeable(context, waiting[at : at + AT_ONCE], at)
         records = context.run("generated case", (context.request(c.base, c.args) for _, c in cases))
-        out.runs += len(trials[at : at + AT_ONCE]) + len(records)
+        out.runs += len(waiting[at : at + AT_ONCE]) + len(records)
         for (trial, first), record in zip(cases, records, strict=True):
             _look(context, evidenced, out, trial, first, record)
             if out.findings:
                 return out
     return out
+
+
+def trials(context: Context, evidenced: Evidenced | None = None) -> list[Trial]:
+    """The starts that are tried, systematic ones first. Runs nothing."""
+    evidenced = evidenced or Evidenced.of(grammars(context))
+    return distinct(t for g, p in _plans(context, evidenced.gs) for t in evidenced.trials(g, p))
 
 
 def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, first: Case, record: ReplayRecord) -> None:
