@@ -22,7 +22,6 @@ from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.patterns import show_patterns
 from synth.cli.settings import Judging, budget_option, sandbox_options
 from synth.cli.synthesize import make_drafts
-from synth.cli.talking import talking_options
 from synth.cli.tracefiles import TOGETHER, nothing_repeated, read_traces, said_together
 
 if TYPE_CHECKING:
@@ -76,7 +75,6 @@ class Request:
 @click.option("--dry-run", is_flag=True, help="Only show the repeated tasks, and which traces belong to none.")
 @click.option("--drafts", type=FOLDER, metavar="DIR", help="Only write candidates here, unverified, for `assay verify`.")
 @click.option("--review", is_flag=True, help="Then show one new skill after the other: accept, rename or leave it.")
-@talking_options
 @TOGETHER
 @click.option("--llm-group", is_flag=True, help="Let the model group traces that no pattern has. Execution decides.")
 @click.option("--llm-batch", is_flag=True, help="First proposals as one batch: half the price, up to a day.")

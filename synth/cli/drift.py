@@ -13,7 +13,6 @@ from synth.cli.exits import FAIL, INCONCLUSIVE, NOTHING, PASS
 from synth.cli.home import config, open_registry, registry_option
 from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import Judging, sandbox_options
-from synth.cli.talking import talking_options
 
 if TYPE_CHECKING:
     from synth.history.drift import Drift
@@ -36,7 +35,6 @@ SHOWN = ("another end", "refused", "unread")
 @click.argument("skill", required=False, metavar="[SKILL]")
 @registry_option
 @click.option("--until", default="HEAD", metavar="REV", help="The newest commit. Default: HEAD.")
-@talking_options
 @sandbox_options
 @output_options(PLAIN_JSON)
 def command(where: Path, skill: str | None, registry: Path | None, until: str, **rest: Any) -> int:

@@ -17,7 +17,6 @@ from synth.cli.home import config, open_registry, registry_option
 from synth.cli.outcomes import spent_table
 from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import Judging, budget_option, sandbox_options
-from synth.cli.talking import talking_options
 from synth.cli.tracefiles import read_traces
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ CHOSEN = frozenset({"promoted", "restored", "rolled-back", "approved"})
 @click.option("--same-terms", is_flag=True, help="Score the old version as if made with what is shown: a new score may be lower.")
 @budget_option
 @click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs.")
-@talking_options
 @asking_options
 @sandbox_options
 @output_options(PLAIN_JSON)

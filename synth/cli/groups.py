@@ -1,4 +1,4 @@
-"""Groups of commands: old names that still work and say the new one, and the nearest name for a misspelt one."""
+"""Groups of commands: old names that still work and say the new one, the nearest name for a misspelt one, ``-q`` and ``-v``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from synth.cli import console
+from synth.cli.talking import talking
 
 
 class Group(click.Group):
@@ -21,6 +22,11 @@ class Group(click.Group):
     def __init__(self, *args: Any, old: Mapping[str, str] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.old = old or {}
+        talking(self)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = super().get_command(ctx, cmd_name)
+        return talking(command) if command is not None else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         try:

@@ -16,7 +16,6 @@ from synth.cli import console
 from synth.cli.home import config, open_registry, registry_option
 from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import Judging, sandbox_options
-from synth.cli.talking import talking_options
 from synth.cli.tracefiles import read_traces
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ PLAIN_JSON = ("plain", "json")
 @click.option("--max-cost", type=click.FloatRange(0), metavar="USD", help="Begin no further pair once so much is spent.")
 @click.option("--max-tokens", type=click.IntRange(0), metavar="N", help="The same in tokens.")
 @click.option("--yes", is_flag=True, help="Do not ask before the agent acts.")
-@talking_options
 @sandbox_options
 @output_options(PLAIN_JSON)
 def command(traces: tuple[Path, ...], agent: str, registry: Path | None, limit: int, *, yes: bool, **rest: Any) -> int:

@@ -19,6 +19,7 @@ import click
 
 from synth.cli import console
 from synth.cli.groups import Group
+from synth.cli.talking import talking
 from synth.shadow import shadowed
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -74,7 +75,7 @@ class LazyGroup(Group):
         module = importlib.import_module(f"synth.cli.{found[0]}")
         command = module.command
         assert isinstance(command, click.Command)
-        return command
+        return talking(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         lines = [(name, help_line) for name, (_, help_line) in COMMANDS.items()]

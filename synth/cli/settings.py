@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from synth.cli.talking import talking_options
 from synth.config_origin import in_ci
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def judging_options(command: Command) -> Command:
     """Adds the options that steer a verification."""
     for option in reversed(JUDGING):
         command = option(command)
-    return talking_options(command)
+    return command
 
 
 def sandbox_options(command: Command) -> Command:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from factories import draft, report
 
 from sandbox.interface import Cause, SandboxError
 from sandbox.recipe import load_recipe
 from synth.cli.diff import _judged
-from synth.cli.program import run
+from synth.cli.program import assay, run
 from synth.cli.settings import Judging
 from synth.cli.targets import target_of
 from synth.cli.verifying import Verifier
@@ -259,3 +261,25 @@ def test_diff_tells_what_a_failing_check_finds_now() -> None:
     assert list(_judged(failing("a", "b"), failing("b", "c"))) == [
         "generalises: still FAIL, found now: c", "generalises: still FAIL, not found any more: a",
     ]  # fmt: skip
+
+
+def test_each_command_can_say_less_and_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`-q` and `-v` stand at every command and group, once; before the command they hold for it too."""
+
+    def walk(command: click.Command, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
+        yield ctx.command_path, command
+        if isinstance(command, click.Group):
+            for name in command.list_commands(ctx):
+                below = command.get_command(ctx, name)
+                assert below is not None
+                yield from walk(below, click.Context(below, parent=ctx, info_name=name))
+
+    for path, command in walk(assay, click.Context(assay, info_name="assay")):
+        flags = [flag for p in command.params for flag in p.opts]
+        assert [flags.count(flag) for flag in ("-q", "--quiet", "-v", "--verbose")] == [1, 1, 1, 1], path
+    recorded = ["--task", "say it", "--workspace", str(tmp_path), "-o", str(tmp_path / "t.jsonl"), "--", "true"]
+    for argv in (["record", "-q", *recorded], ["-q", "record", *recorded]):
+        assert run(argv) == 0
+        assert capsys.readouterr().err == ""
+    assert run(["record", *recorded]) == 0
+    assert "recorded " in capsys.readouterr().err
