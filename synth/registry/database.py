@@ -90,6 +90,8 @@ class Database:
         """
         self.path = directory / FILE
         self._lock = threading.RLock()
+        self._unwritable: RegistryUnusable | None = None
+        """Why it was opened to be read alone."""
         self._connection = self._open()
 
     def _open(self) -> sqlite3.Connection:
@@ -104,10 +106,11 @@ class Database:
         """Opens where the ordinary way fails: on a full disk (no room for the shared WAL index) or a read-only one."""
         try:
             return self._connect(exclusive=True)
-        except RegistryUnusable:
+        except RegistryUnusable as e:
             log = self.path.with_name(f"{FILE}-wal")
             if not self.path.is_file() or (log.exists() and log.stat().st_size):
                 raise  # there are commits that only a writer could read
+            self._unwritable = e
             return self._connect(exclusive=True, uri=f"{self.path.as_uri()}?mode=ro&immutable=1")
 
     def _connect(self, *, exclusive: bool, uri: str | None = None) -> sqlite3.Connection:
@@ -187,6 +190,8 @@ class Database:
             RegistryUnusable: the database cannot be written (full disk, removed, locked for a minute). Nothing was changed.
         """
         with self._lock:
+            if self._unwritable is not None:
+                raise self._unwritable
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield self._connection

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from synth.registry.database import Database
+from synth.registry.errors import RegistryUnusable
 
 RIG = Path(__file__).with_name("crash_rig.py")
 ROOT = RIG.parents[2]
@@ -55,3 +61,22 @@ def test_a_full_disk_refuses_new_skills_and_keeps_the_old_ones(tmp_path: Path) -
 def test_files_that_cannot_grow_lose_nothing(tmp_path: Path) -> None:
     """The same with a limit on file sizes, which needs no rights: a transaction that cannot be written is undone."""
     check_full(run("full", tmp_path, "limit"))
+
+
+def test_a_write_without_room_says_why_it_could_only_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no file can be made beside the database it is opened to be read; a write names that cause, not its consequence."""
+    Database(tmp_path).close()
+    connect = Database._connect
+
+    def without_room(self: Database, *, exclusive: bool, uri: str | None = None) -> sqlite3.Connection:
+        if uri is None:
+            error = sqlite3.OperationalError("disk I/O error")
+            raise self._unusable(error) if exclusive else error
+        return connect(self, exclusive=exclusive, uri=uri)
+
+    monkeypatch.setattr(Database, "_connect", without_room)
+    database = Database(tmp_path)
+    assert database.read("SELECT count(*) FROM sqlite_master")[0][0] > 0
+    with pytest.raises(RegistryUnusable, match="disk I/O error"), database.write():
+        pass
+    database.close()
