@@ -98,7 +98,10 @@ def _named(text: str, values: Mapping[str, str]) -> tuple[str, int]:
         names.setdefault(value, []).append(name)
     found = 0
     for value in sorted(names, key=len, reverse=True):
-        spots = list(re.finditer(rf"(?<![\w<]){re.escape(value)}(?![\w>])", text)) if value else []
+        # The 2 of 1.2.0 is not the number 2.
+        number = value.isdecimal()
+        before, behind = (r"(?<!\d\.)", r"(?!\.\d)") if number else ("", "")
+        spots = list(re.finditer(rf"(?<![\w<]){before}{re.escape(value)}{behind}(?![\w>])", text)) if value else []
         meant = _meant(text, [(m.start(), m.end()) for m in spots], names[value])
         for spot, name in reversed(list(zip(spots, meant, strict=True))):
             text = f"{text[: spot.start()]}{f'<{name}>' if name else '…'}{text[spot.end() :]}"

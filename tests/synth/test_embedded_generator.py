@@ -158,6 +158,7 @@ def test_two_parameters_of_one_value_are_told_apart() -> None:
     padded = 'Make <count> directories named "<prefix>" followed by a <width> width zero padded number from 1 to <count>'
     assert summary_of([(told, values)]) == padded
     assert summary_of([("Set 3 and 3", {"low": "3", "high": "3"})]) == "Set … and …"
+    assert summary_of([("Keep 2 lines of notes-1.2.2", {"count": "2"})]) == "Keep <count> lines of notes-1.2.2"
     assert summary_of([("Keep old as old2", {"old": "old", "new": "old2"})]) == "Keep <old> as <new>"
 
 
