@@ -24,12 +24,13 @@ from verifiers.worlds.draw import smaller
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import patterns
 from verifiers.worlds.past import Failing, Past
-from verifiers.worlds.plans import Plan, plans, systematic
+from verifiers.worlds.plans import Plan, dealt, plans, systematic
 from verifiers.worlds.records import decoded, encoded
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Evidenced
 from verifiers.worlds.variation import Example, Rule, Said, Stage, Step
 from verifiers.worlds.variations import rename
+from verifiers.worlds.variations.odd_line import LINES
 from verifiers.worlds.world import realise
 
 
@@ -265,6 +266,16 @@ def test_an_archive_is_exchanged_whole_and_a_database_is_not(ending: str, varies
     tried = {p.steps[0].variation for p in systematic(evidenced.gs[0])}
     assert ("recorded-content" in tried) is varies
     assert "in-databases" in tried or varies
+
+
+def test_a_share_goes_to_a_trace_where_it_works() -> None:
+    """A file of one line gets no odd line in its middle; the other recordings try all of them."""
+    contents = ("1\n", "1\n2\n3\n", "4\n5\n6\n")
+    gs = [replace(of_example(Example((), {"a": text}, {})), task_id=f"t{n}") for n, text in enumerate(contents)]
+    found = dealt(gs, lambda g, plan: (w := realise(g, plan)) is not None and w.base != g.base)
+    odd = [(g.task_id, p.steps[0].choice[1]) for g, p in found if p.steps[0].variation == "odd-line"]
+    assert sorted(choice for _, choice in odd) == sorted(LINES)
+    assert {task for task, _ in odd} == {"t1", "t2"}
 
 
 def packed(ending: str, number: int) -> str:

@@ -16,7 +16,7 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.constants import NO_CONSTANTS
 from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.harm import harmless, keeps_each, keeps_lines, line_ends_lost, line_lost, lost, untouched
+from verifiers.worlds.harm import Keeping, harmless, line_ends_lost, line_lost, lost, untouched
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.noticed import alike
 from verifiers.worlds.odd import BOM, FORMS, _image, with_bytes, with_marks, with_modes
@@ -102,22 +102,32 @@ def test_a_refusal_may_leave_what_is_right_or_as_it_was_and_nothing_else() -> No
 
 def test_a_line_is_lost_where_the_task_only_adds() -> None:
     kept = case({"a": b"1\n1\n2\n"}, {"a": b"1\n1\n2\nnew\n"})
-    assert line_lost(kept, ran({"a": b"1\n2\nnew\n"}), {"a": keeps_lines}) is not None
-    assert line_lost(kept, ran({"a": b"2\n1\n1\nnew\n"}), {"a": keeps_lines}) is not None
-    assert line_lost(kept, ran({"a": b"new\n1\n1\n2\n"}), {"a": keeps_lines}) is None
-    assert line_lost(kept, ran({"a": b"2\n1\n1\nnew\n"}), {"a": keeps_each}) is None
-    assert line_lost(kept, ran({"a": b"2\n1\nnew\n"}), {"a": keeps_each}) is not None
+    assert line_lost(kept, ran({"a": b"1\n2\nnew\n"}), {"a": Keeping(ordered=True)}) is not None
+    assert line_lost(kept, ran({"a": b"2\n1\n1\nnew\n"}), {"a": Keeping(ordered=True)}) is not None
+    assert line_lost(kept, ran({"a": b"new\n1\n1\n2\n"}), {"a": Keeping(ordered=True)}) is None
+    assert line_lost(kept, ran({"a": b"2\n1\n1\nnew\n"}), {"a": Keeping()}) is None
+    assert line_lost(kept, ran({"a": b"2\n1\nnew\n"}), {"a": Keeping()}) is not None
     assert line_lost(kept, ran({"a": b"new\n"}), {}) is None
     gone = case({"a": b"1\n2\n"}, {"a": b"2\nnew\n"})
-    assert line_lost(gone, ran({"a": b"new\n"}), {"a": keeps_lines}) is None
+    assert line_lost(gone, ran({"a": b"new\n"}), {"a": Keeping(ordered=True)}) is None
+
+
+def test_a_line_is_lost_that_says_nothing_of_the_task() -> None:
+    """Lines that hold an argument are the task's, and those that hold none are the user's."""
+    edited = replace(case({"a": b"x\n\nold y\nz"}, {"a": b"x\n\nnew y\nz"}), args={"old": "OLD", "new": "new"})
+    keeping = {"a": Keeping(named=False)}
+    assert line_lost(edited, ran({"a": b"x\n\nnew y\n"}), keeping) is not None
+    assert line_lost(edited, ran({"a": b"x\n"}), keeping) is not None
+    assert line_lost(edited, ran({"a": b"z\nx\n"}), keeping) is None
+    assert line_lost(edited, ran({"a": b"x\nnew y and more\nz\n"}), keeping) is None
 
 
 @given(st.lists(st.sampled_from([b"a", b"b", b""])), st.integers(0, 5))
 def test_a_text_keeps_its_lines_when_one_is_added_and_not_when_one_is_taken(rows: list[bytes], at: int) -> None:
     text = b"".join(row + b"\n" for row in rows)
     more = b"".join(row + b"\n" for row in (*rows[:at], b"new", *rows[at:]))
-    assert keeps_lines(text, more)
-    assert not keeps_lines(more, text)
+    assert Keeping(ordered=True).holds(text, more, {})
+    assert not Keeping(ordered=True).holds(more, text, {})
 
 
 # ---------------------------------------------------------------- zones
@@ -172,6 +182,9 @@ def test_few_of_one_cause_are_tried() -> None:
     assert len(distinct(many)) == 3
     assert len(distinct(within)) == 9
     assert len(distinct([*within, *within])) == 9
+    last = replace(many[0], beyond=Beyond("no-blank-lines", "x"), world=world(e, b"k,1\n"))
+    others = [replace(t, beyond=Beyond(f"cause {i % 20}", "x"), world=world(e, b"%d,1\n" % i)) for i, t in enumerate(many * 9)]
+    assert last in distinct([*many, *others, last])  # no cause keeps another from its first trial
 
 
 # ---------------------------------------------------------------- odd bytes

@@ -5,11 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from random import Random
+
+from verifiers.worlds.mixed import mixed
 
 Reword = Callable[[str], str]
 MAGIC = b"SQLite format 3\0"
 MAX_BYTES = 1 << 20
 """Larger ones are left alone."""
+LEAST_ROWS = 3
+"""Of a table whose values change places."""
 STEPS = 200
 """Of 10,000 instructions: what a trigger of the user's may cost."""
 
@@ -62,6 +67,23 @@ def with_more_rows(data: bytes, word: Reword) -> bytes:
             db.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(kept)}) SELECT {', '.join(new)} FROM {table} WHERE {where}")
 
     return _remade(data, word, change)
+
+
+def with_mixed_rows(data: bytes, rng: Random) -> bytes:
+    """The database with the values of each table's columns in other rows."""
+
+    def mix(db: sqlite3.Connection, table: str, columns: list[tuple[str, bool]]) -> None:
+        kept = ", ".join(column for column, numbered in columns if not numbered)
+        rows = db.execute(f"SELECT {kept} FROM {table} ORDER BY rowid").fetchall() if kept else []
+        numbers = db.execute(f"SELECT rowid FROM {table} ORDER BY rowid").fetchall()
+        if len(rows) < LEAST_ROWS:
+            return
+        db.execute(f"DELETE FROM {table}")  # first, for a value may be another row's for a moment
+        marks = ", ".join("?" * (len(rows[0]) + 1))
+        new = [(*number, *row) for number, row in zip(numbers, mixed(rows, rng), strict=True)]
+        db.executemany(f"INSERT INTO {table} (rowid, {kept}) VALUES ({marks})", new)
+
+    return _remade(data, str, mix)
 
 
 def with_fewer_rows(data: bytes, first: int) -> bytes:

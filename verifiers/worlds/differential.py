@@ -18,15 +18,15 @@ from verifiers.worlds.commanded import instead, judgeable, moved_to, second_look
 from verifiers.worlds.disputed import disputed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.harm import glued, keeps_each, line_ends_lost, line_lost, lost, reached, untouched, vanished
+from verifiers.worlds.harm import Keeping, glued, line_ends_lost, line_lost, lost, reached, untouched, vanished
 from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, no_file, right_but_for_quotes, takes_an_ending
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import Failing, matching
-from verifiers.worlds.plans import Plan, plans, systematic
+from verifiers.worlds.plans import Plan, dealt, plans, systematic
 from verifiers.worlds.tokens import substitute
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
-from verifiers.worlds.variation import Rule
+from verifiers.worlds.variation import Rule, Turns
 from verifiers.worlds.world import realise
 
 SYSTEMATIC = 3
@@ -101,7 +101,9 @@ def _plans(context: Context, gs: Sequence[Grammar]) -> list[tuple[Grammar, Plan]
     able = _able(gs)
     share = -(-context.counts.differential // len(able)) if able else 0
     chosen = able[:SYSTEMATIC]
-    found = [(g, p) for n, g in enumerate(chosen) for p in systematic(g, turn=n, of=len(chosen))]
+    found = [(g, p) for g in chosen[:1] for p in systematic(g, turns={Turns.FIRST})]
+    found += [(g, p) for g in chosen for p in systematic(g, turns={Turns.EVERY})]
+    found += dealt(chosen, lambda g, plan: (w := realise(g, plan)) is not None and (w.base != g.base or bool(w.varied)))
     found += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
     return [(g, p.held(gs)) for g, p in found]
 
@@ -177,7 +179,7 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     made, makes = ({substitute(p, trial.world.renames, inside=g.inside) for p in paths} for paths in (results, g.made))
     keeping = evidenced.keeps(case)
     if trial.plan.has(Rule.BARE) and not case.expectation.effects:
-        keeping = dict.fromkeys(case.base, keeps_each) | keeping  # where nothing is to be changed, nobody takes a line away
+        keeping = dict.fromkeys(case.base, Keeping()) | keeping  # where nothing is to be changed, nobody takes a line away
     found = lost(case, record, made) or vanished(case, record, makes) or line_lost(case, record, keeping)
     return found or reached(case, record, trial.world.stays)
 

@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from typing import TypeAlias
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Wrong
 from verifiers.expectation.equivalence import differences, durable_effects, show
+from verifiers.interface import Args
+from verifiers.worlds.template import as_text
 
-Keeps: TypeAlias = Callable[[bytes, bytes], bool]
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What a task that changes a file lets stand of it: its lines."""
+
+    ordered: bool = False
+    """In the order that they had."""
+    named: bool = True
+    """Those too that hold an argument; else it may change them."""
+
+    def holds(self, before: bytes, after: bytes, args: Args) -> bool:
+        """Whether every such line is still there, as often as it was."""
+        rows, others = before.removesuffix(b"\n").split(b"\n"), after.split(b"\n")
+        if not self.named:
+            rows = self.of(before, args)
+        if not self.ordered:
+            return not Counter(rows) - Counter(others)
+        left = iter(others)
+        return all(any(row == other for other in left) for row in rows)
+
+    def of(self, text: bytes, args: Args) -> list[bytes]:
+        """The lines of a text that hold no argument."""
+        said = [t.encode("utf-8", "surrogateescape").lower() for v in args.values() if (t := as_text(v).strip())]
+        return [row for row in text.removesuffix(b"\n").split(b"\n") if not any(t in row.lower() for t in said)]
+
+
+KEEPINGS = tuple(Keeping(ordered, named) for named in (True, False) for ordered in (True, False))
+"""The strictest first."""
 
 
 def untouched(base: Snapshot, record: ReplayRecord) -> bool:
@@ -74,18 +103,18 @@ def _contents(tree: Mapping[str, Entry]) -> Counter[bytes]:
     return Counter(e.content for e in tree.values() if e.type == "file")
 
 
-def line_lost(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeps]) -> Wrong | None:
-    """A line that the commands keep and the run does not, in a file of which the task takes no line away.
+def line_lost(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeping]) -> Wrong | None:
+    """A line that the commands keep and the run does not, in a file whose lines the task lets stand.
 
     Args:
-        keeping: files from which no recording takes a line, and whether their lines keep their order.
+        keeping: files, and which of their lines every recording keeps.
     """
     for path, keeps in keeping.items():
         before, wanted, now = case.base.get(path), case.expectation.tree.get(path), record.post.get(path)
         if before is None or wanted is None or now is None or "file" not in (before.type, wanted.type, now.type):
             continue
         old, right, new = (e.content.replace(b"\r\n", b"\n") for e in (before, wanted, now))
-        if keeps(old, right) and not keeps(old, new):
+        if keeps.holds(old, right, case.args) and not keeps.holds(old, new, case.args):
             return Wrong("effect", f"{path} loses a line that the trace's commands keep", show(wanted), show(now))
     return None
 
@@ -101,13 +130,13 @@ def line_ends_lost(case: Case, record: ReplayRecord) -> Wrong | None:
     return None
 
 
-def glued(case: Case, record: ReplayRecord, adding: Collection[str]) -> bool:
+def glued(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeping]) -> bool:
     """Whether what is added stands on the user's last line, which had no end."""
-    for path in adding:
+    for path in (p for p, keeps in keeping.items() if keeps.named):
         before, now = case.base.get(path), record.post.get(path)
         if before is None or now is None or "file" not in (before.type, now.type) or before.content.endswith(b"\n"):
             continue
-        if now.content != before.content and not keeps_each(before.content, now.content):
+        if now.content != before.content and not Keeping().holds(before.content, now.content, case.args):
             return True
     return False
 
@@ -120,17 +149,6 @@ def reached(case: Case, record: ReplayRecord, stays: Collection[str]) -> Wrong |
             shown = show(now) if now is not None else "no such path"
             return Wrong("effect", f"{path} is changed, which only a link leads to", show(before), shown)
     return None
-
-
-def keeps_lines(before: bytes, after: bytes) -> bool:
-    """Whether every line is still there, in the same order."""
-    rows = iter(after.split(b"\n"))
-    return all(any(row == other for other in rows) for row in before.removesuffix(b"\n").split(b"\n"))
-
-
-def keeps_each(before: bytes, after: bytes) -> bool:
-    """Whether every line is still there, as often as it was."""
-    return not Counter(before.removesuffix(b"\n").split(b"\n")) - Counter(after.split(b"\n"))
 
 
 def _edited(old: bytes, new: bytes) -> bool:

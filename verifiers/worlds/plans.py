@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -76,9 +76,16 @@ def _list(steps: Sequence[Step], most: int) -> st.SearchStrategy[list[Step]]:
     return st.lists(st.sampled_from(steps), max_size=min(most, len(steps)), unique=True)
 
 
-def systematic(g: Grammar, *, turn: int = 0, of: int = 1) -> list[Plan]:
-    """Plans that chance should not miss, for the trace whose ``turn`` it is ``of`` several."""
-    shared = [steps for v in CATALOG.values() if v.turns is Turns.SHARED for steps in v.systematic(g)]
-    wanted = (Turns.EVERY, Turns.FIRST) if turn == 0 else (Turns.EVERY,)
-    own = [steps for v in CATALOG.values() if v.turns in wanted for steps in v.systematic(g)]
-    return [Plan(steps) for steps in (*own, *shared[turn::of])]
+def systematic(g: Grammar, *, turns: Collection[Turns] = frozenset(Turns)) -> list[Plan]:
+    """Plans that chance should not miss, of variations that have these turns."""
+    return [Plan(steps) for v in CATALOG.values() if v.turns in turns for steps in v.systematic(g)]
+
+
+def dealt(gs: Sequence[Grammar], works: Callable[[Grammar, Plan], bool]) -> list[tuple[Grammar, Plan]]:
+    """The plans of which each trace gets its share, among those traces where the variation ``works``."""
+    found = []
+    for v in (v for v in CATALOG.values() if v.turns is Turns.SHARED):
+        of_each = [(g, [p for steps in v.systematic(g) if works(g, p := Plan(steps))]) for g in gs]
+        able = [(g, plans) for g, plans in of_each if plans]
+        found += [(g, p) for turn, (g, plans) in enumerate(able) for p in plans[turn :: len(able)]]
+    return found

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from verifiers.context import Case
+from verifiers.interface import Args
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.grammar import Grammar, contents_by_ending
-from verifiers.worlds.harm import Keeps, keeps_each, keeps_lines
+from verifiers.worlds.harm import KEEPINGS, Keeping
 from verifiers.worlds.invariants.facts import Facts, Start, learn, role
 from verifiers.worlds.invariants.values import Values
 from verifiers.worlds.plans import Plan
@@ -22,6 +23,8 @@ from verifiers.worlds.variation import Rule, Said
 from verifiers.worlds.world import World, realise
 
 MOST_BEYOND = 36
+MOST_OF_A_CAUSE = 3
+ANY = "each file that changes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,8 @@ class Evidenced:
     facts: Facts
     common: frozenset[str] = frozenset()
     """Words that stand in the contents of every recorded start: of a header, say, or keys."""
-    keeping: Mapping[str, Keeps] = field(default_factory=dict)
-    """Roles of files that the task changes and from which no recording takes a line, with how they keep them."""
+    keeping: Mapping[str, Keeping] = field(default_factory=dict)
+    """Roles of files that the task changes, with the lines that every recording lets stand."""
 
     @classmethod
     def of(cls, gs: Sequence[Grammar]) -> Evidenced:
@@ -69,10 +72,15 @@ class Evidenced:
         known = tuple(replace(_knowing(g, facts, common), recorded=contents) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
 
-    def keeps(self, case: Case) -> dict[str, Keeps]:
-        """Files of a case from which the task takes no line."""
-        roles = {p: role(p, case.args, self.facts.common) for p in case.base}
-        return {p: self.keeping[where] for p, where in roles.items() if where in self.keeping}
+    def keeps(self, case: Case) -> dict[str, Keeping]:
+        """Files of a case of which the task lets lines stand."""
+        found = {}
+        for path, e in case.base.items():
+            changes = case.expectation.tree.get(path, e) != e
+            keeping = self.keeping.get(role(path, case.args, self.facts.common)) or (self.keeping.get(ANY) if changes else None)
+            if keeping is not None:
+                found[path] = keeping
+        return found
 
     def trials(self, g: Grammar, plan: Plan) -> list[Trial]:
         """The trials of one plan: one that keeps what always held, and where the plan breaks just one such thing, that one."""
@@ -124,16 +132,22 @@ def _of_the_form(gs: Sequence[Grammar], words: Sequence[frozenset[str]]) -> froz
     return frozenset(word for found in lower for t, word in found.items() if any(w in t for w in shared))
 
 
-def _keeping(gs: Sequence[Grammar], facts: Facts) -> dict[str, Keeps]:
-    seen: dict[str, list[tuple[bytes, bytes]]] = {}
+def _keeping(gs: Sequence[Grammar], facts: Facts) -> dict[str, Keeping]:
+    seen: dict[str, list[tuple[bytes, bytes, Args]]] = {}
     for g in gs:
         for path, e in g.base.items():
             after = g.expectation.tree.get(path)
             if e.type == "file" and e.content and after is not None and after.content != e.content:
-                seen.setdefault(role(path, g.args, facts.common), []).append((e.content, after.content))
-    found = {where: pairs for where, pairs in seen.items() if len(pairs) > 1}
-    each: dict[str, Keeps] = {w: keeps_each for w, pairs in found.items() if all(keeps_each(*p) for p in pairs)}
-    return each | {w: keeps_lines for w, pairs in found.items() if all(keeps_lines(*p) for p in pairs)}
+                for where in (role(path, g.args, facts.common), ANY):
+                    seen.setdefault(where, []).append((e.content, after.content, g.args))
+    found = {where: next((k for k in KEEPINGS if _kept(k, changes)), None) for where, changes in seen.items()}
+    return {where: k for where, k in found.items() if k is not None}
+
+
+def _kept(keeping: Keeping, changes: Sequence[tuple[bytes, bytes, Args]]) -> bool:
+    """Whether it was so in each of several changes."""
+    shown = [c for c in changes if keeping.named or keeping.of(c[0], c[2])]
+    return len(shown) > 1 and all(keeping.holds(*c) for c in shown)
 
 
 def _knowing(g: Grammar, facts: Facts, common: frozenset[str]) -> Grammar:
@@ -147,16 +161,15 @@ def _record_sizes(g: Grammar, facts: Facts) -> dict[str, int]:
 
 
 def distinct(trials: Iterable[Trial]) -> list[Trial]:
-    """Those that differ from each other, in order; of those beyond the evidence only so many of one cause."""
+    """Those that differ from each other, in order; of those beyond the evidence only so many: a first one of each cause comes
+    before a second of any."""
     found: dict[tuple[str, str, str], Trial] = {}
-    causes: dict[str, int] = {}
     for t in trials:
-        key = (t.g.task_id, t.world.base.digest, repr(t.world.args))
-        if key in found:
-            continue
+        found.setdefault((t.g.task_id, t.world.base.digest, repr(t.world.args)), t)
+    causes: dict[str, int] = {}
+    ranks = {}
+    for key, t in found.items():
         if t.beyond is not None and not t.odd_value:
-            causes[t.beyond.name] = causes.get(t.beyond.name, 0) + 1
-            if causes[t.beyond.name] > 3 or sum(causes.values()) > MOST_BEYOND:
-                continue
-        found[key] = t
-    return list(found.values())
+            ranks[key] = causes[t.beyond.name] = causes.get(t.beyond.name, 0) + 1
+    few = {k for k in sorted(ranks, key=ranks.__getitem__)[:MOST_BEYOND] if ranks[k] <= MOST_OF_A_CAUSE}
+    return [t for key, t in found.items() if key not in ranks or key in few]

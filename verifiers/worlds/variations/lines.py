@@ -40,6 +40,10 @@ def _edited(content: bytes, draft: Draft, path: str, way: str) -> bytes:
 
 
 def twice(content: bytes, draft: Draft, path: str) -> bytes:
+    """With the first line that the task changes once more at the end, else with any record."""
+    changed = [draft.renamed(line).encode() for line in gone(draft.g, path)[:1]]
+    if changed and changed[0] in content and content.endswith(b"\n"):
+        return content + changed[0]
     return other_lines(content, TWICE, draft.rng, named=draft.named(path), size=draft.g.record_lines(path))
 
 
