@@ -30,7 +30,7 @@ from synth.registry.receipt import plain
 from synth.route import RouteIndex
 from synth.serving import changes
 from synth.serving import resources as readable
-from synth.serving.fitting import misfit, sendable
+from synth.serving.fitting import cut, misfit, sendable
 from synth.serving.watching import Watch, WatchingServer
 from verifiers.interface import AssayError, ConfigError
 from verifiers.source.agent_text import MAX_DOCSTRING, for_agent
@@ -306,7 +306,7 @@ def build(services: Services) -> Server[Any]:
         try:
             return await anyio.to_thread.run_sync(read, str(request.uri))
         except AssayError as e:
-            raise MCPError(types.INVALID_PARAMS, e.diagnostics()) from e
+            raise MCPError(types.INVALID_PARAMS, sendable(cut(e.diagnostics()))) from e
 
     async def list_prompts(
         context: ServerRequestContext[Any], request: types.PaginatedRequestParams | None
@@ -317,7 +317,7 @@ def build(services: Services) -> Server[Any]:
         try:
             return readable.prompt(request.name, request.arguments or {})
         except ConfigError as e:
-            raise MCPError(types.INVALID_PARAMS, e.diagnostics()) from e
+            raise MCPError(types.INVALID_PARAMS, sendable(cut(e.diagnostics()))) from e
 
     return WatchingServer(
         NAME,
@@ -360,4 +360,4 @@ def _answer(
 
 
 def _failed(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=sendable(message))], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=sendable(cut(message)))], is_error=True)

@@ -171,8 +171,17 @@ def activate(registry: Path | None, name: str, version: str | None, approver: st
 @click.option("--reason", default="", metavar="TEXT")
 @click.option("--forever", is_flag=True, help="Its code cannot be registered again. Without VERSION: all versions.")
 def retire(registry: Path | None, name: str, version: str | None, reason: str, forever: bool) -> int:
-    """Takes a version out of use; its files stay, and `activate` brings it back unless it is retired forever."""
+    """Takes a version out of use; its files stay, and `activate` brings it back unless it is retired forever.
+
+    Of one that is out of use already, who is told of changes (Wayland's router, the hooks) is told again.
+    """
     with open_registry(registry, must_exist=True) as opened:
+        chosen = opened.versions_of(name) if forever and version is None else [opened.show(name, version)]
+        if all(e.status == "revoked" or (e.status == "archived" and not forever) for e in chosen):
+            for entry in chosen:
+                opened.announce(entry.status, entry)
+                _said(entry, "as before; who is told of it was told again")
+            return 0
         if not forever:
             return _said(opened.archive(name, version, actor=actor(), reason=reason), "archived")
         for entry in opened.revoke(name, version, actor=actor(), reason=reason):

@@ -35,6 +35,7 @@ from synth.interface import RegistryEntry
 from synth.owned import Conflict, owner_of, write_owned
 from synth.registry import Registry
 from synth.registry.database import FILE
+from synth.registry.entries import Event
 from synth.registry.hooks import Hook
 from verifiers.interface import Args
 
@@ -167,12 +168,13 @@ def _written(where: Places, skill: Skill, signature: str, body: str, release: bo
 
 
 def _remember(registry: Registry, skill: Skill, where: Places, signatures: Sequence[str], actor: str) -> None:
-    """Notes in the registry's history where a skill went, once: its score is taken back there, whoever withdraws it."""
+    """Notes in the registry's history where a version went, once: its score is taken back there, whoever withdraws it."""
     detail = {
         "format": "wayland", "skills": str(where.skills.absolute()), "database": str(where.database.absolute()),
         "names": sorted(f"auto-{s}" for s in signatures),
     }  # fmt: skip
-    if all((e.kind, dict(e.detail)) != (EXPORTED, detail) for e in registry.history(skill.entry.name)):
+    before = [e for e in _exports(registry, skill.entry.name) if e.detail["database"] == detail["database"]]
+    if [(e.version, dict(e.detail)) for e in before[-1:]] != [(skill.entry.version, detail)]:
         registry.record(skill.entry, EXPORTED, actor, detail)
 
 
@@ -266,7 +268,8 @@ def retracting_hook(places: Places | None = None) -> Hook:
     """A registry hook: what drifts, is archived or revoked here loses its score in Wayland's router at once.
 
     In the Wayland of this process, and in each that the history says it was exported to. The rows are those of the
-    directories that hold the skill, and of those that did and hold no other; a database that is not there has no score to lose.
+    directories that hold the version, and of those that did and hold no other skill; a database that is not there has no score
+    to lose.
     """
     where = places or places_here()
 
@@ -274,29 +277,39 @@ def retracting_hook(places: Places | None = None) -> Hook:
         if kind not in ("drifted", "archived", "revoked"):
             return
         failed: list[str] = []
-        for (skills, database), names in sorted(
-            {(where.skills.absolute(), where.database.absolute()): set(), **_exported_to(entry)}.items()
-        ):
+        here = (where.skills.absolute(), where.database.absolute())
+        active, exported = _exported(entry)
+        for (skills, database), versions in sorted({here: {}, **exported}.items()):
             owners = {d.name: owner_of(d, MARK) for d in skills.glob("auto-*")}
-            wrote = {n for n in names if not owners.get(n)} | {n for n, owner in owners.items() if owner == entry.name}
+            wrote = {n for n in versions if not owners.get(n)} | {n for n, owner in owners.items() if owner == entry.name}
+            names = sorted(n for n in wrote if versions.get(n, active) == entry.version)
             try:
-                if wrote and database.is_file():
-                    clear_rows(database, sorted(wrote))
+                if names and database.is_file():
+                    clear_rows(database, names)
             except ExportError as e:
                 failed.append(e.diagnostics())
         if failed:
-            raise ExportError(f"{entry.name} still has its score there: {'; '.join(failed)}")
+            again = f"assay registry retire {entry.name} {entry.version[:12]}"
+            raise ExportError(f"{entry.name} still has its score there: {'; '.join(failed)}. Then repeat it: {again}")
 
     return told
 
 
-def _exported_to(entry: RegistryEntry) -> dict[tuple[Path, Path], set[str]]:
-    """Directories of skills and databases that a skill was exported to, and the names that it got there."""
+def _exported(entry: RegistryEntry) -> tuple[str, dict[tuple[Path, Path], dict[str, str]]]:
+    """The version of a skill that is in use, this one if none is; and by directory of skills and database, the version that each
+    name there was exported from last."""
     root = next((p for p in Path(entry.path).parents if (p / FILE).is_file()), None)
-    found: dict[tuple[Path, Path], set[str]] = {}
+    found: dict[tuple[Path, Path], dict[str, str]] = {}
     if root is None:
-        return found
+        return entry.version, found
     with Registry.existing(root) as registry:
-        for d in (e.detail for e in registry.history(entry.name) if e.kind == EXPORTED and e.detail.get("format") == "wayland"):
-            found.setdefault((Path(str(d["skills"])), Path(str(d["database"]))), set()).update(d.get("names", ()))
-    return found
+        for e in _exports(registry, entry.name):
+            place = (Path(str(e.detail["skills"])), Path(str(e.detail["database"])))
+            found.setdefault(place, {}).update(dict.fromkeys(e.detail.get("names", ()), e.version or ""))
+        active = registry.show(entry.name)
+    return active.version if active.status == "active" else entry.version, found
+
+
+def _exports(registry: Registry, name: str) -> list[Event]:
+    """What a skill's history says of its exports to Wayland, oldest first."""
+    return [e for e in registry.history(name) if e.kind == EXPORTED and e.detail.get("format") == "wayland"]

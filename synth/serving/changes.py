@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbox.interface import Effect, Entry
+from synth.serving.fitting import cut
 
 SCHEMA = "assay-changes/1"
 MOST_TEXT = 8_000
 """Characters of all diffs together."""
 MOST_PATHS = 200
 _MOST_VALUE = 20_000
+_MOST_OUTSIDE = 20
 
 
 def changes_of(document: Mapping[str, Any], changes: Sequence[Effect], applied: bool) -> dict[str, Any]:
@@ -38,16 +40,17 @@ def changes_of(document: Mapping[str, Any], changes: Sequence[Effect], applied: 
             one["diff_left_out"] = f"{text.count(chr(10))} lines"
         told.append(one)
     whole = json.dumps(document["value"], ensure_ascii=False)
-    short = len(whole) <= _MOST_VALUE
+    failure, outside = document["failure"], document["outside"]
     return {
         "schema": SCHEMA,
-        "value": document["value"] if short else f"{whole[:_MOST_VALUE]}… ({len(whole)} characters)",
+        "value": document["value"] if len(whole) <= _MOST_VALUE else cut(whole, _MOST_VALUE),
         "claims_success": document["claims_success"],
-        "failure": document["failure"],
+        "failure": None if failure is None else cut(failure),
         "applied": applied,
         "effects": told,
         "effects_left_out": max(0, len(changes) - MOST_PATHS),
-        "outside": document["outside"],
+        "outside": [cut(text) for text in outside[:_MOST_OUTSIDE]],
+        "outside_left_out": max(0, len(outside) - _MOST_OUTSIDE),
         "seconds": document["seconds"],
     }
 
@@ -63,6 +66,8 @@ def shown(document: Mapping[str, Any]) -> str:
     if document["effects_left_out"]:
         lines.append(f"… and {document['effects_left_out']} more")
     lines += [f"outside: {text}" for text in document["outside"]]
+    if document["outside_left_out"]:
+        lines.append(f"outside: … and {document['outside_left_out']} more")
     lines.append("applied" if document["applied"] else "not applied: the directory is as it was")
     return "\n".join(lines)
 

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+MOST_SAID = 2_000
+"""Characters of one sentence: what it repeats of a call may be of any length, and whoever called pays for reading it."""
+
+
+def cut(text: str, most: int = MOST_SAID) -> str:
+    """A text that is no longer than a conversation bears; how long it was is said."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
+
 
 def sendable(value: Any) -> Any:
     """A JSON value whose texts are UTF-8: the name of a file may be none, and an answer with it would end the connection."""

@@ -84,7 +84,9 @@ def test_its_scripts_run_on_their_own(tmp_path: Path) -> None:
         (["[]"], "not a JSON object"),
         (["{}"], "'old_ext' is missing"),
         (['{"old_ext": "a", "x": 1}'], "no parameter 'x'; known are: old_ext, new_ext"),
+        (["[" * 100_000], "not JSON"),
         (["--directory", "nowhere", '{"old_ext": "a"}'], "is no directory"),
+        (["--directory", "", '{"old_ext": "a"}'], "is no directory"),
     ],
 )
 def test_a_wrong_call_runs_nothing(tmp_path: Path, arguments: list[str], why: str) -> None:
@@ -93,6 +95,24 @@ def test_a_wrong_call_runs_nothing(tmp_path: Path, arguments: list[str], why: st
     done = run(path, *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
+
+
+def test_where_it_cannot_work_it_runs_nothing(tmp_path: Path) -> None:
+    """A current directory that is gone, a directory that may not be entered, input that is no text: one sentence, not a trace."""
+    program = str(export_agentskills(exported(tmp_path / "r", draft()), tmp_path / "skills") / "scripts" / "run.py")
+    gone = f'mkdir gone && cd gone && rmdir ../gone && exec "{program}" {{}}'
+    file = f'touch file && exec "{program}" --directory file {{}}'
+    text = f"printf '\\377{{}}' | exec \"{program}\" -"
+    for line, why in (
+        (gone, "parameter 'old_ext' is missing"),
+        (gone.replace("{}", '\'{"old_ext": "a"}\''), "'.' is no directory to work in: No such file"),
+        (file.replace("{}", '\'{"old_ext": "a"}\''), "'file' is no directory to work in: Not a directory"),
+        (text, "not JSON"),
+    ):
+        done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert why in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_it_does_not_work_on_its_own_directory(tmp_path: Path) -> None:
@@ -114,13 +134,16 @@ def begins(line: str) -> Draft:
     [
         ('raise ValueError("no")', "ValueError: no"),
         ("raise SystemExit(0)", "SystemExit: 0"),
+        ('return float("nan")', "ValueError: Out of range float"),
         ("return Path()", "TypeError: Object of type PosixPath is not JSON serializable"),
     ],
 )
 def test_a_failure_is_json_too(tmp_path: Path, line: str, error: str) -> None:
     """A skill that raises, leaves or returns what is no JSON: exit code 1; what it prints does not mix with the result."""
     done = run(export_agentskills(exported(tmp_path / "r", begins(line)), tmp_path / "s"), '{"old_ext": "a"}', cwd=tmp_path)
-    assert (done.returncode, json.loads(done.stdout)) == (1, {"ok": False, "error": error})
+    told = json.loads(done.stdout)
+    assert (done.returncode, told.keys(), told["ok"]) == (1, {"ok", "error"}, False)
+    assert told["error"].startswith(error)
 
 
 @pytest.mark.parametrize("env", [{}, {"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from factories import draft, report, trace
 
+from synth.cli.program import run
 from synth.config import Config
 from synth.export import ExportError, Skill, skill_of
 from synth.export.wayland import export_wayland, retract_wayland, retracting_hook
@@ -29,6 +31,7 @@ from synth.export.wayland_files import (
 )
 from synth.owned import Conflict
 from synth.registry import Registry
+from synth.registry.hooks import HookFailed
 from synth.route import seed_successes
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "wayland"
@@ -411,3 +414,60 @@ def test_what_drifts_here_loses_its_score_there(tmp_path: Path, home: Path) -> N
         assert router_seeds(path, name) == 3
         registry.demote("batch_rename", entry.version, "left a process")
     assert router_seeds(path, name) == 0
+
+
+def test_a_version_that_is_not_there_takes_no_score_away(tmp_path: Path, home: Path) -> None:
+    """One that waited is given up, and an earlier one withdrawn for good: the score there is of the one that was exported."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    make_database(path, 7)
+    with Registry(tmp_path / "r", hooks=(retracting_hook(where(home)),)) as registry:
+        known: dict[str, object] = {"signature": "extension-file-rename"}
+        first = registry.register(draft(), report(draft()), metadata=known)
+        export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        better = replace(draft(), source=f"{draft().source}\n# better\n")
+        second = registry.register(better, report(better), supersedes="batch_rename", require_approval=True, metadata=known)
+        registry.archive("batch_rename", second.version)
+        assert router_seeds(path, name) == 3
+        registry.approve("batch_rename", second.version, approver="me")
+        registry.rollback("batch_rename", second.version)
+        for _ in range(2):
+            export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        assert [e.version for e in registry.history("batch_rename") if e.kind == "exported"] == [first.version, second.version]
+        registry.revoke("batch_rename", first.version)
+        assert router_seeds(path, name) == 3
+        registry.archive("batch_rename")
+    assert router_seeds(path, name) == 0
+
+
+def test_a_score_that_could_not_be_taken_back_is_by_repeating_it(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command is in the message, whatever had happened to the skill; and it says so where there is nothing left to do."""
+    monkeypatch.setenv("WAYLAND_HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    for number, undo in enumerate(([], ["--forever"], None)):
+        make_database(path, 7)
+        monkeypatch.setenv("ASSAY_REGISTRY", str(tmp_path / f"r{number}"))
+        with Registry(tmp_path / f"r{number}") as registry:
+            entry = registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
+            export_wayland(skill_of(registry, "batch_rename"), registry)
+        whole = path.read_bytes()
+        path.write_bytes(b"no database" * 100)
+        if undo is None:
+            with Registry(tmp_path / f"r{number}", hooks=(retracting_hook(),)) as registry, pytest.warns(HookFailed) as warned:
+                registry.demote("batch_rename", entry.version, "left a process")
+            said = str(warned[0].message)
+        else:
+            assert run(["registry", "retire", "batch_rename", *undo]) == 0
+            said = capsys.readouterr().err
+        again = re.search(r"Then repeat it: assay (registry retire batch_rename [0-9a-f]{12})$", said.strip())
+        assert again is not None, said
+        path.write_bytes(whole)
+        assert router_seeds(path, name) == 3
+        assert run(again[1].split()) == 0
+        assert router_seeds(path, name) == 0
+        assert run([*again[1].split(), *(undo or [])]) == 0
+        assert "told again" in capsys.readouterr().out
+        path.unlink()
+        shutil.rmtree(home / "skills")

@@ -70,3 +70,25 @@ def test_over_http_the_token_is_asked_for(services: Services) -> None:
                 urllib.request.urlopen(request, timeout=5)
             with told.value as answer:
                 assert (answer.code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+
+
+def posted(port: int, body: bytes, **headers: str) -> int:
+    """The status of a request that no client of the protocol would make."""
+    given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/mcp", body, given, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as e:
+        with e:
+            return e.code
+
+
+def test_who_knows_the_token_breaks_nothing_either(services: Services) -> None:
+    """What is no message is the caller's mistake, not the server's; without the token the body is not even looked at."""
+    with listening(services) as port:
+        for body in (b"", b"garbage", b"[]", b"\xff", b"[" * 100_000, b"x" * 3_000_000):
+            assert posted(port, body) == 401
+            assert 400 <= posted(port, body, Authorization=f"Bearer {TOKEN}") < 500, body[:20]
+        for wrong in ("Bearer ", "Bearer \xe9", f"bearer {TOKEN}x", f"Basic {TOKEN}", f"Bearer {TOKEN} "[:-2]):
+            assert posted(port, b"{}", Authorization=wrong) == 401

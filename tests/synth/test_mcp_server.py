@@ -22,7 +22,7 @@ from sandbox.interface import Cause, Effect, Entry, SandboxError
 from synth.interface import RegistryEntry
 from synth.mcp_server import Cancelled, Say, Services, build
 from synth.registry import Registry
-from synth.serving.changes import changes_of
+from synth.serving.changes import changes_of, shown
 from verifiers.interface import SkillFileError
 
 ROOT = Path(__file__).parents[2]
@@ -190,6 +190,22 @@ def test_a_skill_that_fails_is_an_error(services: Services) -> None:
     assert done.is_error
     assert done.content[0].text.startswith("failed: raised ValueError: no")
     assert "not applied" in done.content[0].text
+
+
+def test_no_answer_is_longer_than_what_was_asked_for(services: Services) -> None:
+    """What a failure repeats, of a call or of a skill's own words, is cut; how long it was is said."""
+    long = "x" * 1_000_000
+    wrong = call(services, "assay_verify", {"path": f"missing/{long}/missing"})
+    assert wrong.is_error
+    assert wrong.content[0].text.endswith("characters)")
+    unknown = call(services, long, {})
+    read = refusal(services, lambda c: c.read_resource(f"skill://{long}"))
+    prompt = refusal(services, lambda c: c.get_prompt(long, {"task": "x"}))
+    assert all(len(text) < 2_500 for text in (wrong.content[0].text, unknown.content[0].text, read, prompt))
+    document = {"value": None, "claims_success": False, "failure": long, "outside": ["write /etc/x"] * 1_000, "seconds": 0.1}
+    told = changes_of(document, (), applied=False)
+    assert len(shown(told)) + len(json.dumps(told)) < 6_000
+    assert "outside: … and 980 more" in shown(told)
 
 
 def test_it_says_its_version(services: Services) -> None:
