@@ -31,6 +31,7 @@ from verifiers.worlds.trials import Evidenced
 from verifiers.worlds.variation import Example, Rule, Said, Stage, Step
 from verifiers.worlds.variations import rename
 from verifiers.worlds.variations.odd_line import LINES
+from verifiers.worlds.variations.years import earlier
 from verifiers.worlds.world import realise
 
 
@@ -276,6 +277,21 @@ def test_a_share_goes_to_a_trace_where_it_works() -> None:
     odd = [(g.task_id, p.steps[0].choice[1]) for g, p in found if p.steps[0].variation == "odd-line"]
     assert sorted(choice for _, choice in odd) == sorted(LINES)
     assert {task for task, _ in odd} == {"t1", "t2"}
+
+
+@pytest.mark.parametrize(
+    ("files", "args", "commands", "found"),
+    [
+        ({"2024/05/p_20240517_101503.jpg": "2024\n"}, {}, "ls", {"2024": "1996", "20240517": "19960517"}),
+        ({"a": "2024-05-17 and 7:15\n"}, {"month": "2024-05"}, "grep 2024-05 a", {"2024": "1996"}),
+        ({"a": "of 17.05.2024\n"}, {}, "grep 2024 a", {}),  # the commands say the year themselves
+        ({"a": "of 17.05.2024\n"}, {}, "ls p_20*", {}),
+        ({"a": "port 2024\n", "20249999": "1\n"}, {}, "ls", {}),
+    ],
+)
+def test_dates_go_back_together(files: dict[str, str], args: Args, commands: str, found: dict[str, str]) -> None:
+    """Names, contents and arguments; what is no date or what the commands say stays."""
+    assert earlier(of_example(Example((), files, {}, args, commands))) == found
 
 
 def packed(ending: str, number: int) -> str:
