@@ -29,9 +29,18 @@ def question(case: Case, record: ReplayRecord, beyond: Beyond, answer_path: str 
     parted = f"The recorded commands: {_short(commands)}. The skill: {_short(skill)}. Which is right?"
     alike = (commands.tree, commands.answer, commands.failure) == (skill.tree, skill.answer, skill.failure)
     told = f"The recorded commands and the skill alike: {_short(skill)}. Is that wanted?" if alike else parted
-    message = f"In every recording {beyond.sentence}; here that is not so. {told}"
+    message = f"{_opening(beyond)} {told}"
     changed = len(durable_effects(wanted, tree))
     return Question(beyond.name, message, GeneratedCase(case.task_id, case.base, case.args), commands, skill, changed)
+
+
+def _opening(beyond: Beyond) -> str:
+    return f"In every recording {beyond.sentence}; here that is not so."
+
+
+def asks_about(asked: Question, beyond: Beyond) -> bool:
+    """Whether a question is about a cause, or says the same of another one."""
+    return asked.invariant == beyond.name or asked.message.startswith(_opening(beyond))
 
 
 def answered(decisions: Sequence[Decision]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.answers import failure
 from verifiers.interface import Finding
-from verifiers.worlds.asking import answered, question
+from verifiers.worlds.asking import answered, asks_about, question
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.commanded import instead, judgeable, moved_to, second_look, unmarked
 from verifiers.worlds.disputed import disputed
@@ -166,7 +166,9 @@ def _ask(context: Context, out: Judged, beyond: Beyond, case: Case, record: Repl
 
 
 def _unasked(context: Context, out: Judged, beyond: Beyond) -> bool:
-    return beyond.name not in answered(context.decisions) | {q.invariant for q in out.questions}
+    """Neither the cause nor, of another variation, the same sentence."""
+    again = any(asks_about(q, beyond) for q in out.questions)
+    return not again and beyond.name not in answered(context.decisions)
 
 
 def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> Wrong | None:

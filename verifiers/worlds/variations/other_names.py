@@ -8,7 +8,7 @@ from sandbox.interface import Entry
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.names import below, renamed_stem
 from verifiers.worlds.template import as_text
-from verifiers.worlds.variation import Example, Rule, Turns, Variation, files, pairs
+from verifiers.worlds.variation import Example, Rule, Variation, files, pairs
 
 DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, SAID_WITHIN, BEFORE, BEHIND, JOINED = SHAPES = (
     "dot within", "ending twice", "in a directory of such a name", "mark twice", "what an argument says within",
@@ -31,7 +31,7 @@ def copy_shaped(draft: Draft, path: str, shape: str) -> None:
     elif shape in (BEFORE, BEHIND):
         name = f"{word}-{old}" if shape == BEFORE else f"{old}.{word[:3]}"
     elif name:
-        name = _shaped(name, word, shape, draft)
+        name = _shaped(name, word, shape, draft, old)
     if name:
         draft.changes[below(where, name)] = draft.base[source]
 
@@ -43,7 +43,7 @@ def copy_hidden(draft: Draft, path: str) -> None:
         draft.changes[below(where, f".{name}")] = draft.base[source]
 
 
-def _shaped(name: str, word: str, shape: str, draft: Draft) -> str:
+def _shaped(name: str, word: str, shape: str, draft: Draft, old: str) -> str:
     """A name of another build; "" where there is none."""
     stem, dot, ending = name.partition(".")
     if shape == ENDING_TWICE:
@@ -57,7 +57,8 @@ def _shaped(name: str, word: str, shape: str, draft: Draft) -> str:
         return f"{stem}{said}{word}{dot}{ending}" if said else ""
     if shape == JOINED:
         others = (draft.renamed(p).rpartition("/")[2].partition(".") for p in draft.g.files)
-        other = next((s for s, _, end in others if end == ending and s != stem and len(s) < LONGEST_OTHER), "")
+        different = (s for s, _, end in others if end == ending and s != old.partition(".")[0])
+        other = next((s for s in different if len(s) < LONGEST_OTHER), "")
         return f"{stem}-{other}{dot}{ending}" if other else ""
     return f"{stem}.{word[:3]}{dot}{ending}"
 
@@ -65,10 +66,10 @@ def _shaped(name: str, word: str, shape: str, draft: Draft) -> str:
 VARIATIONS = (
     Variation(
         name="other-name", why="One more file like another, under a name of another build.",
-        choices=lambda g: pairs(g.files, SHAPES), apply=copy_shaped, turns=Turns.SHARED, alone=2 * len(SHAPES),
+        choices=lambda g: pairs(g.files, SHAPES), apply=copy_shaped, alone=len(SHAPES),
         examples=(
             Example(("a.x.gz", ENDING_TWICE), {"a.x.gz": ""}, {"a.x.gz": "", "….x.gz.gz": ""}),
-            Example(("a.gz", JOINED), {"a.gz": "", "b.gz": ""}, {"a.gz": "", "b.gz": "", "…-a.gz": ""}),
+            Example(("a.gz", JOINED), {"a.gz": "", "b.gz": ""}, {"a.gz": "", "b.gz": "", "…-b.gz": ""}),
             Example(("a.gz", IN_DIRECTORY), {"a.gz": ""}, {"a.gz": "", "….gz/": "", "….gz/….gz": ""}),
         ),
     ),
