@@ -30,7 +30,8 @@ class Generalises:
     why = (
         "Hypothesis draws workspaces and arguments from the grammar of the evidence, and each generated case has a zone. "
         "*Harm* is wrong on every case, whatever the commands do: bytes lost that they leave as they are, a line lost where the "
-        "task only adds, a value that runs as code or hangs, one that is taken for a pattern or for a part of a query, success "
+        "task only adds or that says nothing of what it changes, a value that runs as code or hangs, one that is taken for a "
+        "pattern or for a part of a query, success "
         "claimed for a named input or another file that is missing, a backup of the user's overwritten, a file changed through a "
         "link. Renaming "
         "belongs here: hostile characters in names that nothing mentions must rename the result and change nothing else. So do "
@@ -39,7 +40,8 @@ class Generalises:
         "*Within the evidence* the trace's own commands say what is right: recorded bases renamed, with more, fewer or reordered "
         "items or records, bystanders, near misses, words nearly alike, deep trees, archives with other members, words, texts "
         "and names of the skill's own, values of other characters that "
-        "the commands take for text. What holds over all recorded starts is inferred (records, columns, unique keys, order, JSON "
+        "the commands take for text, dates of another time, values of tables and databases in other rows. What holds over all "
+        "recorded starts is inferred (records, columns, unique keys, order, JSON "
         "of one shape, plain names and values) and such cases keep it. Databases vary in their texts and rows. "
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
         "difference is an open question in the report, never a failure; `assay answer` decides it. "
@@ -48,7 +50,7 @@ class Generalises:
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 15
+    version = 16
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 
