@@ -259,6 +259,14 @@ def test_what_is_no_text_varies_by_what_other_recordings_hold() -> None:
     assert sorted(w.base["a.png"].content for w in worlds) == [b"\x001", b"\x002"]
 
 
+def test_git_keeps_its_own_files() -> None:
+    """A pack is what its name says: another recording's in its place is no repository."""
+    git = {".git/HEAD": "ref: x", ".git/refs/": "", ".git/objects/": ""}
+    held = ({**git, f".git/objects/pack/{n}.pack": f"\0{n}", "a": f"{n}\n"} for n in range(3))
+    evidenced = Evidenced.of([replace(of_example(Example((), files, {})), task_id=str(n)) for n, files in enumerate(held)])
+    assert "recorded-content" not in {p.steps[0].variation for p in systematic(evidenced.gs[0])}
+
+
 @pytest.mark.parametrize(("ending", "varies"), [("zip", True), ("db", False)])
 def test_an_archive_is_exchanged_whole_and_a_database_is_not(ending: str, varies: bool) -> None:
     """Who goes by an archive's name would pass else; of a database the rows vary, and another's has none that is asked for."""

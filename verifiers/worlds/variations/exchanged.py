@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from verifiers.worlds.databases import is_database
 from verifiers.worlds.draft import Draft
-from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.grammar import Grammar, in_repository
 from verifiers.worlds.invariants.kind import is_text
 from verifiers.worlds.variation import Choice, Example, Variation
 
@@ -47,7 +47,8 @@ def _can_vary(content: bytes) -> bool:
 
 def recorded(g: Grammar) -> list[Choice]:
     """Files of which little or nothing else varies, such as pictures and archives: what such files hold in any recording."""
-    held = ((p, e.content, g.recorded.get(PurePosixPath(p).suffix, ())) for p, e in g.base.items() if e.type == "file")
+    files = {p: e.content for p, e in g.base.items() if e.type == "file" and not in_repository(p, g.base)}
+    held = ((p, content, g.recorded.get(PurePosixPath(p).suffix, ())) for p, content in files.items())
     found = ((p, n) for p, own, others in held for n, c in enumerate(others) if c != own and not _can_vary(c))
     return list(islice(found, MOST_PAIRS))
 
