@@ -66,7 +66,8 @@ class _Heard:
             self.finish = choice.finish_reason or self.finish
             if choice.delta is not None:
                 self._add(choice.delta)
-        self.begun = True
+        # An object of other fields is no part of an answer: nothing was made of the request.
+        self.begun |= chunk.choices is not None or chunk.usage is not None
 
     def _add(self, delta: Any) -> None:
         said = delta.model_dump()
