@@ -137,7 +137,10 @@ class Asker:
             was = {"wrong": e.what, "tool": answer.tool, "input": answer.input, "text": clip(answer.text)}
             shown_again = block("your_last_answer", {k: _clipped(v) for k, v in was.items() if v})
             again = replace(request, instruction=f"{request.instruction}\n\n{fill('malformed', answer=shown_again)}")
-        return self._read(self._ask(again), request)
+        try:
+            return self._read(self._ask(again), request)
+        except Malformed as e:
+            raise Malformed(f"the model's answers could not be used: {e.what}", "Choose another one with --model") from e
 
     def _read(self, answer: Answer, request: Request) -> Proposal | Declined | Groups:
         try:

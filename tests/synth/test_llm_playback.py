@@ -224,6 +224,9 @@ def test_an_answer_ends_in_one_way(tmp_path: Path, speaks: type[MessagesServer],
         usage = made.take_usage()
         assert (count, len(server.requests)) == (ends.candidates, ends.requests)
         assert ends.why in why
+        if usage.malformed == 2:
+            assert why.startswith("the model's answers could not be used: ")
+            assert why.endswith(". Choose another one with --model")
         assert usage.input_tokens == paid(server, *ends.script) if ends.requests else usage.tokens == 0
         again, same, whys = run(server, tmp_path, **dict(ends.settings))
         assert (same, whys) == (count, why)
