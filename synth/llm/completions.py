@@ -142,7 +142,7 @@ class CompletionsClient:
         """Never: few of these servers know batches."""
         raise ModelRejected("servers that speak chat completions are not asked in batches", "Leave out --llm-batch")
 
-    def collect(self, batch: str) -> Iterator[tuple[str, Answer]]:
+    def collect(self, batch: str) -> Iterator[tuple[str, Answer | ModelError]]:
         """Never."""
         raise ModelRejected("servers that speak chat completions are not asked in batches", "Leave out --llm-batch")
 
