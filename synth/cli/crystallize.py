@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -305,6 +306,7 @@ def _ask_ahead(request: Request, crystallization: Crystallization, patterns: Seq
     """Asks a model for the first proposals of all patterns before any is judged."""
     from sandbox.interface import SandboxError
     from synth.llm import ModelGenerator
+    from verifiers.formats.text import plural
     from verifiers.interface import AssayError
 
     generator = crystallization.generator
@@ -314,6 +316,9 @@ def _ask_ahead(request: Request, crystallization: Crystallization, patterns: Seq
     try:
         shown = [s for p in patterns if (s := crystallization.shown(p)) is not None]
         generator.ahead(shown, request.config.llm.parallel, request.batch)
+        for why, count in Counter(generator.lost_ahead).items():
+            dearer = ", at the full price" if request.batch else ""
+            talk.note(f"{plural(count, 'first proposal')} will be asked for again in its turn{dearer}: {why}")
     except (AssayError, SandboxError) as e:
         # Each pattern will ask in its turn, and say so in its outcome.
         talk.note(e.diagnostics())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from synth.files import write_atomic
 from synth.llm.asking import Asker
-from synth.llm.errors import ModelError, ModelRejected
+from synth.llm.errors import ModelError, ModelRejected, ModelUnavailable
 from synth.llm.exchange import Answer, Request
 
 BATCH_SHARE = 0.5
@@ -20,37 +20,37 @@ PENDING = "batch.pending"
 
 
 def side_by_side(asker: Asker, requests: Sequence[Request], workers: int) -> int:
-    """Asks what is not answered yet, ``workers`` at a time. What fails is asked again in its turn. An interrupt waits for the
-    answers that are under way, and keeps them: they are paid for.
+    """Asks what is not answered yet, ``workers`` at a time. What fails is asked again in its turn; what it cost is counted. An
+    interrupt waits for the answers that are under way, and keeps them: they are paid for.
 
     Returns:
         How many were answered.
     """
     waiting = asker.affordable(requests)
 
-    def ask(request: Request) -> Answer | None:
+    def ask(request: Request) -> Answer | ModelError:
         try:
             return asker.client.ask(request)
-        except ModelError:
-            return None
+        except ModelError as e:
+            return e
 
-    kept: set[Future[Answer | None]] = set()
+    ended: set[Future[Answer | ModelError]] = set()
+    answered = 0
     with ThreadPoolExecutor(max(1, workers)) as pool:
         asked = {pool.submit(ask, request): request for request in waiting}
 
-        def keep(futures: Iterable[Future[Answer | None]]) -> None:
+        def keep(futures: Iterable[Future[Answer | ModelError]]) -> None:
+            nonlocal answered
             for done in as_completed(futures):
-                answer = done.result()
-                if answer is not None:
-                    asker.answered_ahead(asked[done], answer)
-                    kept.add(done)
+                answered += _kept(asker, asked[done], done.result())
+                ended.add(done)
 
         try:
             keep(asked)
         except KeyboardInterrupt:
-            keep([f for f in asked if f not in kept and not f.cancel()])
+            keep([f for f in asked if f not in ended and not f.cancel()])
             raise
-    return len(kept)
+    return answered
 
 
 def batched(asker: Asker, requests: Sequence[Request]) -> int:
@@ -86,12 +86,22 @@ def _collected(asker: Asker, pending: Path) -> int:
         return 0
     answered = 0
     try:
-        for digest, answer in asker.client.collect(batch):
+        for digest, outcome in asker.client.collect(batch):
             if digest in asked:
-                asker.answered_ahead(asked[digest], answer, BATCH_SHARE)
-                answered += 1
+                answered += _kept(asker, asked.pop(digest), outcome, BATCH_SHARE)
     except ModelRejected:
         pending.unlink()  # the service does not have it any more
         raise
     pending.unlink()
+    for request in asked.values():
+        asker.failed_ahead(request, ModelUnavailable("the batch has no result of it"))
     return answered
+
+
+def _kept(asker: Asker, request: Request, outcome: Answer | ModelError, share: float = 1.0) -> bool:
+    """Whether it is an answer; what it cost is counted either way."""
+    if isinstance(outcome, Answer):
+        asker.answered_ahead(request, outcome, share)
+        return True
+    asker.failed_ahead(request, outcome)
+    return False

@@ -31,6 +31,8 @@ class Asker:
     _events: list[str] = field(default_factory=list)
     _ahead: dict[str, tuple[Usage, float]] = field(default_factory=dict)
     """Digests of requests that were asked ahead: what each cost, and at which share of the price. The run has it counted."""
+    _lost: dict[str, str] = field(default_factory=dict)
+    """Of those, the ones that brought no answer, and why."""
 
     def __post_init__(self) -> None:
         s = self.settings
@@ -44,6 +46,11 @@ class Asker:
         """Refused, malformed, truncated and lost answers of the pattern, in order: kept, never thrown away."""
         return tuple(self._events)
 
+    @property
+    def lost_ahead(self) -> tuple[str, ...]:
+        """Why requests that were asked ahead, and not yet in their turn, brought no answer."""
+        return tuple(self._lost.values())
+
     def take_usage(self, *, last: bool = False) -> Usage:
         """What was spent on the pattern since it was begun, with how the answers went.
 
@@ -51,7 +58,7 @@ class Asker:
             last: No pattern follows: with what was asked ahead for those that were not taken up.
         """
         while last and self._ahead:
-            self._pattern.count(*self._ahead.popitem()[1])
+            self._take_ahead(next(iter(self._ahead)))
         events, self._events = tuple(self._events), []
         counts = {kind: sum(e.startswith(kind) for e in events) for kind in ("refused", "malformed", "truncated")}
         usage, self._pattern = self._pattern.usage, self._new_budget()
@@ -100,6 +107,12 @@ class Asker:
         self._run.count(_usage(answer), share)
         self._ahead[request.digest] = (_usage(answer), share)
 
+    def failed_ahead(self, request: Request, error: ModelError) -> None:
+        """Counts what broke off. The pattern that asks again has it on its bill then, and why it had to."""
+        self._run.count(error.spent)
+        self._ahead[request.digest] = (error.spent, 1.0)
+        self._lost[request.digest] = error.what
+
     def groups(self, shown: str) -> Groups:
         """Which recordings are one task.
 
@@ -137,7 +150,10 @@ class Asker:
             was = {"wrong": e.what, "tool": answer.tool, "input": answer.input, "text": clip(answer.text)}
             shown_again = block("your_last_answer", {k: _clipped(v) for k, v in was.items() if v})
             again = replace(request, instruction=f"{request.instruction}\n\n{fill('malformed', answer=shown_again)}")
-        return self._read(self._ask(again), request)
+        try:
+            return self._read(self._ask(again), request)
+        except Malformed as e:
+            raise Malformed(f"the model's answers could not be used: {e.what}", "Choose another one with --model") from e
 
     def _read(self, answer: Answer, request: Request) -> Proposal | Declined | Groups:
         try:
@@ -154,11 +170,9 @@ class Asker:
             return self._reused(Tape(self.settings.replay).find(request))
         folder = self.settings.record or self.settings.cache
         kept = Tape(folder).answered(request) if folder is not None else None
-        if kept is not None and request.digest in self._ahead:
-            self._pattern.count(*self._ahead.pop(request.digest))
-            return kept
+        ahead = self._take_ahead(request.digest)
         if kept is not None:
-            return self._reused(kept)
+            return kept if ahead else self._reused(kept)
         request = replace(request, max_output_tokens=self._room(request))
         try:
             answer = self.client.ask(request)
@@ -177,6 +191,16 @@ class Asker:
             Tape(folder).keep(request, answer)
         self._count(_usage(answer))
         return answer
+
+    def _take_ahead(self, digest: str) -> bool:
+        """Puts what was asked ahead on the pattern's bill; whether it was."""
+        spent = self._ahead.pop(digest, None)
+        if spent is None:
+            return False
+        self._pattern.count(*spent)
+        if digest in self._lost:
+            self._events.append(f"lost: {self._lost.pop(digest)}")
+        return True
 
     def _room(self, request: Request) -> int:
         """The output that both budgets allow. The service's own count of the input; else a character count on the dear side."""

@@ -66,7 +66,8 @@ class _Heard:
             self.finish = choice.finish_reason or self.finish
             if choice.delta is not None:
                 self._add(choice.delta)
-        self.begun = True
+        # An object of other fields is no part of an answer: nothing was made of the request.
+        self.begun |= chunk.choices is not None or chunk.usage is not None
 
     def _add(self, delta: Any) -> None:
         said = delta.model_dump()
@@ -141,7 +142,7 @@ class CompletionsClient:
         """Never: few of these servers know batches."""
         raise ModelRejected("servers that speak chat completions are not asked in batches", "Leave out --llm-batch")
 
-    def collect(self, batch: str) -> Iterator[tuple[str, Answer]]:
+    def collect(self, batch: str) -> Iterator[tuple[str, Answer | ModelError]]:
         """Never."""
         raise ModelRejected("servers that speak chat completions are not asked in batches", "Leave out --llm-batch")
 

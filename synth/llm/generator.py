@@ -58,6 +58,11 @@ class ModelGenerator:
     def events(self) -> tuple[str, ...]:
         return self._asker.events
 
+    @property
+    def lost_ahead(self) -> tuple[str, ...]:
+        """Why requests that were asked ahead brought no answer; each is asked again in its turn."""
+        return self._asker.lost_ahead
+
     def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill") -> Iterator[Candidate]:
         """Yields proposals; each is repaired as long as ``rejected`` tells of progress.
 

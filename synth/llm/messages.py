@@ -15,7 +15,7 @@ import anthropic
 import httpx2
 import tenacity
 
-from synth.llm.errors import ModelError
+from synth.llm.errors import ModelError, ModelUnavailable
 from synth.llm.exchange import Answer, Request
 from synth.llm.service import Broken, Connection, line, no_message, refused, together, told, unanswered, until_whole
 from synth.llm.tools import tools
@@ -66,15 +66,19 @@ class MessagesClient:
         rows: Any = [{"custom_id": r.digest, "params": _parameters(r)} for r in requests]
         return str(self._called(lambda sdk: sdk.messages.batches.create(requests=rows).id, requests[0].model))
 
-    def collect(self, batch: str) -> Iterator[tuple[str, Answer]]:
+    def collect(self, batch: str) -> Iterator[tuple[str, Answer | ModelError]]:
         """See ``Service``."""
         pause_s = 1.0
         while self._called(lambda sdk: sdk.messages.batches.retrieve(batch).processing_status) != "ended":
             self.sleep(pause_s)
             pause_s = min(2 * pause_s, 60.0)
         for row in self._called(lambda sdk: list(sdk.messages.batches.results(batch))):
-            if row.result.type == "succeeded":
-                yield row.custom_id, _answer(row.result.message, Usage(), 0, 1)
+            result = row.result
+            if result.type == "succeeded":
+                yield row.custom_id, _answer(result.message, Usage(), 0, 1)
+            else:
+                said = f": {result.error.error.type}: {result.error.error.message}" if result.type == "errored" else ""
+                yield row.custom_id, ModelUnavailable(line(f"the batch has no answer to it: {result.type}{said}"))
 
     def _called(self, what: Callable[[anthropic.Anthropic], Any], model: str = "") -> Any:
         try:

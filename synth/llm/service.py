@@ -57,8 +57,8 @@ class Service(Protocol):
         """
         ...
 
-    def collect(self, batch: str) -> Iterator[tuple[str, Answer]]:
-        """The answers of a batch, with the digests of their requests, once it has ended. What failed is left out.
+    def collect(self, batch: str) -> Iterator[tuple[str, Answer | ModelError]]:
+        """The answers of a batch, or why there is none, with the digests of their requests, once it has ended.
 
         Raises: as ``ask``.
         """

@@ -65,6 +65,11 @@ class CompletionsServer(MessagesServer):
         shown, _, instruction = said.partition("</recordings>")
         return f"{shown}</recordings>", instruction
 
+    def uncounted(self, n: int) -> int:
+        """It tells them last: as many as there are bytes."""
+        body = self.requests[n]["body"]
+        return len(json.dumps([body["messages"], body["tools"]], ensure_ascii=False).encode())
+
 
 BOTH = pytest.mark.parametrize("speaks", [MessagesServer, CompletionsServer], ids=["messages", "completions"])
 """For a test that holds with every service."""

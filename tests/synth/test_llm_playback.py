@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from completions_server import BOTH
+from completions_server import BOTH, CompletionsServer
 from messages_server import MessagesServer, Reply, error, message, proposal, tool_use
 from test_llm_generator import BINDINGS, EVIDENCE, PATTERN, failing, source
 
@@ -57,11 +57,31 @@ PASSING = {
     "error within": Reply(
         raw=b'event: error\ndata: {"type": "error", "error": {"type": "api_error", "message": "oh"}}\n\n', headers=STREAM
     ),
-    **{f"cut after {n} events": replace(GOOD, cut_after=n) for n in (1, 2, 3, 4, 5)},
-    "half a character": answer(code="x = '\ud800'"),
+    **{f"cut after {n} events": replace(GOOD, cut_after=n) for n in (1, 2, 3)},
     "silent in the middle": replace(GOOD, pause_s=0.4),
 }
 """What passes by asking again."""
+
+OWN: dict[type[MessagesServer], dict[str, Reply]] = {
+    MessagesServer: {
+        **{f"cut after {n} events": replace(GOOD, cut_after=n) for n in (4, 5)},
+        "half a character": answer(code="x = '\ud800'"),
+    },
+    CompletionsServer: {
+        "chunk that is null": Reply(raw=b"data: null\n\n", headers=STREAM),
+        "chunk of other fields": Reply(raw=b'data: {"choices": 3}\n\n', headers=STREAM),
+        "only the end mark": Reply(raw=b"data: [DONE]\n\n", headers=STREAM),
+        "error in a chunk": Reply(raw=b'data: {"error": {"message": "oh", "type": "server_error"}}\n\n', headers=STREAM),
+    },
+}
+"""What passes too, and can only come from a service of that kind."""
+ALL_PASSING = pytest.mark.parametrize(
+    ("speaks", "reply"),
+    [
+        pytest.param(speaks, reply, id=f"{speaks.client.name}-{name}")
+        for speaks, own in OWN.items() for name, reply in {**PASSING, **own}.items()
+    ],
+)  # fmt: skip
 
 FINAL = {code: status(code, kind) for code, kind in (
     (400, "invalid_request_error"), (401, "authentication_error"), (402, "billing_error"), (403, "permission_error"),
@@ -153,28 +173,30 @@ def run(server: MessagesServer, folder: Path, **settings: Any) -> tuple[ModelGen
 
 
 def paid(server: MessagesServer, *script: Reply) -> int:
-    """Input tokens that the server counted: of every message that it began to send."""
+    """Input tokens that the server counted, of every message that it began to send; the most that they can be, where it broke off
+    before it counted."""
     played = [*script, *[script[-1]] * len(server.requests)][: len(server.requests)]
-    return sum(1000 for r in played if (r.body or {}).get("type") == "message" and r.cut_after != 0)
+    begun = [n for n, reply in enumerate(played) if (reply.body or {}).get("type") == "message"]
+    return sum(server.uncounted(n) if played[n].cut_after or played[n].pause_s else 1000 for n in begun)
 
 
-@pytest.mark.parametrize("name", PASSING)
-def test_what_passes_is_asked_again(tmp_path: Path, name: str) -> None:
+@ALL_PASSING
+def test_what_passes_is_asked_again(tmp_path: Path, speaks: type[MessagesServer], reply: Reply) -> None:
     """One more request, and the good answer counts; every token that the service counted is in the usage."""
-    script = (PASSING[name], GOOD)
-    with MessagesServer(*script) as server:
+    script = (reply, GOOD)
+    with speaks(*script) as server:
         made, count, _ = run(server, tmp_path)
     assert (count, len(server.requests)) == (1, 2)
     assert made.take_usage().input_tokens == paid(server, *script)
 
 
-@pytest.mark.parametrize("name", PASSING)
-def test_what_does_not_pass_ends_with_its_cause(tmp_path: Path, name: str) -> None:
+@ALL_PASSING
+def test_what_does_not_pass_ends_with_its_cause(tmp_path: Path, speaks: type[MessagesServer], reply: Reply) -> None:
     """After the retries: one sentence with what to do, the tokens, and nothing kept as if it were an answer."""
-    with MessagesServer(PASSING[name]) as server:
+    with speaks(reply) as server:
         made, count, why = run(server, tmp_path)
         assert (count, len(server.requests)) == (0, 2)
-        assert made.take_usage().input_tokens == paid(server, PASSING[name])
+        assert made.take_usage().input_tokens == paid(server, reply)
         assert why.startswith("the model's service gave no answer: ")
         assert "answers so far are kept" in why
         assert "\n" not in why
@@ -202,6 +224,9 @@ def test_an_answer_ends_in_one_way(tmp_path: Path, speaks: type[MessagesServer],
         usage = made.take_usage()
         assert (count, len(server.requests)) == (ends.candidates, ends.requests)
         assert ends.why in why
+        if usage.malformed == 2:
+            assert why.startswith("the model's answers could not be used: ")
+            assert why.endswith(". Choose another one with --model")
         assert usage.input_tokens == paid(server, *ends.script) if ends.requests else usage.tokens == 0
         again, same, whys = run(server, tmp_path, **dict(ends.settings))
         assert (same, whys) == (count, why)

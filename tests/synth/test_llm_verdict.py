@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from factories import trace
 from messages_server import MessagesServer, Reply, proposal
+from messages_server import error as failed
 
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
@@ -152,6 +153,23 @@ def test_the_command_says_what_the_model_cost(
     rows = [line.split() for out in (first, second) for line in out.splitlines() if line.startswith("all ")]
     assert rows[0][1:] == ["2", "0", "2000", "0", "400", "0", "0.008", "USD", "0.008", "USD"]
     assert rows[1][1:] == ["0", "2", "0", "0", "0", "0", "0.000", "USD", "0.000", "USD"]
+
+
+def test_a_batch_that_failed_is_said_before_it_is_paid_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, good: Candidate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is asked again costs twice as much as in the batch: the command says so and why, and the report keeps it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
+    Path("traces.jsonl").write_text(dump_traces(TRACES), encoding="utf-8")
+    argv = ["crystallize", "traces.jsonl", "--generator", "anthropic", "--model", "claude-sonnet-5-5", "--registry", "one"]
+    with MessagesServer(failed(529, "overloaded_error"), proposal(good.source, good.bindings)) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert run([*argv, "--llm-batch", "--budget", "fast", "-o", "report.json"]) == 0
+    why = "the batch has no answer to it: errored: overloaded_error: scripted"
+    assert f"1 first proposal will be asked for again in its turn, at the full price: {why}" in capsys.readouterr().err
+    (outcome,) = json.loads(Path("report.json").read_text(encoding="utf-8"))["patterns"]
+    assert outcome["usage"]["events"] == [f"lost: {why}"]
 
 
 @pytest.mark.parametrize(
