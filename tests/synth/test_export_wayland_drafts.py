@@ -86,6 +86,16 @@ def test_a_draft_that_a_person_edited_is_left_alone(registry: Registry, skill: S
     assert router_seeds(home / "memory" / "memory.db", theirs.name) == 0
 
 
+def test_what_its_database_did_not_draft_is_a_persons(registry: Registry, skill: Skill, home: Path) -> None:
+    """A word changed in the middle of a draft: its shape is still Wayland's."""
+    theirs = their_draft(home, "extension-file-rename", "rename", "the", "files") / "SKILL.md"
+    mine = theirs.read_text().replace("`the` -> ", "`only mine` -> ")
+    theirs.write_text(mine)
+    with pytest.raises(Conflict):
+        export_wayland(skill, registry, places=where(home))
+    assert theirs.read_text() == mine
+
+
 def test_without_a_database_the_shape_tells_a_draft(registry: Registry, skill: Skill, home: Path) -> None:
     """An unedited one is replaced; text of somebody else's is not."""
     theirs = their_draft(home, "extension-file-rename", "a", "b", "c")
