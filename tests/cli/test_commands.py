@@ -348,6 +348,8 @@ def test_the_commit_hook_sees_what_is_committed(
     assert "broken" in capsys.readouterr().out  # and not a skill called `skill`
     assert run([*hook, "README.md"]) == 0
     assert "belongs to a skill" in capsys.readouterr().err
+    assert run(["gate", ".", "--static", "--since", "origin/HEAD"]) == 2
+    assert "git remote set-head origin -a" in capsys.readouterr().err
 
 
 def test_an_unparsable_draft_has_its_directorys_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
