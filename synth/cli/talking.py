@@ -1,4 +1,4 @@
-"""``-q`` and ``-v``: how much a command says on stderr."""
+"""What every command has: ``-h``, and ``-q`` and ``-v``, how much it says on stderr."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from synth.cli import console
 
 
 def talking(command: click.Command) -> click.Command:
-    """Gives a command ``-q`` and ``-v``, once; they hold for all of it and of what is below it."""
+    """Gives a command ``-h``, ``-q`` and ``-v``, once; the last two hold for all of it and of what is below it."""
+    # Said at each command: click keeps the help option of the first context, which need not be below the program's.
+    command.context_settings.setdefault("help_option_names", ["-h", "--help"])
     if not any("--quiet" in p.opts for p in command.params):
         command.params += [
             _option("-q", "--quiet", console.QUIET, "Results and errors alone."),
