@@ -186,6 +186,29 @@ def test_foreign_values_are_parameters() -> None:
 # ---------------------------------------------------------------- lines, files
 
 
+def page(version: str, date: str) -> dict[str, str]:
+    return {"it.1": f".Date: {date}\n.Source: it {version}\n.Section: 1\n"}
+
+
+STAMPED = [("1.0", "2024-01-02"), ("1.1", "2024-03-04"), ("1.2", "2024-03-04"), ("1.3", "2024-05-06"), ("1.4", "2024-07-08")]
+
+
+def test_a_value_that_once_stayed_as_it_was_is_a_parameter_too() -> None:
+    """The page was not made anew for 1.2: its line did not change, and the date is the one that stood there."""
+    program = learned(*((f"Release {new[0]}", page(*old), page(*new)) for old, new in pairwise(STAMPED)))
+    assert program.env(1) == {"version": "1.2", "date": "2024-03-04"}
+    assert made(program, page("1.4", "2024-07-08"), version="1.5", date="2025-01-01") == page("1.5", "2025-01-01")
+
+
+def test_a_line_that_most_changed_alike_is_no_value() -> None:
+    """What some did besides is not what all do."""
+    cases = [
+        (f"Release {new[0]}", {**page(*old), "log": f"draft {n % 3}\n"}, {**page(*new), "log": "done\n" if n else "draft 0\n"})
+        for n, (old, new) in enumerate(pairwise(STAMPED))
+    ]
+    assert next(programs([Example(f"t{n}", *case) for n, case in enumerate(cases)]), None) is None
+
+
 def test_a_line_goes_where_it_sorts() -> None:
     """Among the lines like it; behind the last of them is an error."""
 

@@ -55,7 +55,7 @@ def _copies(examples: Sequence[Example], values: Values, path: Expr, value: Expr
         copy = texts._renamed(x.start[texts._named(dict(x.start), kind, old)], old, name)
         drafts.append(Example(x.task_id, x.request, {_NEW: copy}, {_NEW: x.end[x.created[0]]}))
     hunks = [h for n, d in enumerate(drafts) for h in hunks_of(n, d)]
-    for groups in groupings(hunks, len(examples)) if hunks else [[]]:
+    for groups in groupings(hunks, drafts) if hunks else [[]]:
         made = _changes([Group(g, drafts) for g in groups], values, path)
         if made is not None:
             yield CopySibling(path, kind, value, made[0]), made[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import product
@@ -68,19 +68,37 @@ def words(text: str, grain: str) -> list[str]:
 # ---------------------------------------------------------------- of one kind
 
 
-def groupings(hunks: Sequence[Hunk], examples: int) -> Iterator[list[list[Hunk]]]:
+def groupings(hunks: Sequence[Hunk], examples: Sequence[Example]) -> Iterator[list[list[Hunk]]]:
     """Ways to see hunks of several examples as the same edits, the narrowest first: each of their groups is in every example."""
     seen: list[list[list[Hunk]]] = []
-    for by_folder, mask in product((False, True), (kind_of, bare)):
+    for idle, by_folder, mask in product((False, True), (False, True), (kind_of, bare)):
         groups: dict[object, list[Hunk]] = defaultdict(list)
         for h in hunks:
             place = folder_of(h.path) if by_folder else h.path
             groups[(place, mask(h.old), bool(h.new)) if h.old else (place, ())].append(h)
-        coarse = list(groups.values())
-        for found in ([part for g in coarse for part in _parted(g, examples)], coarse):
-            if found not in seen and all(_everywhere(g, examples) for g in found):
+        coarse = [_with_idle(g, examples, mask) if idle else g for g in groups.values()]
+        for found in ([part for g in coarse for part in _parted(g, len(examples))], coarse):
+            if found not in seen and all(_everywhere(g, len(examples)) for g in found):
                 seen.append(found)
                 yield found
+
+
+def _with_idle(group: list[Hunk], examples: Sequence[Example], mask: Callable[[Sequence[str]], tuple[str, ...]]) -> list[Hunk]:
+    """The group with a hunk that changes nothing in each example that has none: the value there was what it was to become. Most
+    have a hunk, they do not all say the same, and the lines are like no others of the file."""
+    there, first = {h.example for h in group}, group[0]
+    if 2 * len(there) <= len(examples) or not first.old or not first.new or len({h.new for h in group}) == 1:
+        return group
+    idle = [h for n, x in enumerate(examples) if n not in there for h in _lines_like(first, n, x, mask)]
+    return group + idle if len({h.example for h in idle}) == len(idle) else group
+
+
+def _lines_like(like: Hunk, number: int, x: Example, mask: Callable[[Sequence[str]], tuple[str, ...]]) -> Iterator[Hunk]:
+    lines, size, wanted = x.start.get(like.path, "").splitlines(keepends=True), len(like.old), mask(like.old)
+    for at in range(len(lines) - size + 1):
+        old = tuple(lines[at : at + size])
+        if mask(old) == wanted:
+            yield Hunk(number, like.path, at, old, old, tuple(lines[:at]), tuple(lines[at + size :]))
 
 
 def _parted(group: list[Hunk], examples: int) -> list[list[Hunk]]:

@@ -73,7 +73,7 @@ def _proposed(examples: Sequence[Example]) -> Iterator[Program]:
     if named is None:
         return
     hunks = [h for n, x in enumerate(there) for h in hunks_of(n, x)]
-    for groups in groupings(hunks, len(examples)) if hunks else [[]]:
+    for groups in groupings(hunks, there) if hunks else [[]]:
         program = _greedy([*named, *(Group(g, there) for g in groups)], there)
         if program is not None:
             yield program
