@@ -184,9 +184,14 @@ class Search:
         yield from [*split, *hopeless]
 
     def _is_noise(self, apart: frozenset[str], usable: Sequence[Evidence]) -> bool:
-        """Whether traces may be split off: they are the fewer, enough others are left, and none of them is promised."""
+        """Whether traces may be split off: they are the fewer, or from before all others, which show how it is done since;
+        enough others are left, and none of them is promised."""
         left = [e for e in usable if e.task_id not in apart]
-        return distinct(left) >= self.settings.min_usable and len(apart) < len(left) and not apart & self.bound
+        when = {t.task_id: t.timestamp for t in self.pattern.traces}
+        if distinct(left) < self.settings.min_usable or apart & self.bound:
+            return False
+        began = min(when[e.task_id] for e in left)
+        return sum(when[task_id] >= began for task_id in apart) < len(left)
 
     def _bound(self, candidate: Candidate, usable: Sequence[Evidence]) -> tuple[Mapping[str, Args], frozenset[str]]:
         """The candidate's bindings, with inferred ones for traces whose commands have another form than those that it was made

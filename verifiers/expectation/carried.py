@@ -50,7 +50,7 @@ def carried(record: ReplayRecord, known: str) -> list[Carried]:
         return out  # errors name files
     for name, words in (("home", "the sandbox's HOME"), ("cwd", "the sandbox's own path of the workspace")):
         place = record.probe.get(name, "")
-        if place and not _names(known, place) and any(_names(t, place) for t in texts):
+        if place and any(_names(t, place) for t in texts) and not _names(known, place):
             out.append(Carried(f"returned {words} ({place})", harmless=name == "cwd"))
     return out
 
@@ -66,8 +66,9 @@ def _variables(value: JsonValue, texts: list[str], known: str) -> str:
         telling = next((v for v in _TELLING if v in text and v not in known), "")
         if telling:
             return f"a value of its environment ({telling[:60]!r})"
-        names = set(_PAIR.findall(text)) - set(_PAIR.findall(known))
-        if len(names) >= FEW:
+        names = set(_PAIR.findall(text))
+        # The recordings may be megabytes and are the same for each of a thousand runs: they are searched last.
+        if len(names) >= FEW and len(names := names - set(_PAIR.findall(known))) >= FEW:
             return f"its environment ({', '.join(sorted(names)[:FEW])}, …)"
     pairs = {t.partition("=")[0] for t in texts if _PAIR.match(t) and t not in known}
     held = {k for table in _tables(value) for k, v in table.items() if v and _ENVIRONMENT.get(k) == v}

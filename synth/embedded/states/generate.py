@@ -22,15 +22,20 @@ from verifiers.interface import Args, Evidence
 _RETURNS = "``ok`` and the number of files changed (0 where all was done already)."
 _MOST = 2
 """Programs that are proposed for one pattern."""
+LEAST = 3
+"""Recordings that show one way of doing something."""
 
 
 def state_candidates(pattern: TracePattern, evidence: Sequence[Evidence], generator: str, why: list[str]) -> Iterator[Candidate]:
     """Yields a skill for each program that explains all recordings, the simplest first; else says in ``why`` what is missing."""
-    found = [(e.task_id, example_of(e)) for e in evidence]
+    when = {t.task_id: t.timestamp for t in pattern.traces}
+    found = [(e.task_id, example_of(e)) for e in sorted(evidence, key=lambda e: when[e.task_id])]
     why += [f"trace {task_id}: {x}" for task_id, x in found if isinstance(x, str)]
     examples = [x for _, x in found if isinstance(x, Example)]
     if len(examples) < len(found) or not examples:
         return
+    if next(programs(examples), None) is None:
+        examples = of_one_way(examples)
     made = 0
     for program in programs(examples):
         yield candidate(pattern, program, examples, generator)
@@ -39,6 +44,20 @@ def state_candidates(pattern: TracePattern, evidence: Sequence[Evidence], genera
             return
     if not made:
         why.append("no edit program was found that makes every end of its start")
+
+
+def of_one_way(examples: Sequence[Example]) -> list[Example]:
+    """The newest three that one program explains, with all others that it can explain besides; [] where there are none. Files
+    get another layout in time, and now and then somebody does something else: neither is to stand in the others' way."""
+    newest = list(reversed(examples))
+    starts = range(len(newest) - LEAST + 1)
+    first = next((n for n in starts if next(programs(newest[n : n + LEAST]), None) is not None), None)
+    if first is None:
+        return []
+    kept = newest[first : first + LEAST]
+    for more in newest[first + LEAST :]:
+        kept += [more] if next(programs([*kept, more]), None) is not None else []
+    return kept[::-1]
 
 
 def candidate(pattern: TracePattern, program: Program, examples: Sequence[Example], generator: str) -> Candidate:
