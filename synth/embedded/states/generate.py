@@ -28,8 +28,8 @@ LEAST = 3
 
 def state_candidates(pattern: TracePattern, evidence: Sequence[Evidence], generator: str, why: list[str]) -> Iterator[Candidate]:
     """Yields a skill for each program that explains all recordings, the simplest first; else says in ``why`` what is missing."""
-    when = {t.task_id: t.timestamp for t in pattern.traces}
-    found = [(e.task_id, example_of(e)) for e in sorted(evidence, key=lambda e: when[e.task_id])]
+    order = {t.task_id: n for n, t in enumerate(sorted(pattern.traces, key=lambda t: t.timestamp))}
+    found = [(e.task_id, example_of(e)) for e in sorted(evidence, key=lambda e: order.get(e.task_id, 0))]
     why += [f"trace {task_id}: {x}" for task_id, x in found if isinstance(x, str)]
     examples = [x for _, x in found if isinstance(x, Example)]
     if len(examples) < len(found) or not examples:
