@@ -11,8 +11,10 @@ from synth.cli import console
 
 def talking(command: click.Command) -> click.Command:
     """Gives a command ``-h``, ``-q`` and ``-v``, once; the last two hold for all of it and of what is below it."""
-    # Said at each command: click keeps the help option of the first context, which need not be below the program's.
-    command.context_settings.setdefault("help_option_names", ["-h", "--help"])
+    names = ["-h", "--help"]
+    command.context_settings.setdefault("help_option_names", names)
+    # click keeps the help option of the first context that asks, which need not have the command's settings. So this one asks.
+    command.get_help_option(click.Context(command, help_option_names=names))
     if not any("--quiet" in p.opts for p in command.params):
         command.params += [
             _option("-q", "--quiet", console.QUIET, "Results and errors alone."),

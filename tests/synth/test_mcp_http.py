@@ -72,8 +72,12 @@ def test_over_http_the_token_is_asked_for(services: Services) -> None:
                 assert (answer.code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
 
 
+CUT = 0
+"""No status: the server hung up before it had read all of the body."""
+
+
 def posted(port: int, body: bytes, **headers: str) -> int:
-    """The status of a request that no client of the protocol would make."""
+    """The status of a request that no client of the protocol would make, or ``CUT``."""
     given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
     request = urllib.request.Request(f"http://127.0.0.1:{port}/mcp", body, given, method="POST")
     try:
@@ -82,13 +86,17 @@ def posted(port: int, body: bytes, **headers: str) -> int:
     except urllib.error.HTTPError as e:
         with e:
             return e.code
+    except urllib.error.URLError as e:
+        assert isinstance(e.reason, ConnectionError), e
+        return CUT
 
 
 def test_who_knows_the_token_breaks_nothing_either(services: Services) -> None:
     """What is no message is the caller's mistake, not the server's; without the token the body is not even looked at."""
     with listening(services) as port:
         for body in (b"", b"garbage", b"[]", b"\xff", b"[" * 100_000, b"x" * 3_000_000):
-            assert posted(port, body) == 401
+            # The answer to who is not let in may come before a long body is sent, and be lost with the connection.
+            assert posted(port, body) in ({401, CUT} if len(body) > 1_000_000 else {401})
             assert 400 <= posted(port, body, Authorization=f"Bearer {TOKEN}") < 500, body[:20]
         for wrong in ("Bearer ", "Bearer \xe9", f"bearer {TOKEN}x", f"Basic {TOKEN}", f"Bearer {TOKEN} "[:-2]):
             assert posted(port, b"{}", Authorization=wrong) == 401
