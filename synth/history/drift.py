@@ -62,7 +62,7 @@ class Drift:
 
 
 def drift(subject: Subject, seen: Sequence[Evidence], known: Mapping[str, Args], newer: Since, sandbox: Sandbox) -> Drift:
-    """Runs a skill on the start of each newer commit, with the values that the commit's request tells.
+    """Runs a skill on the start of each newer commit, with the values that the commit's request tells, or else what it wrote.
 
     Args:
         seen: The traces that it was learned from.
@@ -93,7 +93,7 @@ def _case(subject: Subject, commit: Commit, replayed: Replayed, u: Usable, propo
     """Right where one of the readings leads to the commit's own end; else what the likeliest of them does."""
     if not proposed:
         wanted = ", ".join(p.name for p in subject.parameters if p.required)
-        return Case(commit, "unread", f"its request does not tell {wanted}")
+        return Case(commit, "unread", f"neither its request nor what it wrote tells {wanted}")
     ran = outcomes(subject, replayed, u, proposed, skill)
     for args, (_, wrong) in zip(proposed, ran, strict=True):
         if wrong is None:

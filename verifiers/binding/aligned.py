@@ -3,31 +3,23 @@
 A bound trace is a template: with each known value as a hole, ``'course/week%02g'`` under ``prefix="course/week", width=2``
 becomes ``{prefix}%0{width}g``. The same word of the new trace then says what its values are. A template that does not give every
 other bound trace its own values back says nothing.
-
-Of a recording without commands the lines that it wrote are words too, for those arguments that nothing else tells (a digest):
-docs/semantics.md, "Bindings".
 """
 
 from __future__ import annotations
 
-import difflib
-import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sandbox.interface import JsonValue
+from verifiers.binding.edited import proposals
 from verifiers.binding.provenance import format_number
-from verifiers.interface import Args, Edit, Evidence
+from verifiers.interface import Args, Evidence
 from verifiers.shell.script import parse_script
 
 Place = tuple[str, str, int]
 """Program, slot and how many times that slot was seen before."""
-_WRITTEN = "written"
-"""Slot of a line that an edit put in; the program is then the file, of a new one its folder."""
-_MOST_WRITTEN = 1 << 20
-"""Bytes of a file whose lines are compared."""
 _MAX_WORD, _MAX_HOLES = 300, 4
 """Longer words are contents; and matching takes time that grows with the power of the holes."""
 
@@ -47,34 +39,17 @@ def align(known: Mapping[str, Args], bound: Sequence[Evidence], trace: Evidence)
     """Arguments for ``trace`` in the names and types that ``known`` has, or None where its commands are of another form.
 
     Args:
-        known: Arguments of each trace in ``bound``, by task_id: strings, numbers, booleans, None, and, of recordings
-            without commands, lists of as many of them; others align nothing.
+        known: Arguments of each trace in ``bound``, by task_id: strings, numbers, booleans and None; in recordings without
+            commands, lists of them too. Others align nothing.
         bound: Traces whose arguments are known.
         trace: The one to read.
     """
+    if not any(e.commands for e in (*bound, trace)):
+        return next(proposals(known, bound, trace), None)
     words = {e.task_id: _words(e) for e in bound if e.task_id in known}
     target = _words(trace)
-    commanded = any(e.commands for e in (*bound, trace))  # then a list may be of any length
-    single = {task_id: known[task_id] if commanded else _single(known[task_id]) for task_id in words}
-    found = [
-        _together(read, known[model])
-        for model in sorted(words)
-        if (read := _read(single[model], words[model], single, words, target)) is not None
-    ]
+    found = [read for model in sorted(words) if (read := _read(known[model], words[model], known, words, target)) is not None]
     return max(found, key=found.count) if found else None
-
-
-def _single(args: Args) -> Args:
-    """The items of lists as values of their own."""
-    items = {f"{n}__{k}": item for n, value in args.items() if isinstance(value, list) for k, item in enumerate(value)}
-    return {**{name: value for name, value in args.items() if not isinstance(value, list)}, **items}
-
-
-def _together(single: Mapping[str, JsonValue], like: Args) -> Args:
-    return {
-        n: single[n] if n in single or not isinstance(v, list) else [single[f"{n}__{k}"] for k in range(len(v))]
-        for n, v in like.items()
-    }
 
 
 def _words(evidence: Evidence) -> dict[Place, str]:
@@ -87,21 +62,7 @@ def _words(evidence: Evidence) -> dict[Place, str]:
             seen[word.program, word.slot] += 1
     if len(evidence.description) <= _MAX_WORD:
         out["", "description", 0] = evidence.description
-    for edit in evidence.edits if not evidence.commands else ():
-        place = edit.path if edit.before is not None else f"{posixpath.dirname(edit.path)}/"
-        lines = [line for line in _written(edit) if len(line) <= _MAX_WORD]
-        out |= {(place, _WRITTEN, n): line for n, line in enumerate(lines)}
     return out
-
-
-def _written(edit: Edit) -> list[str]:
-    """The lines that an edit put in, in order."""
-    before, after = (e.content if e is not None else b"" for e in (edit.before, edit.after))
-    if max(len(before), len(after)) > _MOST_WRITTEN:
-        return []
-    old, new = (data.decode("utf-8", "surrogateescape").splitlines() for data in (before, after))
-    changes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [line for tag, _, _, at, end in changes if tag != "equal" for line in new[at:end]]
 
 
 def _read(
@@ -116,15 +77,12 @@ def _read(
     if len(values) < sum(value is not None and not isinstance(value, bool) for value in args.values()):
         return None
     votes: dict[str, Counter[str]] = {name: Counter() for name in values}
-    for written in (False, True):
-        silent = {name for name, counted in votes.items() if not counted}
-        for place, word in model.items() if silent else ():
-            template = _template(word, values) if (place[1] == _WRITTEN) is written else None
-            if template is None or place not in target or not _holds(template, place, known, words):
-                continue
-            for name, text in (template.read(target[place]) or {}).items():
-                if name in silent:
-                    votes[name][text] += 1
+    for place, word in model.items():
+        template = _template(word, values)
+        if template is None or place not in target or not _holds(template, place, known, words):
+            continue
+        for name, text in (template.read(target[place]) or {}).items():
+            votes[name][text] += 1
     out: dict[str, JsonValue] = {name: value for name, value in args.items() if name not in values}
     for name, counted in votes.items():
         if not counted:

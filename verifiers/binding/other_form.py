@@ -2,7 +2,7 @@
 
 A value is taken for a parameter only where it is of the kind that the parameter's known values are: a directory of the start, a
 file of it, a path that was made, a number, other text. Whoever asks runs the skill with each proposal and takes the first that
-does what the trace did.
+does what the trace did. A trace without commands has no form: what it wrote is read (``edited``).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
 from sandbox.interface import JsonValue
+from verifiers.binding import edited
 from verifiers.binding.literals import literals
 from verifiers.interface import Args, Evidence
 
@@ -28,6 +29,9 @@ def proposals(known: Mapping[str, Args], bound: Sequence[Evidence], trace: Evide
         bound: Traces whose arguments are known.
         trace: The one that is asked about.
     """
+    if not trace.commands:
+        yield from edited.proposals(known, bound, trace)
+        return
     names = sorted({name for args in known.values() for name in args})
     kinds = {name: {_kind(known[e.task_id][name], e) for e in bound if name in known.get(e.task_id, {})} for name in names}
     spoken = trace.description.lower()

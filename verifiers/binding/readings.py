@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from verifiers.binding.aligned import align
 from verifiers.binding.bindings import validate_binding
+from verifiers.binding.edited import proposals
 from verifiers.binding.inference import infer_bindings
 from verifiers.interface import Args, Binding, Evidence, Subject
 
@@ -31,6 +32,8 @@ def _all(subject: Subject, known: Mapping[str, Args], bound: Sequence[Evidence],
     read = align(known, bound, trace)
     if read is not None:
         yield read
+    if not trace.commands:
+        yield from proposals(known, bound, trace)
     required = [p.name for p in subject.parameters if p.required]
     if not required:
         yield {}
