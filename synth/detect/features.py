@@ -59,6 +59,7 @@ def features_of(trace: ExecutionTrace) -> Features:
     steps = _shapes(trace.commands)
     shapes = [s for step in steps for s in step]
     core = working(steps)
+    edits = sum("edit" in step for step in trace.steps or ())
     said = redact(trace.task_description)
     return Features(
         task_id=trace.task_id,
@@ -68,8 +69,8 @@ def features_of(trace: ExecutionTrace) -> Features:
         core=(*(s.skeleton for s in core), *_edit_skeletons(trace)),
         names=tuple(n for s in core for n in s.names),
         effects=effect_kinds(trace.workspace, trace.post_workspace),
-        writes=any(not s.observes and not s.moves for s in shapes),
-        steps=len(trace.commands) + sum("edit" in step for step in trace.steps or ()),
+        writes=edits > 0 or any(not s.observes and not s.moves for s in shapes),
+        steps=len(trace.commands) + edits,
         signature=signature(said),
         words=_words(said),
         constants=_constants(core),

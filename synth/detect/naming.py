@@ -26,8 +26,9 @@ compute; change: edit modify; check: validate verify; clean: purge tidy clear pr
 compress: gzip zip; concatenate; convert: transform turn; copy: duplicate; count; create: make scaffold; cut; decode; delete:
 erase; disable: deactivate; display; enable: activate; encode; export; extract; fill; filter; find: locate search; fix: repair
 correct; follow; format; generate: regenerate; give; group; ignore; import; index; install; join; keep; link: symlink; list;
-lock; lowercase; mark; merge: combine; mirror; move; normalise: normalize; number; pack: bundle; pin; prefix; prepend; print;
-put; read; refresh; release; remove: drop; rename; replace: substitute swap; report; reset; restore; reverse; rotate; scale;
+lock; lowercase; mark; merge: combine; mirror; move; normalise: normalize; number; pack: bundle; pin; prefix; prepare; prepend;
+print; publish: deploy; put; read; refresh; release; remove: drop; rename; replace: substitute swap; report; reset; restore;
+reverse; rotate; scale;
 set; show: tell; sort: order; split: chunk; strip: trim; sum: total; summarise: summarize; switch; sync; tag; take: pick; tick;
 truncate; unpack: unzip decompress; update; uppercase; write
 """
@@ -43,8 +44,9 @@ _EFFECTS = (("target", "link"), ("mode", "set_mode"), ("content_b64", "update"),
 def category(members: Sequence[Features]) -> str:
     """A name for the task of these traces: what most requests want done, and to what.
 
-    What recordings differ in is a value and in no name. Words that the commands of all recordings have as well weigh more, and
-    stand in where the requests share too few. Only plain lower-case words are used, which no key is.
+    Commits of one kind whose messages name no deed are called as the kind is. What recordings differ in is a value and in no
+    name. Words that the commands of all recordings have as well weigh more, and stand in where the requests share too few. Only
+    plain lower-case words are used, which no key is.
     """
     known = _constant(members)
     texts = [_said(t, known) for t in members]
@@ -52,6 +54,9 @@ def category(members: Sequence[Features]) -> str:
     counts = Counter(s for words in texts for s in {singular(w) for w in words})
     verbs = Counter(filter(None, map(_verb, texts)))
     verb = min(verbs, key=lambda v: -verbs[v], default="")
+    of_history = members[0].kind.rpartition("/")[2].split("-")
+    if not verb and of_history[0]:
+        return _identifier([*([] if of_history[0] in _VERBS else [_effect(members)]), *of_history])
     others = list(dict.fromkeys(singular(w) for w in forms if w not in _VERBS or (w in _NOUNS and w != verb)))
     objects = [s for s in others if 2 * counts[s] >= max(len(texts), 2)]
     unspoken = [w for w in known if _may_be_said(w) and w not in _VERBS]

@@ -59,15 +59,21 @@ def _beside(words: Sequence[str], at: int) -> Iterator[str]:
 
 
 def _common(text: str, texts: Sequence[str]) -> str:
-    """The text without the words that each other one of its form has otherwise: a value that no parameter holds is not the
-    task's. A verb comes again, or stands first."""
+    """The text without the words that other ones of its form have otherwise: a value that no parameter holds is not the task's.
+    A verb comes again, or stands first."""
     own = text.split()
     alike = [words for t in texts if len(words := t.split()) == len(own)]
-    varies = [
-        k > 0 and len({*column}) == len(alike) > 2 and "<" not in own[k] for k, column in enumerate(zip(*alike, strict=True))
-    ]
-    few = alike and 3 * sum(varies) <= len(own)  # else they only happen to be as long
-    return " ".join("…" if other else word for word, other in zip(own, varies, strict=True)) if few else text
+    columns = [Counter(column) for column in zip(*alike, strict=True)] if len(alike) > 2 else [Counter[str]()] * len(own)
+    free = [k > 0 and "<" not in word and len(columns[k]) > 1 for k, word in enumerate(own)]
+    values = [v and _valued(column) and 2 * max(column.values()) <= len(alike) for v, column in zip(free, columns, strict=True)]
+    others = [v and len(column) == len(alike) for v, column in zip(free, columns, strict=True)]
+    few = 3 * sum(others) <= len(own)  # else they only happen to be as long
+    return " ".join("…" if v or (o and few) else w for w, v, o in zip(own, values, others, strict=True))
+
+
+def _valued(column: Counter[str]) -> bool:
+    """Whether most of these are no plain words: numbers, paths, addresses."""
+    return 2 * sum(n for word, n in column.items() if re.search(r"[\d/@_]|\w[.-]\w", word)) > column.total()
 
 
 def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]]) -> str:

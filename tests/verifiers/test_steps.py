@@ -19,7 +19,7 @@ from verifiers.context import Case
 from verifiers.evidence import evidence_from_record
 from verifiers.expectation.oracle import expect, replay
 from verifiers.expectation.steps import commands_of, replayed, trace_request
-from verifiers.interface import Binding, EvidenceError, Report, Verdict
+from verifiers.interface import Args, Binding, EvidenceError, Report, Verdict
 from verifiers.reconstruction.reconstruct import rebuild
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
@@ -187,10 +187,10 @@ def test_what_the_end_was_computed_from_is_no_free_value() -> None:
         x, _ = expect(evidence, [ReplayRecord(None, (), Snapshot({"f": Entry("file", 0o644, after.encode())}), "exited")])
         return Case("c", args, x, "t", evidence)
 
-    assert replaceable(case("v 1.2.3\n", "v 1.2.4\n", old="1.2.3"), []) == {}
-    assert replaceable(case("v 1.2.3\n", "v 1.2.4\n", old="1.2.3", new="1.2.4"), []) == {"old": "1.2.3", "new": "1.2.4"}
-    assert replaceable(case("a\n", "a\nname\nNAME\n", add="name"), []) == {}
-    assert replaceable(case("a\n", "a\nname\n", add="name"), []) == {"add": "name"}
+    assert replaceable(case("v 1.2.3\n", "v 1.2.4\n", old="1.2.3"), []) == []
+    assert replaceable(case("v 1.2.3\n", "v 1.2.4\n", old="1.2.3", new="1.2.4"), []) == [("old", "1.2.3"), ("new", "1.2.4")]
+    assert replaceable(case("a\n", "a\nname\nNAME\n", add="name"), []) == []
+    assert replaceable(case("a\n", "a\nname\n", add="name"), []) == [("add", "name")]
 
 
 # ---------------------------------------------------------------- with an engine
@@ -280,3 +280,53 @@ def test_a_memoriser_of_edits_is_refused(sandbox: Sandbox) -> None:
     found = report.check("effect-equivalent")
     assert found is not None
     assert found.verdict is Verdict.PASS
+
+
+LISTS = """from pathlib import Path
+
+from skill_api import Query, skill_command
+
+
+@skill_command(autowire=True)
+async def set_values(
+    keys: list[str] = Query(..., description="Which settings"),
+    values: list[str] = Query(..., description="Their new values"),
+) -> dict[str, object]:
+    \"\"\"Set some keys of app.ini.\"\"\"
+    path = Path("app.ini")
+    lines = path.read_text(encoding="utf-8").split("\\n")
+    for key, value in zip(keys, values, strict=True):
+        if not any(line.startswith(f"{key} = ") for line in lines):
+            raise KeyError(key)
+        lines = [f"{key} = {value}" if line.startswith(f"{key} = ") else line for line in lines]
+    path.write_text("\\n".join(lines), encoding="utf-8")
+    return {"ok": True}
+"""
+PAIRS = ((("mode", "alpha"), ("host", "delta")), (("host", "beta"),), (("user", "gamma"), ("mode", "theta")))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [(LISTS, Verdict.PASS), (LISTS.replace("{key} = {value}", "{key} = {value[:5]}"), Verdict.FAIL)],
+)
+def test_items_of_lists_have_other_values_too(sandbox: Sandbox, source: str, wanted: Verdict) -> None:
+    """Else nothing could vary where lists are all that a skill is given; one that cuts its values off at five letters fails."""
+    evidence, bindings = [], {}
+    for n, pairs in enumerate(PAIRS):
+        before = "host = old\nmode = fast\nuser = root\n"
+        after = before
+        for key, value in pairs:
+            after = after.replace(f"{key} = {before.split(f'{key} = ')[1].split()[0]}", f"{key} = {value}")
+        made = record(
+            edit("app.ini", before, after),
+            task_id=f"set-{n}", task_description="Set " + ", ".join(f"{key} to {value}" for key, value in pairs),
+            workspace={"app.ini": file(before)},
+        )  # fmt: skip
+        evidence.append(evidence_from_record(made, "x"))
+        args: Args = {"keys": [key for key, _ in pairs], "values": [value for _, value in pairs]}
+        bindings[f"set-{n}"] = Binding(f"set-{n}", args)
+    options = Options(budget="fast", checks=frozenset({"effect-equivalent", "generalises"}), stop_early=False)
+    report = verify(parse_subject(source, "s.py"), evidence, bindings, sandbox=sandbox, options=options)
+    found = report.check("effect-equivalent"), report.check("generalises")
+    assert [c.verdict for c in found if c is not None] == [Verdict.PASS, wanted], report.why

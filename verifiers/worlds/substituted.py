@@ -114,13 +114,13 @@ def _right(context: Context, case: Case) -> bool:
 def _substitutions(context: Context, case: Case, count: int) -> Iterator[Substitution]:
     known = texts(context.subject.source)
     found = replaceable(case, known)
-    values = list(dict.fromkeys(found.values()))
+    values = list(dict.fromkeys(part for _, part in found))
     taken = all_text(case.base) + all_text(case.expectation.tree) + repr(case.args)
     for n in range(count if values else 0):
         rng = context.rng(f"substituted {case.task_id} {n}")
         chosen = values if n % 2 else [values[n // 2 % len(values)]]
         new = {v: _other(v, rng, taken) for v in chosen}
-        varied = frozenset(p for p, v in found.items() if v in chosen)
+        varied = frozenset(p for p, v in found if v in chosen)
         label = f"other values {n} (trace {case.task_id}, seed {context.seed})"
         image = _image(case, new, label)
         control = _image(case, {v: _longer(v, rng, taken) for v in chosen}, label)
@@ -129,8 +129,8 @@ def _substitutions(context: Context, case: Case, count: int) -> Iterator[Substit
             yield Substitution(image, control, varied, refusable)
 
 
-def replaceable(case: Case, known: Sequence[str]) -> dict[str, str]:
-    """Parameter -> the part of its value that may be another one throughout. Nothing of what the end was computed from.
+def replaceable(case: Case, known: Sequence[str]) -> list[tuple[str, str]]:
+    """Parameters, each with a part of its value that may be another one throughout. Nothing of what the end was computed from.
 
     Args:
         case: The recorded case.
@@ -141,15 +141,16 @@ def replaceable(case: Case, known: Sequence[str]) -> dict[str, str]:
     sources = "\n".join([start, said, *known])
     counted = set(_NUMBERS.findall(end)) - set(_NUMBERS.findall(sources))
     made = {t for t in tokens(end) if not t.isdecimal()} - set(tokens(sources))
-    out = {}
-    for name, value in case.args.items():
+    out = []
+    given = [(p, v) for p, value in case.args.items() for v in (value if isinstance(value, list) else [value])]
+    for name, value in given:
         part = _part(value, x) if isinstance(value, str) else ""
         computed = counted if any(c.isdecimal() for c in part) else made
         if len(part) < _SHORTEST or computed or part not in start + end:
             continue
-        others = [as_text(v) for p, v in case.args.items() if p != name and v != value]
+        others = [as_text(v) for _, v in given if v != value]
         if not any(part in o or (o and o in part) for o in others) and not _in_another_case(part, start + end):
-            out[name] = part
+            out.append((name, part))
     return out
 
 
@@ -212,6 +213,8 @@ def _text(text: str, new: dict[str, str]) -> str:
 
 def _args(args: Args, new: dict[str, str]) -> Args:
     def one(value: JsonValue) -> JsonValue:
+        if isinstance(value, list):
+            return [one(item) for item in value]
         return _text(value, new) if isinstance(value, str) else value
 
     return {name: one(value) for name, value in args.items()}
