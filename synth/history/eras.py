@@ -80,9 +80,10 @@ def _places(facts: Facts, wide: bool) -> frozenset[Feature]:
 
 
 def _layout(facts: Facts, wide: bool) -> frozenset[Feature]:
-    """What tells one era from the next: what is touched and, where that is always the same, which lines get other values."""
-    lines = frozenset(s for s in facts.loose_shapes if s[1].startswith("sub ") and not wide)
-    return _places(facts, wide) | lines
+    """What tells one era from the next: what is touched and, where that is always the same, which lines get other values and how
+    they are indented."""
+    lines = frozenset(s for s in facts.loose_shapes if s[1].startswith("sub "))
+    return _places(facts, wide) | (frozenset() if wide else lines | facts.indented)
 
 
 def _is_wide(some: Sequence[Facts]) -> bool:

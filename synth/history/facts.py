@@ -50,6 +50,8 @@ class Facts:
     """Path and shape of the change."""
     loose_shapes: frozenset[Feature]
     """The same without those names."""
+    indented: frozenset[Feature]
+    """Path and with what its changed lines are indented: a blank or a tab."""
     wide: frozenset[Feature]
     """Both, without those names and those of the files."""
     bot: bool
@@ -82,6 +84,7 @@ def _facts(commit: Commit, objects: Objects, recurring: Set[Feature]) -> Facts:
     shapes: set[Feature] = set()
     wide: set[Feature] = set()
     unnamed: set[Feature] = set()
+    indented: set[Feature] = set()
     new: set[str] = set()
     count = 0
     for change, done, lines in found:
@@ -96,10 +99,11 @@ def _facts(commit: Commit, objects: Objects, recurring: Set[Feature]) -> Facts:
         shapes |= {(where, form) for form in forms}
         loose = {without_names(form, names) for form in forms}
         unnamed |= {(where, form) for form in loose}
+        indented |= {(where, line[0]) for h in lines or () for line in h.new if line[0] in " \t"}
         wide |= {(place, done), *((place, form) for form in loose)}
     return Facts(
         commit, kind, message.lower(), without_names(message, names), frozenset(touched), frozenset(shapes),
-        frozenset(unnamed), frozenset(wide),
+        frozenset(unnamed), frozenset(indented), frozenset(wide),
         bot=_BOT.search(commit.author) is not None, lines=count, tells=bool(new) and all(v in commit.message for v in new),
         generated=frozenset(role(c.path) for c in commit.changes if _GENERATED.search(c.path)),
     )  # fmt: skip
