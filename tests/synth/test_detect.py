@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from pathlib import Path
@@ -185,6 +187,21 @@ def test_a_name_holds_no_value_of_some_recordings() -> None:
     loop = 'for f in *.{e}; do echo "<li>$f</li>"; done > index.html'
     found = detect([trace(n, f"Generate {e} gallery", loop.format(e=e)) for n, e in enumerate(("png", "png", "gif"))])
     assert [p.task_category for p in found] == ["generate_gallery"]
+
+
+@pytest.mark.parametrize(("kind", "wanted"), [("add-definition", "add_definition"), ("licence-year", "update_licence_year")])
+def test_commits_that_say_only_a_value_are_called_as_their_kind(kind: str, wanted: str) -> None:
+    """``v1.2.0`` is no name. What edits do is no looking, so it is never called ``show``."""
+    found = []
+    for n in range(3):
+        sides = [
+            {"type": "file", "mode": "0644", "content_b64": base64.b64encode(f"v{m}\n".encode()).decode()} for m in (n, n + 1)
+        ]
+        steps = ({"edit": {"path": "VERSION", "before": sides[0], "after": sides[1]}},)
+        history = {"source": "git", "repository": "r", "kind": kind}
+        found.append(replace(trace(n, f"v1.{n}.0", steps=steps, workspace={"VERSION": sides[0]}), metadata=history))
+    (pattern,) = detect(found)
+    assert pattern.task_category == wanted
 
 
 def entry(pattern_traces: list[ExecutionTrace], **more: Any) -> RegistryEntry:

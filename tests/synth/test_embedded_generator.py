@@ -177,6 +177,10 @@ def test_summaries_name_no_value_of_one_recording() -> None:
     assert summary_of(told) == "Set the version of … to <version>"
     assert summary_of([*told, ("please raise mail, thanks", {})]) == "Set the version of … to <version>"
     assert summary_of(told[:2]) == "Set the version of auth to <version>"
+    assert summary_of([(f"Prepare 1.{n}", {}) for n in range(4)]) == "Prepare …"
+    bumps = [(f"Bump {what} to {n}", {"new": str(n)}) for n, what in enumerate(("a/b", "c/d", "a/b", "e-f"), 3)]
+    assert summary_of(bumps) == "Bump … to <new>"
+    assert summary_of([(f"Bump a/b to {n}", {"new": str(n)}) for n in range(3, 7)]) == "Bump a/b to <new>"
     assert summary_of([("Count words here", {}), ("How many lines", {}), ("Tell the length", {})]) == "How many lines"
 
 

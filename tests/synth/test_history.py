@@ -198,6 +198,17 @@ def test_the_newest_layout_counts(tmp_path: Path) -> None:
     assert {p for f in found.era for p, _ in f.touched} == {"app.toml"}
 
 
+def test_another_indent_is_another_layout(tmp_path: Path) -> None:
+    """A tool that writes tabs came in: what is learned from blanks would find nothing. Several depths are one."""
+    made = make(tmp_path / "r")
+    made.commit("Begin", {"app.json": '{\n  "version": "0.1"\n}\n', "ci.yml": "a:\n    - x@1\n"})
+    for n in range(2, 12):
+        blank = "  " if n < 7 else "\t"
+        made.commit(f"Release 0.{n}", {"app.json": f'{{\n{blank}"version": "0.{n}"\n}}\n'})
+        made.commit(f"Pin action {n}", {"ci.yml": f"a:\n{'  ' * (1 + n % 2)}- x@{n}\n"})
+    assert {k.name: len(k.era) for k in learn(made.path, traces=False).kinds} == {"release": 5, "pin-action": 10}
+
+
 def test_odd_commits_are_told_and_are_no_evidence(tmp_path: Path) -> None:
     """One leaves a file out, one takes another along, one does more in the same file, one is much larger."""
     made = released(tmp_path / "r", 8)

@@ -87,7 +87,8 @@ def posted(port: int, body: bytes, **headers: str) -> int:
         with e:
             return e.code
     except urllib.error.URLError as e:
-        assert isinstance(e.reason, ConnectionError), e
+        if not isinstance(e.reason, ConnectionError):
+            raise
         return CUT
 
 
