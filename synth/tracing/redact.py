@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ def mask(secret: str, number: int = 1) -> str:
 def redact(text: str) -> str:
     """The text without its secrets, for prompts, names and reports."""
     found = secrets_in(text)
-    return _masked(text, _masks(found)) if found else text
+    return _masker(found)(text) if found else text
 
 
 def redact_value(value: Any) -> Any:
@@ -77,18 +77,11 @@ def _named_by_keys(value: Any) -> Iterator[str]:
             yield from _named_by_keys(item)
 
 
-def _masks(secrets: list[str] | tuple[str, ...]) -> dict[str, str]:
-    return {s: mask(s, n) for n, s in enumerate(secrets, 1)}
-
-
-def _masker(secrets: list[str]) -> Callable[[str], str]:
-    masks = _masks(secrets)
-    return lambda text: _masked(text, masks)
-
-
-def _masked(text: str, masks: Mapping[str, str]) -> str:
-    """One pass, longest first: what a mask holds is never taken for a secret."""
-    return re.sub("|".join(map(re.escape, masks)), lambda m: masks[m[0]], text)
+def _masker(secrets: Sequence[str]) -> Callable[[str], str]:
+    """What takes secrets out in one pass, the first in the list first: what a mask holds is never taken for a secret."""
+    masks = {s: mask(s, n) for n, s in enumerate(secrets, 1)}
+    any_of = re.compile("|".join(map(re.escape, masks)))
+    return lambda text: any_of.sub(lambda m: masks[m[0]], text)
 
 
 def _visit(value: Any, change: Callable[[str], str], key: str = "") -> Any:

@@ -69,6 +69,8 @@ _WORD = re.compile(r"[A-Za-z0-9+_\-=]{20,}")
 _LONGEST_KEY = 100
 """Characters: 64 bytes in base64 have 88. What is longer and of no known format is data."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}(?:\n[A-Za-z0-9+/]+={0,2})*")
+_INTEGRITY = re.compile(r"\bsha\d{1,3}-[A-Za-z0-9+/]{20,}={0,2}")
+"""A digest as lock files and pages hold it: W3C Subresource Integrity, 3.5."""
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F\-]+")
 _KEY_HEX = re.compile(r"[0-9a-fA-F]{32,}")
 _ENTROPY_BITS = 3.6
@@ -150,8 +152,8 @@ def _harmless(value: str) -> bool:
 
 
 def _words_alone(text: str) -> Iterator[str]:
-    """Long words that are no base64 of something, and of a length that keys have."""
-    rest = _BASE64.sub(lambda m: " " if is_encoded(m[0]) else m[0], text)
+    """Long words that are no digest and no base64 of something, and of a length that keys have."""
+    rest = _BASE64.sub(lambda m: " " if is_encoded(m[0]) else m[0], _INTEGRITY.sub(" ", text))
     return (m[0] for m in _WORD.finditer(rest) if len(m[0]) <= _LONGEST_KEY)
 
 

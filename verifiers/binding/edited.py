@@ -12,7 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from functools import lru_cache
+from itertools import islice, product, takewhile
 
 from sandbox.interface import JsonValue
 from verifiers.binding.provenance import format_number
@@ -75,17 +76,30 @@ def _sources(evidence: Evidence) -> _Sources:
     return _Sources((evidence.description,), put_in, (*gone, *(old for old, _ in blocks if old)))
 
 
-def _blocks(edit: Edit) -> list[tuple[str, str]]:
+def _blocks(edit: Edit) -> Sequence[tuple[str, str]]:
     """What stood at each place of a file that changed, and what stands there now."""
-    before, after = (e.content if e is not None else b"" for e in (edit.before, edit.after))
+    return _changed(*(e.content if e is not None else b"" for e in (edit.before, edit.after)))
+
+
+@lru_cache(maxsize=256)
+def _changed(before: bytes, after: bytes) -> Sequence[tuple[str, str]]:
     if max(len(before), len(after)) > _MOST_BYTES:
         return []
     old, new = (
         [line if len(line) <= _LONGEST else "\n" for line in data.decode("utf-8", "surrogateescape").splitlines(keepends=True)]
         for data in (before, after)
     )
+    # difflib takes time in the square of what it compares, and most of a large file is as it was.
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
     changes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [("".join(old[a:b]), "".join(new[c:d])) for tag, a, b, c, d in changes if tag != "equal"]
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines two texts have in common before the first that differs."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _values(
@@ -103,14 +117,13 @@ def _values(
         models = {t: getattr(texts[t], source) for t in at}
         if not all(any(item in text for text in models[t]) for t, own_items in items.items() for item in own_items or ()):
             continue
-        places = _places({t: i or [] for t, i in items.items()}, known, models)
-        for place in places:
+        for place in _places({t: i or [] for t, i in items.items()}, known, models):
             found = [m["value"] for text in getattr(own, source) for m in place.finditer(text)]
             for value in _typed(found, first):
                 if value not in seen:
                     seen.append(value)
                     yield value
-        if places:
+        if seen:
             return
 
 
