@@ -51,7 +51,7 @@ def test_what_no_request_tells_is_read_in_what_was_put_in_and_taken_out(some: li
     known: list[tuple[Evidence, Args]] = [
         (moved(n, *some[2 * n : 2 * n + 2]), {"old": some[2 * n], "new": some[2 * n + 1]}) for n in range(2)
     ]
-    assert read(known, moved(9, *some[4:])) == [{"old": some[4], "new": some[5]}]
+    assert read(known, moved(9, *some[4:]))[0] == {"old": some[4], "new": some[5]}
 
 
 @pytest.mark.parametrize("prose", ["one line", "- two\n- lines", "a gap\n\nand `more`"])
@@ -92,8 +92,18 @@ def test_types_are_kept(values: tuple[JsonValue, JsonValue], wanted: JsonValue) 
 
     known: list[tuple[Evidence, Args]] = [(counted(n, value), {"value": value}) for n, value in enumerate(values)]
     got = read(known, counted(9, wanted))
-    assert got == [{"value": wanted}]
+    assert got[0] == {"value": wanted}
     assert type(got[0]["value"]) is type(wanted)
+
+
+def test_whole_lines_are_told_by_their_block() -> None:
+    """Nothing stands beside such a value, and other lines stand beside it: all of them are proposed, in order."""
+
+    def needs(n: int, line: str) -> Evidence:
+        return recording(n, f"Add {n}", edit(f"v{n}", None, f"{line}\ninstall v{n} here\n"))
+
+    known: list[tuple[Evidence, Args]] = [(needs(n, line), {"line": line}) for n, line in enumerate(("java", "java 8"))]
+    assert {"line": "ruby 3"} in read(known, needs(9, "ruby 3"))
 
 
 def test_a_flag_that_varied_is_not_guessed() -> None:

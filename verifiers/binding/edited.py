@@ -153,33 +153,35 @@ def _typed(found: Sequence[str], like: JsonValue) -> Iterator[JsonValue]:
 def _places(
     items: Mapping[str, Sequence[str]], known: Mapping[str, Args], models: Mapping[str, Sequence[str]]
 ) -> list[re.Pattern[str]]:
-    """Where the known values stand, the place first that tells most recordings exactly theirs."""
+    """Where the known values stand, the place first that tells most recordings theirs and nothing else."""
+    every = [item for own in items.values() for item in own]
+    form = next((f for f in (r"\w+", _NAME) if all(re.fullmatch(f, item) for item in every)), ".+?")
     held: Counter[str] = Counter()
     for task_id, own in items.items():
         others = [text for value in known[task_id].values() for text in _items(value) or ()]
-        contexts = {p for item in own for text in models[task_id] for p in _contexts(item, others, text)}
+        contexts = (p for item in own for text in models[task_id] for p in _contexts(item, form, others, text))
         held.update(dict.fromkeys(contexts, 0))
     for pattern in held:
         compiled = re.compile(pattern, re.MULTILINE)
         for task_id, own in items.items():
             told = [m["value"] for text in models[task_id] for m in compiled.finditer(text)]
-            held[pattern] += 2 * (told == list(own)) + (list(dict.fromkeys(told)) == list(dict.fromkeys(own)))
-    return [re.compile(p, re.MULTILINE) for p, exact in held.most_common(MOST_PLACES) if exact]
+            once = list(dict.fromkeys(told))
+            held[pattern] += 4 if told == list(own) else 2 if once == list(dict.fromkeys(own)) else {*own} <= {*once}
+    return [re.compile(p, re.MULTILINE) for p, fits in held.most_common(MOST_PLACES) if fits]
 
 
-def _contexts(item: str, others: Sequence[str], text: str) -> Iterator[str]:
-    """Patterns of the places of a value in a text, the narrowest first."""
+def _contexts(item: str, form: str, others: Sequence[str], text: str) -> Iterator[str]:
+    """Patterns of the places of a value in a text, the narrowest first; ``form`` is the pattern of all values of one line."""
     for match in re.finditer(_bounded(item), text):
         if "\n" in item:
             yield rf"\A{_masked(text[: match.start()], others)}(?P<value>(?s:.+?)){_masked(text[match.end() :], others)}\Z"
             continue
         before = text[: match.start()].rpartition("\n")[2]
         after = text[match.end() :].partition("\n")[0]
-        kind = next((k for k in (r"\w+", _NAME) if re.fullmatch(k, item)), ".+?")
         for left, right, ends in _NEAR:
             sides = re.search(left, before), re.match(right, after)
             here, there = (_masked(m[0] if m else "", others) for m in sides)
-            yield f"{ends[0]}{here}(?P<value>{kind}){there}{ends[1]}"
+            yield f"{ends[0]}{here}(?P<value>{form}){there}{ends[1]}"
 
 
 def _bounded(text: str) -> str:
