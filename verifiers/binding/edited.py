@@ -1,4 +1,4 @@
-"""Arguments of a recording without commands: words that stand in its request, or else in what it put in or took out, where the
+"""Arguments of a recording without commands: words of its request, and of what it put in or took out, that stand where the
 known arguments of other recordings stand in theirs (docs/semantics.md, "Bindings").
 
 A place is what stands before and after a value on its line (of a value of many lines: in the whole block). Other arguments, and
@@ -25,7 +25,6 @@ _MOST_BYTES = 1 << 20
 """Of a file whose changes are read."""
 _LONGEST = 1_000
 """Characters of a line that is read: a longer one is no text that somebody wrote."""
-_NAME = r"[\w.+-]+"
 _WORD = r"\w+(?:[.+-]\w+)*"
 _MASKED = re.compile(r"\\\x00|([^\w\s])\1{2,}|(?=[\w.+-]*\d)" + _WORD + "|.", re.DOTALL)
 """Of a context: the mark of an argument, a line drawn of one character, a word with a digit, any other character."""
@@ -40,7 +39,7 @@ _NEAR = (
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """The texts of a recording that values are read from, in the order in which they are asked."""
+    """The texts of a recording that values are read from; of places that tell as much the first is asked first."""
 
     request: tuple[str, ...]
     put_in: tuple[str, ...]
@@ -105,26 +104,25 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 def _values(
     at: Mapping[str, JsonValue], known: Mapping[str, Args], texts: Mapping[str, _Sources], own: _Sources
 ) -> Iterator[JsonValue]:
-    """What one parameter may be: the values that it has everywhere, or words of the first source that tells it in each model."""
+    """What one parameter may be: the value that it has everywhere, or words of the places that tell it best."""
     first = next(iter(at.values()))
     items = {t: _items(v) for t, v in at.items()}
     if any(item is None for item in items.values()):
         if all(value == first for value in at.values()):
             yield first
         return
-    seen: list[JsonValue] = []
+    places: list[tuple[int, str, re.Pattern[str]]] = []
     for source in ("request", "put_in", "taken_out"):
         models = {t: getattr(texts[t], source) for t in at}
-        if not all(any(item in text for text in models[t]) for t, own_items in items.items() for item in own_items or ()):
-            continue
-        for place in _places({t: i or [] for t, i in items.items()}, known, models):
-            found = [m["value"] for text in getattr(own, source) for m in place.finditer(text)]
-            for value in _typed(found, first):
-                if value not in seen:
-                    seen.append(value)
-                    yield value
-        if seen:
-            return
+        if all(any(item in text for text in models[t]) for t, own_items in items.items() for item in own_items or ()):
+            places += [(-fits, source, p) for p, fits in _places({t: i or [] for t, i in items.items()}, known, models)]
+    places.sort(key=lambda place: place[0])
+    seen: list[JsonValue] = []
+    for _, source, place in places[:MOST_PLACES]:
+        for value in _typed([m["value"] for text in getattr(own, source) for m in place.finditer(text)], first):
+            if value not in seen:
+                seen.append(value)
+                yield value
 
 
 def _items(value: JsonValue) -> list[str] | None:
@@ -152,10 +150,10 @@ def _typed(found: Sequence[str], like: JsonValue) -> Iterator[JsonValue]:
 
 def _places(
     items: Mapping[str, Sequence[str]], known: Mapping[str, Args], models: Mapping[str, Sequence[str]]
-) -> list[re.Pattern[str]]:
-    """Where the known values stand, the place first that tells most recordings theirs and nothing else."""
+) -> Iterator[tuple[re.Pattern[str], int]]:
+    """Where the known values stand, and how well each place tells all recordings theirs and nothing else."""
     every = [item for own in items.values() for item in own]
-    form = next((f for f in (r"\w+", _NAME) if all(re.fullmatch(f, item) for item in every)), ".+?")
+    form = next((f for f in (r"\w+", _WORD) if all(re.fullmatch(f, item) for item in every)), ".+?")
     held: Counter[str] = Counter()
     for task_id, own in items.items():
         others = [text for value in known[task_id].values() for text in _items(value) or ()]
@@ -167,7 +165,8 @@ def _places(
             told = [m["value"] for text in models[task_id] for m in compiled.finditer(text)]
             once = list(dict.fromkeys(told))
             held[pattern] += 4 if told == list(own) else 2 if once == list(dict.fromkeys(own)) else {*own} <= {*once}
-    return [re.compile(p, re.MULTILINE) for p, fits in held.most_common(MOST_PLACES) if fits]
+        if held[pattern]:
+            yield compiled, held[pattern]
 
 
 def _contexts(item: str, form: str, others: Sequence[str], text: str) -> Iterator[str]:
@@ -194,7 +193,7 @@ def _bounded(text: str) -> str:
 def _masked(context: str, others: Sequence[str]) -> str:
     """A context as a pattern in which arguments, words with digits and lines drawn of one character may be others."""
     for other in sorted(set(others), key=len, reverse=True):
-        if re.fullmatch(_NAME, other) and not re.search(r"\d", other):
+        if re.fullmatch(_WORD, other) and not re.search(r"\d", other):
             context = re.sub(_bounded(other), "\\\\\0", context)
     return _MASKED.sub(_mask, context)
 
