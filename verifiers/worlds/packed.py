@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import io
 import stat
@@ -124,7 +125,8 @@ def _tarred(members: list[Member]) -> bytes:
     with tarfile.TarFile.open(fileobj=out, mode="w") as t:
         for m in members:
             if isinstance(m.like, tarfile.TarInfo):
-                info = m.like.replace(name=m.name, deep=True)
+                info = copy.deepcopy(m.like)  # TarInfo.replace is younger than Python 3.11.2, which Debian 12 has
+                info.name = m.name
             else:
                 info = tarfile.TarInfo(m.name.rstrip("/"))
                 info.type, info.mode = _TYPES[m.kind], _MODES[m.kind] & 0o777
