@@ -7,24 +7,19 @@ words with a digit in them, may be others there. Whoever asks runs the skill wit
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice, product, takewhile
+from itertools import islice, product
 
 from sandbox.interface import JsonValue
 from verifiers.binding.provenance import format_number
+from verifiers.expectation.blocks import changed_blocks
 from verifiers.interface import Args, Edit, Evidence
 
 MOST_PLACES, MOST_VALUES, MOST_PROPOSALS = 6, 4, 64
 """Places of a parameter that are looked at; values that are proposed for it; proposals altogether."""
-_MOST_BYTES = 1 << 20
-"""Of a file whose changes are read."""
-_LONGEST = 1_000
-"""Characters of a line that is read: a longer one is no text that somebody wrote."""
 _WORD = r"\w+(?:[.+-]\w+)*"
 _MASKED = re.compile(r"\\\x00|([^\w\s])\1{2,}|(?=[\w.+-]*\d)" + _WORD + "|.", re.DOTALL)
 """Of a context: the mark of an argument, a line drawn of one character, a word with a digit, any other character."""
@@ -76,29 +71,7 @@ def _sources(evidence: Evidence) -> _Sources:
 
 
 def _blocks(edit: Edit) -> Sequence[tuple[str, str]]:
-    """What stood at each place of a file that changed, and what stands there now."""
-    return _changed(*(e.content if e is not None else b"" for e in (edit.before, edit.after)))
-
-
-@lru_cache(maxsize=256)
-def _changed(before: bytes, after: bytes) -> Sequence[tuple[str, str]]:
-    if max(len(before), len(after)) > _MOST_BYTES:
-        return []
-    old, new = (
-        [line if len(line) <= _LONGEST else "\n" for line in data.decode("utf-8", "surrogateescape").splitlines(keepends=True)]
-        for data in (before, after)
-    )
-    # difflib takes time in the square of what it compares, and most of a large file is as it was.
-    head = _alike(old, new)
-    tail = _alike(old[head:][::-1], new[head:][::-1])
-    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
-    changes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [("".join(old[a:b]), "".join(new[c:d])) for tag, a, b, c, d in changes if tag != "equal"]
-
-
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines two texts have in common before the first that differs."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return changed_blocks(*(e.content if e is not None else b"" for e in (edit.before, edit.after)))
 
 
 def _values(

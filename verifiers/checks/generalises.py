@@ -46,11 +46,12 @@ class Generalises:
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
         "difference is an open question in the report, never a failure; `assay answer` decides it. "
         "Of a trace with edits or without steps, commands cannot say what is right: there values of the arguments are "
-        "replaced throughout start, arguments and recorded end, and the skill must reach that end. "
+        "replaced throughout start, arguments and recorded end, and the skill must reach that end; where the old value stands "
+        "elsewhere too, or inside longer words, changing it there is a question. "
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 16
+    version = 17
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

@@ -26,7 +26,9 @@ def question(case: Case, record: ReplayRecord, beyond: Beyond, answer_path: str 
     ours, theirs = _told(case.base, tree, text, why), _told(case.base, wanted, printed, "")
     skill = Behaviour(tree, text, why, _parting_first(ours, theirs))
     commands = Behaviour(wanted, printed, "", _parting_first(theirs, ours))
-    parted = f"The recorded commands: {_short(commands)}. The skill: {_short(skill)}. Which is right?"
+    # An edit or a commit had no commands: what it let stand is what it says.
+    source = "As it was recorded" if case.evidence is not None and not case.evidence.by_commands else "The recorded commands"
+    parted = f"{source}: {_short(commands)}. The skill: {_short(skill)}. Which is right?"
     alike = (commands.tree, commands.answer, commands.failure) == (skill.tree, skill.answer, skill.failure)
     told = f"The recorded commands and the skill alike: {_short(skill)}. Is that wanted?" if alike else parted
     message = f"{_opening(beyond)} {told}"

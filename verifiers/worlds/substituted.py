@@ -22,6 +22,7 @@ from verifiers.worlds.grammar import Grammar, grammar, in_repository
 from verifiers.worlds.harm import untouched
 from verifiers.worlds.implicit import injected
 from verifiers.worlds.judged import CHECK_ID, Judged
+from verifiers.worlds.overmatch import overmatched
 from verifiers.worlds.renaming import renaming
 from verifiers.worlds.template import Template, as_text
 from verifiers.worlds.tokens import all_text, fresh_words, like, new_digits, tokens
@@ -62,6 +63,8 @@ def substituted(context: Context, _: Sequence[Grammar] = ()) -> Judged:
         injected(context, gs, out)
     if not out.findings:
         _without_inputs(context, cases, out)
+    if not out.findings:
+        overmatched(context, cases, out)
     return out
 
 
