@@ -15,7 +15,7 @@ from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import Judging, sandbox_options
 
 if TYPE_CHECKING:
-    from synth.history.drift import Drift
+    from synth.history.drift import Drift, Outcome
     from synth.history.since import Since
     from synth.interface import Draft, RegistryEntry
     from synth.registry import Registry
@@ -26,7 +26,8 @@ SCHEMA = "assay-drift/1"
 PLAIN_JSON = ("plain", "json")
 MOST_APART = 5
 """Skills of other histories that are named; of more, only the number is said."""
-SHOWN = ("another end", "refused", "unread")
+OUTCOMES: tuple[Outcome, ...] = ("right", "in part", "refused", "another end", "unread")
+SHOWN = ("another end", "refused", "in part", "unread")
 """Outcomes of commits that are told one by one."""
 
 
@@ -42,8 +43,8 @@ def command(where: Path, skill: str | None, registry: Path | None, until: str, *
     with the values that its message tells, and compares where that leads with what the commit did. Without SKILL: all of them.
     Of a STORE (`assay hook status` names it), what is compared are turns of agents in which the skill ran, with their ends.
 
-    A skill has drifted when one commit or turn has another end, or when it refuses more than a quarter of those that were
-    tried. Odd commits, which part from the others of their kind, are listed and count for nothing.
+    A skill has drifted when one commit or turn has another end, or when of those that were tried it refuses, or does only a part
+    of, more than a quarter. Odd commits, which part from the others of their kind, are listed and count for nothing.
 
     Exit code 0: all conform. 1: one has drifted. 3: no commit of one could be tried. 4: there is nothing to check.
     """
@@ -143,12 +144,11 @@ def _exit_code(found: Mapping[str, Drift]) -> int:
 
 
 def _plain(found: Mapping[str, Drift]) -> Iterator[str]:
-    head = ("skill", "kind", "tried", "right", "refused", "another end", "unread", "odd", "so it")
+    head = ("skill", "kind", "tried", *OUTCOMES, "odd", "so it")
     rows = [
-        (name, d.kind, *(str(n) for n in (d.tried, *(d.count(o) for o in ("right", "refused", "another end", "unread")),
-         len(d.odd))), _SAID[d.state])
+        (name, d.kind, *(str(n) for n in (d.tried, *(d.count(o) for o in OUTCOMES), len(d.odd))), _SAID[d.state])
         for name, d in found.items()
-    ]  # fmt: skip
+    ]
     yield console.table(head, rows)
     for name, d in found.items():
         if d.older:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from sandbox.interface import Sandbox, Session
+from sandbox.interface import Entry, Sandbox, Session, Snapshot
 from synth.history.commits import Commit
 from synth.history.since import Since
 from synth.tracing.traces import to_evidence
 from verifiers.binding.confirm import outcomes
 from verifiers.binding.readings import readings
+from verifiers.expectation.blocks import changed_blocks
+from verifiers.expectation.equivalence import durable_effects
 from verifiers.expectation.oracle import Replayed, Usable, replay
 from verifiers.interface import Args, Evidence, Subject
 
-MOST_REFUSED = 0.25
-"""Share of the commits that were tried beyond which refusing them is drift too."""
-Outcome = Literal["right", "refused", "another end", "unread"]
+MOST_SHORT = 0.25
+"""Share of the commits that were tried beyond which it is drift too to refuse them, or to do a part of them."""
+Outcome = Literal["right", "in part", "refused", "another end", "unread"]
 State = Literal["conforms", "drifted", "unsettled", "nothing new"]
 
 
@@ -53,8 +56,8 @@ class Drift:
 
     @property
     def state(self) -> State:
-        """Drifted with one other end, or with more refused than ``MOST_REFUSED``. Nothing conforms for lack of evidence."""
-        if self.count("another end") or self.count("refused") > MOST_REFUSED * self.tried:
+        """Drifted with one other end, or with more that fall short than ``MOST_SHORT``. Nothing conforms for lack of evidence."""
+        if self.count("another end") or self.count("refused") + self.count("in part") > MOST_SHORT * self.tried:
             return "drifted"
         if self.tried:
             return "conforms"
@@ -98,7 +101,30 @@ def _case(subject: Subject, commit: Commit, replayed: Replayed, u: Usable, propo
     for args, (_, wrong) in zip(proposed, ran, strict=True):
         if wrong is None:
             return Case(commit, "right", args=args)
-    wrong = ran[0][1]
+    (record, wrong), x = ran[0], u.expectation
     assert wrong is not None
-    outcome: Outcome = "refused" if wrong.kind == "failure" else "another end"
+    outcome: Outcome = (
+        "refused" if wrong.kind == "failure" else "in part" if is_part(x.base, record.post, x.tree) else "another end"
+    )
     return Case(commit, outcome, " ".join(wrong.message.split()), proposed[0])
+
+
+def is_part(start: Snapshot, skill: Snapshot, commit: Snapshot) -> bool:
+    """Whether a skill did a part of what a commit did, and nothing else: the commit has a rider, or does one more thing now."""
+    changed = [e.path for e in durable_effects(start, skill)]
+    return bool(changed) and all(_is_part(*(tree.get(path) for tree in (start, skill, commit))) for path in changed)
+
+
+def _is_part(start: Entry | None, skill: Entry | None, commit: Entry | None) -> bool:
+    """The same of one path: of a text the lines that it takes out and puts in are among the commit's."""
+    if start is None or skill is None or commit is None or replace(skill, content=commit.content) != commit:
+        return skill == commit
+    ours, theirs = (_lines(start.content, e.content) for e in (skill, commit))
+    return all(not mine - more for mine, more in zip(ours, theirs, strict=True))
+
+
+def _lines(before: bytes, after: bytes) -> tuple[Counter[str], Counter[str]]:
+    """Lines that a change takes out, and that it puts in."""
+    blocks = changed_blocks(before, after)
+    out, put_in = (Counter(line for block in blocks for line in block[side].splitlines()) for side in (0, 1))
+    return out, put_in

@@ -6,12 +6,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from repositories import Repository, make, released
 
+from sandbox.interface import Entry, Snapshot
 from synth.history.commits import Commit
-from synth.history.drift import MOST_REFUSED, Case, Drift, Outcome
+from synth.history.drift import MOST_SHORT, Case, Drift, Outcome, is_part
 from synth.history.learning import learn
 from synth.history.since import MOST, Since, learned_from, since
 from synth.tracing.traces import to_evidence
@@ -20,7 +22,7 @@ from verifiers.interface import Evidence
 from verifiers.subject import parse_subject
 
 COMMIT = Commit("0" * 40, (), "Ada", datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC), "Release 1.0.0")
-OUTCOMES: tuple[Outcome, ...] = ("right", "refused", "another end", "unread")
+OUTCOMES: tuple[Outcome, ...] = ("right", "in part", "refused", "another end", "unread")
 
 
 def newer(repository: Repository, learned: frozenset[str]) -> Since | str:
@@ -34,13 +36,40 @@ def subjects(found: Since | str) -> list[str]:
 
 @given(st.lists(st.sampled_from(OUTCOMES)), st.integers(0, 3))
 def test_the_rule(outcomes: list[Outcome], odd: int) -> None:
-    """One other end, or too many refused, is drift; without a commit that was tried nothing conforms; odd ones never count."""
+    """One other end, or too many that fall short, is drift; without a commit that was tried nothing conforms; odd ones never
+    count."""
     found = Drift("release", tuple(Case(COMMIT, o) for o in outcomes), ((COMMIT, "leaves out a"),) * odd)
     tried = [o for o in outcomes if o != "unread"]
-    drifted = "another end" in tried or tried.count("refused") > MOST_REFUSED * len(tried)
+    short = tried.count("refused") + tried.count("in part")
+    drifted = "another end" in tried or short > MOST_SHORT * len(tried)
     expected = "drifted" if drifted else "conforms" if tried else "unsettled" if outcomes else "nothing new"
     assert found.state == expected
     assert found.tried == len(tried)
+
+
+def tree(**files: str) -> Snapshot:
+    return Snapshot({path: Entry("file", 0o644, text.encode()) for path, text in files.items()})
+
+
+START = tree(a="v = 1\nw = 1\n", b="1\n")
+
+
+@pytest.mark.parametrize(
+    ("skill", "commit", "wanted"),
+    [
+        (tree(a="v = 2\nw = 1\n", b="1\n"), tree(a="v = 2\nw = 1\n", b="2\n"), True),
+        (tree(a="v = 2\nw = 1\n", b="1\n"), tree(a="v = 2\nw = 1\nrider\n", b="1\n"), True),
+        (tree(a="v = 2\nw = 1\n", b="1\n"), tree(a="v = 3\nw = 1\n", b="1\n"), False),
+        (tree(a="v = 2\nw = 2\n", b="1\n"), tree(a="v = 2\nw = 1\n", b="2\n"), False),
+        (tree(a="v = 1\nw = 1\n"), tree(a="v = 2\nw = 1\n", b="1\n"), False),
+        (tree(a="v = 1\nw = 1\n"), tree(a="v = 2\nw = 1\n"), True),
+        (START, tree(a="v = 2\nw = 1\n", b="1\n"), False),
+        (START.replace({"c": Entry("file", 0o755, b"x")}), START.replace({"c": Entry("file", 0o644, b"x")}), False),
+    ],
+)
+def test_a_part_is_nothing_else(skill: Snapshot, commit: Snapshot, wanted: bool) -> None:
+    """A file or line that the commit changes too is a rider; what the commit does not do, or nothing at all, is no part of it."""
+    assert is_part(START, skill, commit) is wanted
 
 
 def test_only_what_came_after_what_was_learned(tmp_path: Path) -> None:
