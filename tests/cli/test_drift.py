@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from factories import draft, report
 from repositories import Repository, make, released
 
@@ -14,6 +19,7 @@ from synth.history.learning import learn
 from synth.interface import Draft
 from synth.registry import Registry
 
+ROOT = Path(__file__).resolve().parents[2]
 SOURCE = '''\
 """Sets the version."""
 
@@ -125,3 +131,34 @@ def test_another_repository(made: Repository, capsys: pytest.CaptureFixture[str]
     code, _, err = drift(Repository(tmp_path), capsys)
     assert (code, "is no git repository" in err) == (2, True)
     assert run(["drift", str(made.path), "--registry", "none"]) == 4
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("beta", "pushed"), [("", True), ("# beta\n", False)])
+def test_the_bot_of_the_docs_opens_what_a_person_would_have_committed(
+    made: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beta: str, pushed: bool
+) -> None:
+    """Its last step, word for word, in a clone whose origin is a bare repository: a branch with the release, or nothing at all
+    where the skill refuses."""
+    made.commit("Note", {"app.py": f'__version__ = "0.9.0"\n{beta}'})
+    made.git("clone", "-q", "--bare", str(made.path), str(tmp_path / "origin.git"))
+    clone = Repository(tmp_path / "clone")
+    made.git("clone", "-q", str(tmp_path / "origin.git"), str(clone.path))
+    (clone.path / "skills").symlink_to(tmp_path / "skills")
+    (clone.path / ".git/info/exclude").write_text("skills\n")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "gh").write_text('#!/bin/sh\necho "$@" > ../opened\n')
+    (programs / "gh").chmod(0o755)
+    (workflow,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/history.md").read_text(encoding="utf-8"), re.DOTALL)
+    step = yaml.safe_load(workflow)["jobs"]["release"]["steps"][-1]
+    monkeypatch.setenv("PATH", f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}")
+    assert set(step["env"]) == {"ARGS", "VERSION", "GH_TOKEN"}
+    env = {**os.environ, "ARGS": '{"version": "0.10.0"}', "VERSION": "0.10.0", "GH_TOKEN": "-"}
+    shell = ["bash", "-e", "-o", "pipefail", "-c"]
+    ran = subprocess.run([*shell, step["run"]], cwd=clone.path, env=env, capture_output=True, text=True)
+    origin = Repository(tmp_path / "origin.git")
+    assert (ran.returncode == 0, "release-0.10.0" in origin.git("branch"), (tmp_path / "opened").exists()) == (pushed,) * 3, ran
+    if pushed:
+        assert origin.git("show", "--stat=80", "--format=%s", "release-0.10.0").split()[:2] == ["Release", "0.10.0"]
+        assert origin.git("show", "release-0.10.0:app.toml") == 'name = "app"\nversion = "0.10.0"'
