@@ -21,6 +21,8 @@ _DANGLING = frozenset("1 number who whose into up as if when".split())  # noqa: 
 """Words that no summary that had to be cut ends with."""
 LONGEST = 120
 """Characters of a summary."""
+_VALUE = re.compile(r"[\d/@_]|\w[.-]\w")
+"""In what is no plain word: a number, a path, an address."""
 _FROM = frozenset({"from", "to", "into", "by", "with"})
 """Words between what is changed and what it was or is to be."""
 
@@ -59,21 +61,17 @@ def _beside(words: Sequence[str], at: int) -> Iterator[str]:
 
 
 def _common(text: str, texts: Sequence[str]) -> str:
-    """The text without the words that other ones of its form have otherwise: a value that no parameter holds is not the task's.
-    A verb comes again, or stands first."""
+    """The text without words of one recording alone: a value that no parameter holds is not the task's. Those are numbers, paths
+    and addresses that most requests lack, and words that requests of the same form have otherwise. A verb comes again, or stands
+    first."""
     own = text.split()
     alike = [words for t in texts if len(words := t.split()) == len(own)]
     columns = [Counter(column) for column in zip(*alike, strict=True)] if len(alike) > 2 else [Counter[str]()] * len(own)
-    free = [k > 0 and "<" not in word and len(columns[k]) > 1 for k, word in enumerate(own)]
-    values = [v and _valued(column) and 2 * max(column.values()) <= len(alike) for v, column in zip(free, columns, strict=True)]
-    others = [v and len(column) == len(alike) for v, column in zip(free, columns, strict=True)]
+    rare = [_VALUE.search(word) and 2 * sum(word in t.split() for t in texts) <= len(texts) for word in own]
+    others = [len(alike) > 2 and len(column) == len(alike) for column in columns]
     few = 3 * sum(others) <= len(own)  # else they only happen to be as long
-    return " ".join("…" if v or (o and few) else w for w, v, o in zip(own, values, others, strict=True))
-
-
-def _valued(column: Counter[str]) -> bool:
-    """Whether most of these are no plain words: numbers, paths, addresses."""
-    return 2 * sum(n for word, n in column.items() if re.search(r"[\d/@_]|\w[.-]\w", word)) > column.total()
+    drop = [k > 0 and "<" not in w and (r or (o and few)) for k, (w, r, o) in enumerate(zip(own, rare, others, strict=True))]
+    return " ".join("…" if d else w for w, d in zip(own, drop, strict=True))
 
 
 def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]]) -> str:

@@ -180,6 +180,8 @@ def test_summaries_name_no_value_of_one_recording() -> None:
     assert summary_of([(f"Prepare 1.{n}", {}) for n in range(4)]) == "Prepare …"
     bumps = [(f"Bump {what} to {n}", {"new": str(n)}) for n, what in enumerate(("a/b", "c/d", "a/b", "e-f"), 3)]
     assert summary_of(bumps) == "Bump … to <new>"
+    paths = ("Sort the lines of notes/a.txt", "In data/b.txt the lines are to be sorted", "Please sort all of the lines of c.txt")
+    assert summary_of([(path, {}) for path in paths]) == "Sort the lines of …"
     assert summary_of([(f"Bump a/b to {n}", {"new": str(n)}) for n in range(3, 7)]) == "Bump a/b to <new>"
     assert summary_of([("Count words here", {}), ("How many lines", {}), ("Tell the length", {})]) == "How many lines"
 
