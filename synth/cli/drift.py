@@ -15,14 +15,14 @@ from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import Judging, sandbox_options
 
 if TYPE_CHECKING:
-    from synth.history.drift import Drift, Outcome
+    from synth.history.drift import Case, Drift, Outcome
     from synth.history.since import Since
     from synth.interface import Draft, RegistryEntry
     from synth.registry import Registry
 
     Learned = Mapping[str, tuple[RegistryEntry, Draft]]
 
-SCHEMA = "assay-drift/1"
+SCHEMA = "assay-drift/2"
 PLAIN_JSON = ("plain", "json")
 MOST_APART = 5
 """Skills of other histories that are named; of more, only the number is said."""
@@ -44,7 +44,8 @@ def command(where: Path, skill: str | None, registry: Path | None, until: str, *
     Of a STORE (`assay hook status` names it), what is compared are turns of agents in which the skill ran, with their ends.
 
     A skill has drifted when one commit or turn has another end, or when of those that were tried it refuses, or does only a part
-    of, more than a quarter. Odd commits, which part from the others of their kind, are listed and count for nothing.
+    of, more than a quarter. Odd commits part from the others of their kind and count for nothing: where the skill does something
+    else than such a one, it is asked which is right.
 
     Exit code 0: all conform. 1: one has drifted. 3: no commit of one could be tried. 4: there is nothing to check.
     """
@@ -120,7 +121,7 @@ def _drifts(learned: Learned, newer: Mapping[str, Since], judging: Judging) -> d
     from synth.tracing.traces import to_evidence
     from verifiers.subject import parse_subject
 
-    idle = {name: Drift(new.kind, (), new.odd) for name, new in newer.items() if not (new.traces or new.without)}
+    idle = {name: Drift(new.kind, ()) for name, new in newer.items() if not (new.traces or new.without or new.odd)}
     if len(idle) == len(newer):
         return idle
     found = {}
@@ -157,26 +158,33 @@ def _plain(found: Mapping[str, Drift]) -> Iterator[str]:
             for c in d.cases:
                 if c.outcome == outcome:
                     yield f"{name}: {outcome}: {c.commit.oid[:10]} {c.commit.subject[:60]}: {c.what}"
-        for commit, why in d.odd:
-            yield f"{name}: odd: {commit.oid[:10]} {commit.subject[:60]}: {why}"
+        for c, how in d.odd:
+            yield f"{name}: odd: {c.commit.oid[:10]} {c.commit.subject[:60]}: {how}; {_SAID_OF_ODD[c.outcome].format(c.what)}"
 
 
+_SAID_OF_ODD: dict[Outcome, str] = {
+    "right": "the skill does the same", "in part": "the skill does a part of it ({}): which is right?",
+    "refused": "the skill refuses ({})", "another end": "the skill does something else ({}): which is right?",
+    "unread": "not tried ({})",
+}  # fmt: skip
 _SAID = {
     "conforms": "conforms", "drifted": "has drifted", "unsettled": "could not be tried",
     "nothing new": "has no newer commit",
 }  # fmt: skip
 
 
+def _row(case: Case) -> dict[str, Any]:
+    args = dict(case.args) if case.args is not None else None
+    told = {"commit": case.commit.oid, "subject": case.commit.subject}
+    return {**told, "outcome": case.outcome, "what": case.what, "args": args}
+
+
 def _document(repository: Path, learned: Learned, found: Mapping[str, Drift]) -> dict[str, Any]:
     skills = [
         {
             "name": name, "version": learned[name][0].version, "kind": d.kind, "state": d.state, "tried": d.tried,
-            "commits": [
-                {"commit": c.commit.oid, "subject": c.commit.subject, "outcome": c.outcome, "what": c.what,
-                 "args": dict(c.args) if c.args is not None else None}
-                for c in d.cases
-            ],
-            "odd": [{"commit": c.oid, "subject": c.subject, "what": why} for c, why in d.odd],
+            "commits": [_row(c) for c in d.cases],
+            "odd": [{**_row(c), "apart": how} for c, how in d.odd],
             "not_looked_at": d.older,
         }
         for name, d in found.items()

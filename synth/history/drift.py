@@ -10,6 +10,7 @@ from typing import Literal
 from sandbox.interface import Entry, Sandbox, Session, Snapshot
 from synth.history.commits import Commit
 from synth.history.since import Since
+from synth.interface import ExecutionTrace
 from synth.tracing.traces import to_evidence
 from verifiers.binding.confirm import outcomes
 from verifiers.binding.readings import readings
@@ -43,8 +44,9 @@ class Drift:
     kind: str
     cases: tuple[Case, ...]
     """Oldest first."""
-    odd: tuple[tuple[Commit, str], ...] = ()
-    """Commits that part from the others of their kind, and how: no evidence against the skill."""
+    odd: tuple[tuple[Case, str], ...] = ()
+    """Commits that part from the others of their kind, and how: no evidence against the skill. Where the skill does something
+    else than such a commit, somebody has to say which is right."""
     older: int = 0
 
     def count(self, outcome: Outcome) -> int:
@@ -74,16 +76,24 @@ def drift(subject: Subject, seen: Sequence[Evidence], known: Mapping[str, Args],
     Raises:
         SandboxError: the sandbox failed.
     """
+    odd = {commit.oid: how for commit, how, _ in newer.odd}
     cases = [Case(commit, "unread", why) for commit, why in newer.without]
-    if newer.traces:
-        cases += _cases(subject, [e for e in seen if e.task_id in known], known, newer, sandbox)
-    return Drift(newer.kind, tuple(sorted(cases, key=lambda c: c.commit.time)), newer.odd, newer.older)
+    cases += [Case(commit, "unread", made) for commit, _, made in newer.odd if isinstance(made, str)]
+    traces = [*newer.traces, *((commit, made) for commit, _, made in newer.odd if not isinstance(made, str))]
+    if traces:
+        cases += _cases(subject, [e for e in seen if e.task_id in known], known, traces, sandbox)
+    cases.sort(key=lambda c: c.commit.time)
+    apart = tuple((c, odd[c.commit.oid]) for c in cases if c.commit.oid in odd)
+    return Drift(newer.kind, tuple(c for c in cases if c.commit.oid not in odd), apart, newer.older)
 
 
-def _cases(subject: Subject, bound: Sequence[Evidence], known: Mapping[str, Args], newer: Since, sandbox: Sandbox) -> list[Case]:
-    commits = {trace.task_id: commit for commit, trace in newer.traces}
-    with sandbox.session("commits") as traces:
-        replayed = replay([to_evidence(trace) for _, trace in newer.traces], traces)
+def _cases(
+    subject: Subject, bound: Sequence[Evidence], known: Mapping[str, Args], traces: Sequence[tuple[Commit, ExecutionTrace]],
+    sandbox: Sandbox,
+) -> list[Case]:  # fmt: skip
+    commits = {trace.task_id: commit for commit, trace in traces}
+    with sandbox.session("commits") as session:
+        replayed = replay([to_evidence(trace) for _, trace in traces], session)
     cases = [Case(commits[task_id], "unread", why) for task_id, why in replayed.unusable.items()]
     with sandbox.session(f"skill {subject.name}") as skill:
         for u in replayed.usable:

@@ -30,8 +30,9 @@ class Since:
     """Of the conforming ones, oldest first."""
     without: tuple[tuple[Commit, str], ...] = ()
     """Conforming ones that give no trace, and why."""
-    odd: tuple[tuple[Commit, str], ...] = ()
-    """Those that do less or more than the others, and how they part from them, oldest first."""
+    odd: tuple[tuple[Commit, str, ExecutionTrace | str], ...] = ()
+    """The newest that do less or more than the others, oldest first: how they part from them, and the trace, or why it gives
+    none."""
     older: int = 0
     """Conforming ones that are newer than what was learned, and left out because there are enough."""
 
@@ -83,5 +84,6 @@ def _newer(kind: Kind, newest: int, order: Mapping[str, int], made: Traces) -> S
             without.append((commit, found))
         else:
             traces.append((commit, found))
-    odd = tuple(reversed([(f.commit, why) for f, why in kind.odd if is_new(f)]))
-    return Since(kind.name, tuple(traces), tuple(without), odd, max(0, len(conforming) - MOST))
+    odd = [(f.commit, why) for f, why in kind.odd if is_new(f)][:MOST]
+    with_traces = tuple((commit, why, made.trace(commit, kind.name)) for commit, why in reversed(odd))
+    return Since(kind.name, tuple(traces), tuple(without), with_traces, max(0, len(conforming) - MOST))

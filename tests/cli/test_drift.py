@@ -76,18 +76,23 @@ def drift(made: Repository, capsys: pytest.CaptureFixture[str], *words: str) -> 
 
 @pytest.mark.engine
 def test_it_conforms_until_releases_do_more(made: Repository, capsys: pytest.CaptureFixture[str]) -> None:
-    """Held out commits conform, an odd one is told; then a file more is told, and what the skill refuses is told."""
+    """Held out commits conform, an odd one is asked about; then a file more is told, and what the skill refuses is told."""
     release(made, "0.10.0")
     code, out, _ = drift(made, capsys)
     assert code == 0
     assert out.splitlines()[1].split() == ["release_version", "release", "3", "3", "0", "0", "0", "0", "1", "conforms"]
-    assert out.splitlines()[2].endswith("Release 0.10.0: also changes cite.cff")
+    (asked,) = out.splitlines()[2:]
+    assert "Release 0.10.0: also changes cite.cff; the skill does a part of it (cite.cff: " in asked
+    assert asked.endswith("): which is right?")
     release(made, "0.11.0")
     made.commit("Note", {"app.py": '__version__ = "0.11.0"\n# beta\n'})
     release(made, "0.12.0", "# beta\n")
     code, out, _ = drift(made, capsys, "release_version", "--format", "json")
     (skill,) = json.loads(out)["skills"]
     assert (code, skill["state"]) == (1, "drifted")
+    assert [(c["subject"], c["apart"], c["outcome"]) for c in skill["odd"]] == [
+        ("Release 0.10.0", "also changes cite.cff", "in part")
+    ]
     assert [c["outcome"] for c in skill["commits"]] == ["right"] * 3 + ["in part", "refused"]
     assert skill["commits"][3]["what"].startswith("cite.cff: content: expected")
     assert skill["commits"][3]["args"] == {"version": "0.11.0"}

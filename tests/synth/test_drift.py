@@ -16,6 +16,7 @@ from synth.history.commits import Commit
 from synth.history.drift import MOST_SHORT, Case, Drift, Outcome, is_part
 from synth.history.learning import learn
 from synth.history.since import MOST, Since, learned_from, since
+from synth.interface import ExecutionTrace
 from synth.tracing.traces import to_evidence
 from verifiers.binding.readings import readings
 from verifiers.interface import Evidence
@@ -38,7 +39,7 @@ def subjects(found: Since | str) -> list[str]:
 def test_the_rule(outcomes: list[Outcome], odd: int) -> None:
     """One other end, or too many that fall short, is drift; without a commit that was tried nothing conforms; odd ones never
     count."""
-    found = Drift("release", tuple(Case(COMMIT, o) for o in outcomes), ((COMMIT, "leaves out a"),) * odd)
+    found = Drift("release", tuple(Case(COMMIT, o) for o in outcomes), ((Case(COMMIT, "another end"), "leaves out a"),) * odd)
     tried = [o for o in outcomes if o != "unread"]
     short = tried.count("refused") + tried.count("in part")
     drifted = "another end" in tried or short > MOST_SHORT * len(tried)
@@ -89,7 +90,9 @@ def test_odd_ones_are_told_apart(tmp_path: Path) -> None:
     made.commit("Release 0.7.0", {"app.toml": 'name = "app"\nversion = "0.7.0"\n'})
     found = newer(made, learned)
     assert isinstance(found, Since)
-    assert [(c.subject, why) for c, why in found.odd] == [("Release 0.7.0", "leaves out app.py")]
+    ((commit, how, trace),) = found.odd
+    assert (commit.subject, how) == ("Release 0.7.0", "leaves out app.py")
+    assert isinstance(trace, ExecutionTrace)
     assert found.traces == ()
 
 

@@ -154,7 +154,7 @@ def test_another_end_is_drift(project: Path, store: Store, capsys: pytest.Captur
     registry = str(project.parent / "registry")
     assert run(["drift", str(store.root), "batch_rename", "--registry", registry, "-q"]) == 1
     told = capsys.readouterr().out
-    assert "batch_rename  turns  2      1      0        1 " in told
+    assert "batch_rename  turns  2      1      0        0        1 " in told
     assert "Rename: b.md is not as the skill leaves it" in told
 
 
