@@ -34,10 +34,10 @@ def side_by_side(asker: Asker, requests: Sequence[Request], workers: int) -> int
         except ModelError as e:
             return e
 
+    asked: dict[Future[Answer | ModelError], Request] = {}
     ended: set[Future[Answer | ModelError]] = set()
     answered = 0
     with ThreadPoolExecutor(max(1, workers)) as pool:
-        asked = {pool.submit(ask, request): request for request in waiting}
 
         def keep(futures: Iterable[Future[Answer | ModelError]]) -> None:
             nonlocal answered
@@ -46,6 +46,8 @@ def side_by_side(asker: Asker, requests: Sequence[Request], workers: int) -> int
                 ended.add(done)
 
         try:
+            for request in waiting:
+                asked[pool.submit(ask, request)] = request
             keep(asked)
         except KeyboardInterrupt:
             keep([f for f in asked if f not in ended and not f.cancel()])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from test_llm_generator import BINDINGS, EVIDENCE, PATTERN, source
 from synth.interface import TracePattern
 from synth.llm import Connection, MessagesClient, ModelGenerator, ModelRejected, Settings
 from synth.llm.ahead import PENDING
+from synth.llm.exchange import Request
 from verifiers.interface import Evidence
 
 GOOD = proposal(source(), BINDINGS)
@@ -81,6 +83,24 @@ def test_answers_under_way_at_an_interrupt_are_kept(tmp_path: Path) -> None:
             made.ahead(patterns(6), 4, False)
         assert len(server.requests) == made.take_usage(last=True).requests == 4
         assert generator(server, tmp_path).ahead(patterns(6), 4, False) == 2
+        assert len(server.requests) == 6
+
+
+def test_an_interrupt_while_they_are_handed_out_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were asked by then are on the bill and kept."""
+    with MessagesServer(GOOD) as server:
+        made = generator(server, tmp_path)
+
+        def interrupted(requests: Sequence[Request]) -> Iterator[Request]:
+            yield from requests[:3]
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(made._asker, "affordable", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            made.ahead(patterns(6), 3, False)
+        asked = len(server.requests)
+        assert made.take_usage(last=True).requests == asked
+        assert generator(server, tmp_path).ahead(patterns(6), 4, False) == 6 - asked
         assert len(server.requests) == 6
 
 
