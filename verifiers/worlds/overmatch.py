@@ -19,7 +19,8 @@ from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, fresh_words
 from verifiers.worlds.trials import Beyond
 
-TRACES = 2
+TRACES, VALUES = 2, 4
+"""Recordings that are looked at, and values of each."""
 _SHORTEST = 3
 _WORD = re.compile(r"\w+(?:[.+-]\w+)*")
 _PROSE = re.compile(r'"[^"\\\n]* [^"\\\n]*"')
@@ -87,7 +88,7 @@ def _trials(context: Context, case: Case) -> Iterator[tuple[Case, Beyond]]:
     """The recorded start with one more mention of a replaced value, and the recorded end with the same."""
     rng = context.rng(f"overmatch {case.task_id}")
     start, end = all_text(case.base), all_text(case.expectation.tree)
-    for r in {r.old: r for r in replaced(case)}.values():
+    for r in list({r.old: r for r in replaced(case)}.values())[:VALUES]:
         word = fresh_words(rng, start + end, 1)[0]
         # Where the recording lets one stand, it says itself what is right.
         if r.old not in end:
@@ -104,7 +105,7 @@ def _beside(base: Snapshot, r: Replaced, word: str) -> Callable[[Snapshot], Snap
     folder, slash, name = r.path.rpartition("/")
     stem, dot, ending = name.partition(".")
     path = f"{folder}{slash}{stem}_{word}{dot}{ending}"
-    made = replace(base[r.path], content=f"{r.line}\n".encode("utf-8", "surrogateescape"))
+    made = replace(base[r.path], content=f"{r.line}\n".encode("utf-8", "surrogateescape"), links=1)
     return lambda tree: tree.replace({path: made})
 
 
@@ -115,7 +116,8 @@ def _mentioning(r: Replaced, text: str) -> Callable[[Snapshot], Snapshot]:
         content = tree[r.path].content.decode("utf-8", "surrogateescape")
         prose = [m for m in _PROSE.finditer(content) if r.old not in m[0]]
         at = prose[-1].end() - 1 if prose else len(content)
-        added = f" {text}" if prose else f"# {text}\n"
+        lead = "\n" if content and not content.endswith("\n") else ""
+        added = f" {text}" if prose else f"{lead}# {text}\n"
         changed = f"{content[:at]}{added}{content[at:]}".encode("utf-8", "surrogateescape")
         return tree.replace({r.path: replace(tree[r.path], content=changed)})
 
