@@ -70,6 +70,7 @@ def staged_program(
     done: str = "",
     once: bool = False,
     placed: bool = False,
+    copies: Sequence[str] = (),
 ) -> Code:
     """Commands that change the workspace, run on a copy, the differences put in place.
 
@@ -78,6 +79,7 @@ def staged_program(
         done: a condition under which all was done already; ``""`` where there is none.
         once: lines that the commands put next to the very same ones are not put there again.
         placed: programs write down where the workspace lies, or have: the copy is to know its own place meanwhile.
+        copies: files that are made beside what is changed, as expressions: not anew where nothing else changes.
 
     Raises:
         ShellError: as ``read_program``.
@@ -91,9 +93,10 @@ def staged_program(
     text = script_of(program)
     code.constants.append(f"PROGRAM = {quote(text)}")
     _demand(code, needed)
-    plan = _plan(code, kinds) if _at_once(program, kinds, once) else ""
+    plan = _plan(code, kinds) if _at_once(program, kinds, once, done) else ""
     code.line(f"changed = _finished({plan})" if plan else "changed = 0")
     if done:
+        code.need(*(["glob"] if "glob." in done else []))
         with code.block(f"if {done}:"):
             code.line('return {"ok": True, "changed": changed}')
     scratch, stage, name = code.fresh("scratch"), code.fresh("stage"), code.fresh("name")
@@ -106,6 +109,8 @@ def staged_program(
         if placed:
             code.line(f"_placed({stage}, {stage}, Path())")
         _refusals(code, kinds, stage)
+        if copies:
+            _unless_copies_alone(code, copies, stage)
         if plan:
             code.line(f"_planned({stage}, {plan})")
         else:
@@ -125,10 +130,12 @@ def _plan(code: Code, kinds: set[tuple[str, str]]) -> str:
     return plan
 
 
-def _at_once(program: Program, kinds: set[tuple[str, str]], once: bool) -> bool:
-    """Whether a killed run must be finished as it was planned: what it has put in place would be in its own way."""
+def _at_once(program: Program, kinds: set[tuple[str, str]], once: bool, done: str) -> bool:
+    """Whether a killed run must be finished as it was planned: what it has put in place would be in its own way, or what it has
+    taken away of what a pattern names would be missing."""
     plain = not once and not {("mode", "dir"), ("created", "fifo")} & kinds
-    return plain and any(git_forms.wants_it_whole(node) for step in program for node in walk(step))
+    whole = "glob." in done or any(git_forms.wants_it_whole(node) for step in program for node in walk(step))
+    return plain and whole
 
 
 def script_of(program: Program) -> str:
@@ -188,6 +195,14 @@ def _apply(code: Code, kinds: set[tuple[str, str]], stage: str, name: str, once:
         with code.block(f"for {name} in [p for p in reversed(_below(Path())) if {gone}]:"):
             code.line(f"Path({name}).rmdir()")
             code.line("changed += 1")
+
+
+def _unless_copies_alone(code: Code, copies: Sequence[str], stage: str) -> None:
+    code.helper("_same")
+    made = code.assign("copies", f"[{', '.join(f'os.path.normpath({c})' for c in copies)}]")
+    same = f"all(_is_folder({stage} / p) or _same({stage} / p, Path(p)) for p in _below({stage}) if p not in {made})"
+    with code.block(f"if all(map(os.path.lexists, {made})) and {same}:"):
+        code.line('return {"ok": True, "changed": changed}')
 
 
 def _demand(code: Code, needed: Sequence[str]) -> None:

@@ -5,15 +5,19 @@ Recordings of edits, or of states alone, hold no commands to generalise: for the
 
 from __future__ import annotations
 
+import glob
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import PurePosixPath
 
 from sandbox.interface import ROOT, Effect, RunRequest, Session, ShellJob, Snapshot, effects
 from synth.embedded.align import clusters, lifted, same_form, template_of, transferred
 from synth.embedded.antiunify import Mismatch
-from synth.embedded.code import Code, joined
+from synth.embedded.code import Code, Piece, joined
 from synth.embedded.emit_python import compile_program, skill_source
 from synth.embedded.emit_shell import read_program, script_of, staged_program
 from synth.embedded.factoring import composed
@@ -31,7 +35,8 @@ from synth.interface import Template as Form
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.rooting import names_its_place
 from verifiers.interface import Args, Evidence, Report
-from verifiers.shell.tree import Hole, Lit, ShellError, Word
+from verifiers.shell.effects import every
+from verifiers.shell.tree import Glob, Hole, Lit, ShellError, Word, spelled
 
 RETURNS_CHANGES = "``ok`` and the number of changes made (0 where all was done already)."
 RETURNS_ANSWER = "``output``: the answer as text."
@@ -214,8 +219,10 @@ def shell_code(case: Case, writes: bool, again: bool) -> Code:
     changes = [x for w in case.works for x in changes_of(w)]
     done = "" if again else done_where(case)
     placed = any(names_its_place(w.evidence) for w in case.works)
+    once = not again and not done
+    copies = made_beside(case) if once else []
     return staged_program(
-        case.template.program, case.params, changes, needed_paths(case), done, once=not again and not done, placed=placed
+        case.template.program, case.params, changes, needed_paths(case), done, once=once, placed=placed, copies=copies
     )
 
 
@@ -243,12 +250,50 @@ def creates_file(works: Sequence[Work]) -> bool:
 def done_where(case: Case) -> str:
     """A Python condition that holds on every recorded end and on no start: paths that are gone, and what stands in their place.
 
-    ``""`` where the recordings remove nothing whose name follows from the parameters: that a path is there says too little.
+    ``""`` where the recordings remove nothing whose name follows from the parameters, or that a pattern of the commands names:
+    that a path is there says too little.
     """
     gone, there = (named_paths(case, kind) for kind in ("removed", "created"))
-    if not gone or not there:
-        return ""
-    return " and ".join([*(f"not os.path.lexists({p})" for p in gone), *(f"os.path.lexists({p})" for p in there)])
+    tests = [f"not os.path.lexists({p})" for p in gone] or [f"not glob.glob({p})" for p in used_up(case)]
+    return " and ".join([*tests, *(f"os.path.lexists({p})" for p in there)]) if tests and there else ""
+
+
+def made_beside(case: Case) -> list[str]:
+    """Files that each recording makes while it changes others and removes none, as expressions: where nothing else is left to do
+    they are not made anew."""
+    kinds = [{e.kind for e in changes_of(w)} for w in case.works]
+    return named_paths(case, "created") if all({"created", "content"} <= k and "removed" not in k for k in kinds) else []
+
+
+def used_up(case: Case) -> list[str]:
+    """Patterns in the commands that match what each recording removes, and nothing that it keeps, as expressions."""
+    words = dict.fromkeys(w for step in case.template.program for w in every(step) if isinstance(w, Word) and w.has_glob)
+    return [pattern for word in words if (pattern := _used_up(case, word))]
+
+
+def _used_up(case: Case, word: Word) -> str:
+    pieces: list[Piece] = []
+    for part in word.parts:
+        if isinstance(part, Hole) and case.params[part.index].kind == "str":
+            pieces.append((False, f"glob.escape({case.params[part.index].name})"))
+        elif isinstance(part, Lit | Glob):
+            pieces.append((True, part.text if isinstance(part, Glob) else glob.escape(part.text)))
+        else:
+            return ""
+    for k, w in enumerate(case.works):
+        held = [str(case.params[p.index].values[k]) if isinstance(p, Hole) else spelled(Word((p,))) for p in word.parts]
+        pattern = "".join(t if isinstance(p, Glob) else glob.escape(t) for p, t in zip(word.parts, held, strict=True))
+        found = [p for p in w.evidence.base or () if _matches(p, pattern)]
+        if not found or any(p in (w.evidence.post or ()) for p in found):
+            return ""
+    return joined(pieces)
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """As a shell matches: folder by folder, hidden names only where they are meant."""
+    parts, wanted = path.split("/"), pattern.removeprefix("./").split("/")
+    pairs = list(zip(parts, wanted, strict=False))
+    return len(parts) == len(wanted) and all(fnmatchcase(p, w) and p.startswith(".") <= w.startswith(".") for p, w in pairs)
 
 
 def named_paths(case: Case, kind: str) -> list[str]:
@@ -319,10 +364,12 @@ def facts_of(case: Case, again: bool) -> Facts:
     def below(word: Word, cwd: Word | None, kind: str) -> bool:
         return any(e.type == kind for base, root in entries(word, cwd) for p, e in base.items() if p.startswith(root + "/"))
 
-    def grows(word: Word, cwd: Word | None) -> bool:
+    def grows(word: Word, cwd: Word | None) -> str | None:
         found = [(base.get(path), post.get(path)) for base, path, post in places(word, cwd)]
-        rows = [(a.content, b.content) for a, b in found if a is not None and b is not None and a.type == b.type == "file"]
-        return not again and len(rows) == len(case.works) and all(adds_lines(*row) for row in rows)
+        rows = [put_in(a.content, b.content) for a, b in found if a is not None and b is not None and a.type == b.type == "file"]
+        if again or len(rows) < len(case.works) or "" in rows:
+            return None
+        return rows[0] if len(set(rows)) == 1 and re.search(r"\w{3}", rows[0]) else ""
 
     return Facts(
         is_dir=lambda word, cwd: types(word, cwd) == {"dir"},
@@ -335,11 +382,16 @@ def facts_of(case: Case, again: bool) -> Facts:
     )
 
 
-def adds_lines(before: bytes, after: bytes) -> bool:
-    """Whether lines were added in one place, and nothing else was changed."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    start = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(old))
-    return len(new) > len(old) and new[:start] + new[start + len(new) - len(old) :] == old
+def put_in(before: bytes, after: bytes) -> str:
+    """The text that was put in, in one place, where nothing else was changed: from the start of a line if that is one way to
+    tell it."""
+    more = len(after) - len(before)
+    start = next((k for k, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
+    if more <= 0 or before[start:] != after[start + more :]:
+        return ""
+    places = takewhile(lambda k: k == start or after[k] == after[k + more], range(start, -1, -1))
+    at = next((k for k in places if after[:k].endswith(b"\n") or not k), start)
+    return after[at : at + more].decode("utf-8", "replace")
 
 
 def resolve(template: Template, word: Word, k: int) -> str | None:

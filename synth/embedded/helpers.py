@@ -197,14 +197,13 @@ def _inserted(data: bytes, place: Callable[[int, str], bool], block: str, after:
 
 _STANDS = '''
 def _stands(new: bytes, old: bytes, values: list[str]) -> bool:
-    """Say whether all that new has more than old are lines next to the very same ones, with one of the values in them."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    start = next((k for k, line in enumerate(before) if after[k : k + 1] != [line]), len(before))
-    block = after[start : start + len(after) - len(before)]
-    told = any(os.fsencode(value) in b"".join(block) for value in values if value)
-    only = after[:start] + after[start + len(block) :] == before
-    beside = block in (before[start - len(block) : start], before[start : start + len(block)])
-    return all([told, only, beside])
+    """Say whether all that new has more than old is a text next to the very same one, with one of the values in it."""
+    more = len(new) - len(old)
+    start = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    text = new[start : start + more]
+    only = more > 0 and old[start:] == new[start + more :]
+    told = any(os.fsencode(value) in text * 2 for value in values if value)
+    return all([only, told, old[:start].endswith(text)])
 '''
 
 _SHELL_RUN = """

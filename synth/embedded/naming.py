@@ -28,11 +28,12 @@ _FROM = frozenset({"from", "to", "into", "by", "with"})
 
 
 def skill_name(category: str, summary: str) -> str:
-    """The pattern's category where it is a good identifier, else words of the summary."""
+    """The pattern's category where it says enough, else words of the summary behind it."""
     name = re.sub(r"[^a-z0-9_]+", "_", category.lower()).strip("_")
     words = [w for w in name.split("_") if w]
-    if not words or len(words) < 2:
-        words = [w for w in re.findall(r"[a-z]+", summary.lower()) if w not in _STOP][:5] or ["learned", "skill"]
+    if len(words) < 2:
+        words += [w for w in re.findall(r"[a-z]+", summary.lower()) if w not in _STOP]
+        words = list(dict.fromkeys(words))[:5] or ["learned", "skill"]
     out = "_".join(dict.fromkeys(words))[:60].strip("_")
     if "_" not in out:
         out = f"{out}_task"

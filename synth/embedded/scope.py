@@ -98,8 +98,9 @@ class Facts:
     vanishes: Callable[[Word, Word | None], bool]
     """Some trace removes it."""
     has_folders: Callable[[Word, Word | None], bool]
-    grows: Callable[[Word, Word | None], bool] = lambda word, cwd: False
-    """The commands cannot be run again, and every trace only adds lines to the file, in one place."""
+    grows: Callable[[Word, Word | None], str | None] = lambda word, cwd: None
+    """What every trace puts into the file, in one place, where the commands cannot be run again; "" for other things each time,
+    None where they do more."""
     creates: bool = True
     """Some recording makes a file that was not there."""
 
@@ -282,13 +283,15 @@ class Scope:
             self.give(path, content(pieces), buffer.word)
 
     def give(self, path: str, new: str, word: Word | None) -> None:
-        """Gives a file its new content, but where commands only add lines to it not once more what stands there already."""
+        """Gives a file its new content, but where commands only add text to it not once more what stands there already."""
         put = self.code.helper("_put")
-        if word is None or not self.facts.grows(word, self.cwd):
+        always = self.facts.grows(word, self.cwd) if word is not None else None
+        if always is None:
             self.count(f"{put}({path}, {new})")
             return
         fresh = new if new.isidentifier() else self.code.assign("new", new)
-        with self.code.block(f"if not {self.code.helper('_stands')}({fresh}, {path}.read_bytes(), {texts(self.params)}):"):
+        values = texts(self.params, [always] if always else [])
+        with self.code.block(f"if not {self.code.helper('_stands')}({fresh}, {path}.read_bytes(), {values}):"):
             self.count(f"{put}({path}, {fresh})")
 
     def count(self, call: str) -> None:
@@ -297,10 +300,10 @@ class Scope:
         self.code.line(f"changed += {call}")
 
 
-def texts(params: Sequence[Param]) -> str:
-    """A list of the parameters' values as texts."""
+def texts(params: Sequence[Param], more: Sequence[str] = ()) -> str:
+    """A list of the parameters' values as texts, and of further ones."""
     shown = {"str": "{0}", "list[str]": "*{0}"}
-    return f"[{', '.join(shown.get(p.kind, 'str({0})').format(p.name) for p in params)}]"
+    return f"[{', '.join([*(shown.get(p.kind, 'str({0})').format(p.name) for p in params), *map(quote, more)])}]"
 
 
 def content(pieces: Sequence[Content]) -> str:

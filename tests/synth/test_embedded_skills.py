@@ -330,6 +330,68 @@ def test_unknown_steps_that_change_nothing_are_dropped(tmp_path: Path) -> None:
     assert kept[0].dropped[-1] == "step 1 changes nothing: make -s -n txt"
 
 
+ALIASES = (("shop.conf", "blog.org", "shop.org"), ("foo.conf", "www.foo.net", "foo.net"), ("bar.conf", "cdn.io", "bar.io b.io"))
+POSTS = (("post.md", "A\ndate: 2024"), ("b.md", "B"), ("news.md", "N\ntags: x"))
+LOGS = (("jan", ("a.log", "b.log")), ("feb", ("x.log",)), ("mar", ("p.log", "q.log", "r.log")))
+SETTINGS = (
+    ("sshd", "Root", "no", "Port 22\nRoot yes\n"), ("smb", "browse", "off", "browse on\nx y\n"), ("a", "Debug", "0", "Debug 1\n"),
+)  # fmt: skip
+DONE: dict[str, tuple[list[str], list[tuple[Mapping[str, str], Tree]]]] = {
+    "a word beside one that stays": (
+        [r"sed -i 's/server_name \(.*\);/server_name \1 {alias};/' {file}"],
+        [({"file": f, "alias": a}, {f: f"server {{\n  server_name {n};\n}}\n"}) for f, a, n in ALIASES],
+    ),
+    "the same line each time": (
+        ["sed -i '2i draft: true' {file}"],
+        [({"file": f}, {f: f"---\ntitle: {title}\n---\ntext\n", "o.md": "---\n"}) for f, title in POSTS],
+    ),
+    "what a pattern named is gone": (
+        ["tar czf {name}.tar.gz *.log", "rm *.log"],
+        [({"name": n}, {**{f: f"{f}\n" for f in files}, "keep.txt": "k\n"}) for n, files in LOGS],
+    ),
+    "a copy beside what was changed": (
+        ["cp {file} {file}.orig", "sed -i 's/^{key}.*/{key} {value}/' {file}"],
+        [({"file": f, "key": k, "value": v}, {f: text}) for f, k, v, text in SETTINGS],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DONE)
+def test_that_all_is_done_is_seen_in_the_recordings(name: str, tmp_path: Path) -> None:
+    """Commands that do more each time: some candidate does once what they did, and then nothing."""
+    commands, cases = DONE[name]
+    evidence = [
+        record(tmp_path / f"r{k}", f"t{k}", " ".join(v.values()), [c.format(**v) for c in commands], tree)
+        for k, (v, tree) in enumerate(cases)
+    ]
+    assert all(e.base != e.post for e in evidence)
+    (tmp_path / "replays").mkdir()
+
+    def once(candidate: Candidate, at: Path) -> bool:
+        at.mkdir()
+        for e in evidence:
+            assert e.base is not None
+            root = materialised(at / e.task_id, e.base)
+            for _ in range(2):
+                run(candidate, root, candidate.bindings[e.task_id])
+                if picture(root) != e.post:
+                    return False
+        return True
+
+    found = generated(evidence, Replays(tmp_path / "replays"))
+    assert any(once(candidate, tmp_path / f"c{n}") for n, candidate in enumerate(found) if len(candidate.bindings) == len(cases))
+
+
+def test_text_that_stands_there_is_put_in_where_it_is_not_beside_itself(tmp_path: Path) -> None:
+    """The same alias of another server, or as a part of a longer word, is none of this one."""
+    commands, cases = DONE["a word beside one that stays"]
+    candidate = check(tmp_path, commands, cases)
+    root = tmp_path / "other"
+    write(root, {"x.conf": "# blog.org\nserver_name a.org myblog.org;\n"})
+    run(candidate, root, {"file": "x.conf", "text": "blog.org"})
+    assert (root / "x.conf").read_text() == "# blog.org\nserver_name a.org myblog.org blog.org;\n"
+
+
 def test_a_patch_is_applied_once(tmp_path: Path) -> None:
     """What is there already is told by taking it back, on trial."""
     diff = "--- a/{f}\n+++ b/{f}\n@@ -1 +1,2 @@\n {old}\n+{new}\n"

@@ -68,6 +68,15 @@ def test_what_was_asked_ahead_in_vain_is_on_the_last_bill(tmp_path: Path) -> Non
         assert made.take_usage(last=True).requests == 0
 
 
+@pytest.fixture
+def hears_interrupts() -> Iterator[None]:
+    """A job that a shell put into the background ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_interrupts")
 def test_answers_under_way_at_an_interrupt_are_kept(tmp_path: Path) -> None:
     """Ctrl-C while four are asked side by side: all are on the bill, and the next run asks for none of them again."""
 

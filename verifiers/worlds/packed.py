@@ -120,13 +120,20 @@ def _zipped(members: list[Member]) -> bytes:
     return out.getvalue()
 
 
+def with_fields(info: tarfile.TarInfo, **other: object) -> tarfile.TarInfo:
+    """A copy of a header with other fields: ``TarInfo.replace`` is younger than Python 3.11.2, which Debian 12 has."""
+    out = copy.deepcopy(info)
+    for name, value in other.items():
+        setattr(out, name, value)
+    return out
+
+
 def _tarred(members: list[Member]) -> bytes:
     out = io.BytesIO()
     with tarfile.TarFile.open(fileobj=out, mode="w") as t:
         for m in members:
             if isinstance(m.like, tarfile.TarInfo):
-                info = copy.deepcopy(m.like)  # TarInfo.replace is younger than Python 3.11.2, which Debian 12 has
-                info.name = m.name
+                info = with_fields(m.like, name=m.name)
             else:
                 info = tarfile.TarInfo(m.name.rstrip("/"))
                 info.type, info.mode = _TYPES[m.kind], _MODES[m.kind] & 0o777

@@ -7,7 +7,7 @@ import tarfile
 from dataclasses import replace
 
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.packed import Member, contents, edited, remade
+from verifiers.worlds.packed import Member, contents, edited, remade, with_fields
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
 BYTES, NEAR, PARTS, MODES, AGAIN = "bytes", "near", "parts", "modes", "again"
@@ -54,7 +54,7 @@ def _with_other_mode(member: Member) -> Member:
     if member.kind != "file" or not isinstance(member.like, tarfile.TarInfo):
         return member
     mode = 0o644 if member.like.mode & 0o100 else 0o750
-    return replace(member, like=member.like.replace(mode=mode, deep=True))
+    return replace(member, like=with_fields(member.like, mode=mode))
 
 
 def example() -> Example:
