@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +64,12 @@ class Watch:
 
     def _stamp(self) -> tuple[tuple[int, int], ...]:
         """What the files of the database look like; anything that is written to it changes that."""
-        files = (self._registry / f"{FILE}{end}" for end in ("", "-wal"))
-        return tuple((s.st_mtime_ns, s.st_size) for s in (f.stat() for f in files if f.exists()))
+        found = []
+        for end in ("", "-wal"):
+            with suppress(FileNotFoundError):  # whoever closes the database takes the log away
+                state = (self._registry / f"{FILE}{end}").stat()
+                found.append((state.st_mtime_ns, state.st_size))
+        return tuple(found)
 
     def _skills(self) -> tuple[tuple[str, str], ...]:
         """Active skills by name and version; none where there is no registry that can be read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,9 @@ from sandbox.interface import Cause, Effect, Entry, SandboxError
 from synth.interface import RegistryEntry
 from synth.mcp_server import Cancelled, Say, Services, build
 from synth.registry import Registry
+from synth.registry.database import FILE
 from synth.serving.changes import changes_of, shown
+from synth.serving.watching import Watch
 from verifiers.interface import SkillFileError
 
 ROOT = Path(__file__).parents[2]
@@ -338,6 +341,26 @@ def test_the_list_follows_the_registry(services: Services) -> None:
     before, after = ask(services, questions)
     assert before - after == {"skill_batch_rename"}
     assert call(services, "skill_batch_rename", {"workspace": "/w", "old_ext": "a"}).is_error
+
+
+def test_a_log_that_comes_and_goes_ends_no_server(tmp_path: Path) -> None:
+    """SQLite takes its log away when the last one closes the database, at any moment."""
+    (tmp_path / FILE).write_bytes(b"")
+    log, ended = tmp_path / f"{FILE}-wal", threading.Event()
+
+    def come_and_go() -> None:
+        while not ended.is_set():
+            log.write_bytes(b"x")
+            log.unlink()
+
+    other = threading.Thread(target=come_and_go)
+    other.start()
+    try:
+        watch = Watch(tmp_path)
+        assert {len(watch._stamp()) for _ in range(20_000)} <= {1, 2}
+    finally:
+        ended.set()
+        other.join()
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
