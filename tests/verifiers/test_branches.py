@@ -90,6 +90,23 @@ def test_one_program_may_have_several_names(chosen: str, hidden: bool) -> None:
     assert bool(found) is hidden
 
 
+@pytest.mark.parametrize(
+    ("rest", "hidden"),
+    [
+        ("if data is None:\n        raise ValueError(x)", False),
+        ("if not data:\n        raise ValueError(x)", False),
+        ("if data is None:\n        p.unlink()", True),
+        ("if x is None:\n        raise ValueError(x)", True),
+        ("p.touch()\n    if data is None:\n        raise ValueError(x)", True),
+    ],
+)
+def test_a_none_that_is_refused_at_once_is_no_branch(rest: str, hidden: bool) -> None:
+    """Nothing else can come of it; of one that is looked at later, or by something else, it can."""
+    body = f"data = p.read_text() if x else None\n    {rest}\n    p.write_text(str(data))"
+    copy = watched(f"@skill_command\ndef f(p, x):\n    {body}\n    return data\n")
+    assert any(s.text.startswith("None (a branch") for s in copy.statements) is hidden
+
+
 def test_harmless_branches_are_not_watched() -> None:
     """Reading and computing in a branch is no place for a backdoor."""
     copy = watched(

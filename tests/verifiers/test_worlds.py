@@ -14,7 +14,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.shell.characters import characters, meaning, splice
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import grammar
-from verifiers.worlds.hostile import missing_inputs, removed_by_the_task
+from verifiers.worlds.hostile import missing_inputs, need_not_exist
 from verifiers.worlds.plans import Plan, plans
 from verifiers.worlds.renaming import expected_under, renamable, renamings, unsafe_characters
 from verifiers.worlds.template import templates
@@ -138,6 +138,15 @@ def named_file(post: dict[str, bytes]):  # type: ignore[no-untyped-def]  # a fix
     return grammar("t-1", {"file": "old.log"}, t[0], expectation(base, post))
 
 
+def test_what_a_recorded_task_makes_may_be_missing() -> None:
+    """One recording makes the folder that it puts a file into; another has one."""
+    t = templates([(("mkdir -p d; cp a d",), {"to": "d"}), (("cp a e",), {"to": "e"})])
+    there = {"e/b": b"2", "a": b"1"}
+    makes = grammar("t-1", {"to": "d"}, t[0], expectation({"a": b"1"}, {"a": b"1", "d/a": b"1"}))
+    has = grammar("t-2", {"to": "e"}, t[1], expectation(there, {**there, "e/a": b"1"}))
+    assert (need_not_exist([makes, has]), need_not_exist([has])) == ({"to"}, set())
+
+
 @pytest.mark.parametrize(
     ("post", "removed"),
     [
@@ -151,7 +160,7 @@ def test_what_the_task_removes_may_be_missing(post: dict[str, bytes], removed: s
     """After ``rm x`` nothing but the missing x tells that it is done; after ``mv x y`` there is y."""
     g = named_file(post)
     assert [h.parameter for h in missing_inputs(g)] == ["file"]
-    assert removed_by_the_task([g]) == removed
+    assert need_not_exist([g]) == removed
 
 
 def test_the_empty_plan_is_the_recorded_trace() -> None:

@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from verifiers.source.feeding import assigned, is_empty, program, same_thing, taken_apart
+from verifiers.source.feeding import assigned, is_empty, program, refused_next, same_thing, taken_apart
 from verifiers.source.kinds import TELLING, Kind, Kinds, kinds
 from verifiers.source.parsing import expression, parsed
 from verifiers.source.places import Place, placed
@@ -90,6 +90,7 @@ class _Marker(ast.NodeTransformer):
         self._places = places
         self._matters = False
         """Whether what the statement computes reaches an action."""
+        self._refused: frozenset[int] = frozenset()
         self._depth = 0
 
     def visit(self, node: ast.AST) -> Any:
@@ -97,6 +98,7 @@ class _Marker(ast.NodeTransformer):
             return super().visit(node)
         before = self._matters
         place = self._places.get(id(node))
+        self._refused |= refused_next(node, place.suite) if place else frozenset()
         kind = self._judge.of(node, place.function, place.suite) if place else "computes"
         used = isinstance(node, ast.For | ast.Return) or bool(assigned(node) & self._judge.feeding.names)
         self._matters = kind == "acts" or (used and kind not in ("raises", "claims"))
@@ -173,8 +175,8 @@ class _Marker(ast.NodeTransformer):
         text = ast.unparse(node.test)
         one, other = (same_thing(v, self._judge.harmless.names) for v in (node.body, node.orelse))
         node.test = self._quietly(node.test)
-        nothing = is_empty(node.orelse) and taken_apart(node.body, node.test)
-        node.body = self._mark(node.body, f", if `{text}`", other)
+        nothing = id(node.orelse) in self._refused or (is_empty(node.orelse) and taken_apart(node.body, node.test))
+        node.body = node.body if id(node.body) in self._refused else self._mark(node.body, f", if `{text}`", other)
         node.orelse = node.orelse if nothing else self._mark(node.orelse, f", if not `{text}`", one)
         return node
 

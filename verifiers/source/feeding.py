@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from verifiers.source.harmless import Harmless
 from verifiers.source.names import Names
+from verifiers.source.parsing import expression
 
 _NAMES = {name: program for program in ("awk", "sed", "grep", "tar", "find") for name in (program, f"g{program}")} | {
     "mawk": "awk"
@@ -107,6 +108,26 @@ def taken_apart(value: ast.expr, whole: ast.expr) -> bool:
     parts = [n.value for n in ast.walk(value) if isinstance(n, ast.Subscript)]
     parts += [n.iter for n in ast.walk(value) if isinstance(n, ast.comprehension)]
     return any(isinstance(p, ast.Name) and p.id == whole.id for p in parts)
+
+
+def refused_next(node: ast.stmt, suite: Sequence[ast.stmt]) -> frozenset[int]:
+    """The ``id`` of each ``None`` in ``x = None if a else b`` where the next statement raises if ``x`` is None: it says no, and
+    nothing else can come of it."""
+    at = next((n for n, s in enumerate(suite) if s is node), len(suite))
+    test = suite[at + 1] if at + 1 < len(suite) else None
+    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+    names = [n.id for n in _targets(node) if isinstance(n, ast.Name)]
+    if not isinstance(value, ast.IfExp) or not isinstance(test, ast.If) or not all(isinstance(s, ast.Raise) for s in test.body):
+        return frozenset()
+    asked = {ast.dump(expression(text)) for n in names for text in (f"{n} is None", f"not {n}")}
+    arms = (value.body, value.orelse) if ast.dump(test.test) in asked else ()
+    return frozenset(id(arm) for arm in arms if isinstance(arm, ast.Constant) and arm.value is None)
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets if len(node.targets) == 1 else []
+    return [node.target] if isinstance(node, ast.AnnAssign) else []
 
 
 def program(value: ast.expr) -> str:

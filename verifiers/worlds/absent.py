@@ -11,7 +11,7 @@ from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import durable_effects
 from verifiers.expectation.oracle import Expectation, shell_request
 from verifiers.worlds.grammar import Grammar, in_repository
-from verifiers.worlds.hostile import missing_inputs, removed_by_the_task
+from verifiers.worlds.hostile import missing_inputs, need_not_exist
 from verifiers.worlds.invariants.facts import Start, is_common, learn
 from verifiers.worlds.invariants.json_shape import read
 from verifiers.worlds.invariants.kind import is_text
@@ -22,8 +22,8 @@ MOST_ABSENT, TRACES = 10, 2
 
 
 def missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
-    removed = removed_by_the_task(gs)
-    trials = [(g, h) for g in gs for h in missing_inputs(g) if h.parameter not in removed]
+    free = need_not_exist(gs)
+    trials = [(g, h) for g in gs for h in missing_inputs(g) if h.parameter not in free]
     oracle = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
     working = {g.task_id: _working_steps(context, g) for g, _ in trials}
     failing = [(g, h) for (g, h), t in zip(trials, oracle, strict=True) if _fails_newly(g.expectation, t, working[g.task_id])]

@@ -105,16 +105,17 @@ def missing_inputs(g: Grammar) -> list[Hostile]:
     return out
 
 
-def removed_by_the_task(gs: Sequence[Grammar]) -> frozenset[str]:
-    """Parameters whose path is gone once the task is done, and nothing else tells that it is: a repeated call must succeed
-    there, so one with a name that was never there may as well."""
-    return frozenset(
-        p
-        for g in gs
-        for p, v in g.args.items()
-        if isinstance(v, str) and v.strip("/") in g.base and v.strip("/") not in g.expectation.tree
-        if all(g.base.get(path) == entry for path, entry in g.expectation.tree.items() if path != ROOT)
-    )
+def need_not_exist(gs: Sequence[Grammar]) -> frozenset[str]:
+    """Parameters whose path is made by some recorded task, or is gone once it is done, and nothing else tells that it is: a
+    repeated call must succeed there, so one with a name that was never there may as well."""
+    paths = [(g, p, v.strip("/")) for g in gs for p, v in g.args.items() if isinstance(v, str)]
+    made = {p for g, p, path in paths if path not in g.base and path in g.expectation.tree}
+    gone = {p for g, p, path in paths if path in g.base and path not in g.expectation.tree and _only_takes_away(g)}
+    return frozenset(made | gone)
+
+
+def _only_takes_away(g: Grammar) -> bool:
+    return all(g.base.get(path) == entry for path, entry in g.expectation.tree.items() if path != ROOT)
 
 
 def outside_arguments(g: Grammar) -> list[Hostile]:

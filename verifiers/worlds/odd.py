@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,7 @@ from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Args
 from verifiers.worlds.grammar import Grammar, in_repository
+from verifiers.worlds.packed import Member, remade, with_fields
 from verifiers.worlds.tokens import substitute, tokens
 
 PLAIN = "{}qz"
@@ -199,7 +201,8 @@ def _renamed(e: Entry, words: dict[str, str]) -> Entry:
 
 
 def with_modes(g: Grammar) -> Iterator[Opaque]:
-    """Files that the task changes, moves or copies with other modes, and directories: what is edited keeps its own."""
+    """Files that the task changes, moves, copies or takes out of an archive with other modes, and directories: what is edited
+    keeps its own."""
     x = g.expectation
     folders = [
         p for p, e in x.base.items() if e.type == "dir" and p != ROOT and _keeps_mode(x, p) and not in_repository(p, x.base)
@@ -212,7 +215,38 @@ def with_modes(g: Grammar) -> Iterator[Opaque]:
         base = {p: replace(e, mode=mode) if p in files else e for p, e in x.base.items()}
         tree = {p: replace(e, mode=mode) if p in files else e for p, e in x.tree.items()}
         yield Opaque(g, f"a mode with which {what}", replace(x, base=Snapshot(base), tree=Snapshot(tree)))
+    yield from _with_members(g)
 
 
 def _keeps_mode(x: Expectation, path: str) -> bool:
     return path not in x.tree or x.tree[path].mode == x.base[path].mode
+
+
+def _with_members(g: Grammar) -> Iterator[Opaque]:
+    """Members of tar archives, of which many readers of zip archives keep no modes: what comes out may have theirs."""
+    x = g.expectation
+    for path, archive in x.base.items():
+        modes: dict[bytes, int] = {}
+
+        def changed(members: list[Member], modes: dict[bytes, int] = modes) -> list[Member]:
+            return [_in_other_mode(m, modes) for m in members]
+
+        packed = remade(archive.content, changed) if archive.type == "file" else archive.content
+        out = {
+            p: replace(e, mode=modes[e.content])
+            for p, e in x.tree.items()
+            if x.base.get(p) != e and e.type == "file" and e.content in modes
+        }
+        if out:
+            entry = {path: replace(archive, content=packed)}
+            kept = entry if x.tree.get(path) == archive else {}
+            yield Opaque(
+                g, f"members of {path} with other modes", replace(x, base=x.base.replace(entry), tree=x.tree.replace(kept | out))
+            )
+
+
+def _in_other_mode(member: Member, modes: dict[bytes, int]) -> Member:
+    if member.kind != "file" or not isinstance(member.like, tarfile.TarInfo):
+        return member
+    mode = modes[member.content] = 0o644 if member.like.mode & 0o100 else 0o750
+    return replace(member, like=with_fields(member.like, mode=mode))

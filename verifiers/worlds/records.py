@@ -56,6 +56,10 @@ def _blocks(text: str, head: bool) -> Records | None:
     before, _, after = text.partition(body) if body else ("", "", "")
     if len(parts) < 2 or all("\n" not in part for part in parts) or any(not part.strip("\n") for part in parts):
         return None
+    if (
+        len({"\n\n" in part for part in parts}) > 1
+    ):  # they are not alike: a title between two lines of signs, and the text below it
+        return None
     kept = [f"{parts[0]}\n"] if head and len(parts) > 2 else []
     items = [f"{part}\n" for part in parts[len(kept) :]]
     return Records(items, lambda new: encoded(before + gap.join(x.removesuffix("\n") for x in (*kept, *new)) + after))

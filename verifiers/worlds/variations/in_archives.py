@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import tarfile
-from dataclasses import replace
 
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.packed import Member, contents, edited, remade, with_fields
+from verifiers.worlds.packed import contents, edited
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
-BYTES, NEAR, PARTS, MODES, AGAIN = "bytes", "near", "parts", "modes", "again"
+BYTES, NEAR, PARTS, AGAIN = "bytes", "near", "parts", "again"
 ODD = b"\xff\r\n\xfe end\n"
 OTHER = b"another one\n"
 
@@ -22,18 +21,16 @@ def archives(g: Grammar) -> list[Choice]:
     for path, e in g.base.items():
         inside = contents(e.content) if e.type == "file" else []
         whole = bool(set(inside) & made - {b""})
-        found += [(path, way) for way in (BYTES, PARTS, MODES, AGAIN)] if whole else []
+        found += [(path, way) for way in (BYTES, PARTS, AGAIN)] if whole else []
         found += [(path, NEAR)] if inside else []
     return found
 
 
 def refilled(content: bytes, way: str) -> bytes:
     """The archive with other bytes in its members, with near names beside theirs, or (a single file) in two parts. A tar archive
-    also with other modes, or with an older state of each member before it."""
+    also with an older state of each member before it."""
     if way == BYTES:
         return edited(content, lambda name, data: [(name, data + ODD)])
-    if way == MODES:
-        return remade(content, lambda members: [_with_other_mode(m) for m in members])
     if way == AGAIN:
         return edited(content, lambda name, data: [(name, OTHER), (name, data)] if name else [(name, data)])
     if way == PARTS:
@@ -49,14 +46,6 @@ def _near(name: str, data: bytes) -> list[tuple[str, bytes]]:
     return [*before, (name, data), (f"{name}x", OTHER), (f"y/{name}", OTHER)]
 
 
-def _with_other_mode(member: Member) -> Member:
-    """Of a zip archive many readers, Python's among them, keep no modes."""
-    if member.kind != "file" or not isinstance(member.like, tarfile.TarInfo):
-        return member
-    mode = 0o644 if member.like.mode & 0o100 else 0o750
-    return replace(member, like=with_fields(member.like, mode=mode))
-
-
 def example() -> Example:
     """A tar archive is text where its members are."""
     out = io.BytesIO()
@@ -69,7 +58,7 @@ def example() -> Example:
 VARIATIONS = (
     Variation(
         name="in-archives",
-        why="The members of an archive have other bytes or modes, or others of their names, or nearly so, beside them.",
+        why="The members of an archive have other bytes, or others of their names, or nearly so, beside them.",
         choices=archives, apply=of_content(lambda content, _d, _p, way: refilled(content, way)), stage=Stage.EDIT, alone=6,
         refusable=True, examples=(example(),),
     ),
