@@ -77,3 +77,19 @@ def test_a_parameter_as_it_is_is_never_a_note(text: str) -> None:
     """Whatever stands around it."""
     source = f"def f(x):\n    return {('SELECT ' + text)!r} + x + {text!r}"
     assert note("S608", source, 2) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "noted"),
+    [
+        ("from skill_api import Query, skill_command", True),
+        ("from skill_api import (\n    Query,\n    skill_command,\n)", True),
+        ("from skill_api.more import Query", False),
+        ("from .skill_api import Query", False),
+        ("import os", False),
+    ],
+)
+def test_an_unused_name_of_the_interface_is_a_note(line: str, noted: bool) -> None:
+    """Any other module is loaded for nothing."""
+    at = 1 + line.count("\n") // 3
+    assert bool(note("F401", f"{line}\n", at)) is noted

@@ -105,7 +105,8 @@ def test_an_archive_gets_unusual_members() -> None:
     names = [zipfile.ZipFile(io.BytesIO(s.base["x.zip"].content)).namelist() for s in made]
     assert f"../{ESCAPED}" in [n for found in names for n in found]
     assert [] in names
-    assert all(s.forbidden == {ESCAPED} for s in made[:-1])
+    assert ["a/"] in names
+    assert all(s.forbidden == {ESCAPED} for s in made[:-3])
 
 
 def test_a_tar_gets_them_too() -> None:

@@ -45,6 +45,7 @@ HOST_ERRORS = ("F", "E9", "PLE", "invalid-syntax")
 _CONFIG = 'lint.flake8-bugbear.extend-immutable-calls=["Query", "skill_api.Query"]'
 _HEAD = "from pathlib import Path\n\nfrom skill_api import Query, skill_command\n\n\n@skill_command(autowire=True)\n"
 _DEF = 'async def touch(file: str = Query(..., description="Path")) -> dict[str, object]:\n'
+_BARE = 'async def touch(file: str) -> dict[str, object]:\n    Path(file).touch()\n    return {"ok": True}\n'
 _SQL = (
     "import sqlite3\n\nfrom skill_api import Query, skill_command\n\n\n@skill_command(autowire=True)\n"
     + _DEF
@@ -66,12 +67,13 @@ class RuffClean:
         "Ruff's safe fixes are offered; `assay fix` applies those that leave the function's own code as it is."
     )
     stage: ClassVar[Stage] = "static"
-    version = 2
+    version = 3
     good: ClassVar[tuple[Example, ...]] = (
         Example("clean", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
         Example(
             "an invariant", _HEAD + _DEF + '    Path(file).touch()\n    assert Path(file).exists()\n    return {"ok": True}\n'
         ),
+        Example("a name of the interface", "from skill_api import Query\n" + _HEAD.replace("Query, ", "") + _BARE),
         Example("a table by its quoted name", _SQL.replace("NAME", "file.replace('\"', '\"\"')")),
     )
     bad: ClassVar[tuple[Example, ...]] = (

@@ -24,7 +24,7 @@ _KINDS: tuple[tuple[str, tuple[Member, ...]], ...] = (
 
 
 def archives(start: Start) -> Iterator[Start]:
-    """The start with each of its archives given an unusual member, or none at all."""
+    """The start with each of its archives given an unusual member, none at all, or what is no file for each."""
     for path, entry in start.base.items():
         if entry.type != "file" or not entry.content:
             continue
@@ -34,9 +34,29 @@ def archives(start: Start) -> Iterator[Start]:
             if made is not None:
                 # The archive itself is still the user's, though its content is made here.
                 yield replace(made, forbidden=frozenset({ESCAPED}))
-        empty = start.changed({path: replace(entry, content=remade(entry.content, lambda _: []))}, f"{path} is an empty archive")
-        if empty is not None:
-            yield empty
+        for how, change in _WHOLE.items():
+            made = start.changed({path: replace(entry, content=remade(entry.content, change))}, f"{path} {how}")
+            if made is not None:
+                yield made
+
+
+def _as_directories(old: list[Member]) -> list[Member]:
+    return [Member(f"{m.name.rstrip('/')}/", b"", "dir") for m in old]
+
+
+def _as_links(old: list[Member]) -> list[Member]:
+    return [Member(m.name, b"nowhere", "link") for m in old]
+
+
+def _none(_: list[Member]) -> list[Member]:
+    return []
+
+
+_WHOLE = {
+    "is an empty archive": _none,
+    "has directories for its members": _as_directories,
+    "has links for its members": _as_links,
+}
 
 
 def _beside(members: tuple[Member, ...], old: list[Member]) -> list[Member]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import zip_longest
-from typing import Literal
 
 from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
 from verifiers.context import Case
 from verifiers.interface import Args
 from verifiers.worlds.databases import without_rows
-from verifiers.worlds.packed import Member, remade
 
 OTHER = b"other content\nof two lines\n"
 MOST_PATHS = 24
@@ -25,7 +22,6 @@ _PARTS = {
     "element": re.compile(rb"<(\w+)[^<>]*>[^<>]*</\1>"),
 }
 """What of a text may be missing."""
-_KINDS: Mapping[Literal["dir", "link"], str] = {"dir": "directories", "link": "links"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +112,8 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
         yield {path: None}, "is missing"
         yield {**_subtree(base, path), path: replace(entry, mode=0)} if entry.type != "symlink" else {}, "cannot be read"
         yield {path: _with_other_mode(entry)}, "has another mode"
-        held = entry.content if entry.type == "file" else b""
-        for other, how in (*_other_members(held), *_other_forms(held)):
-            yield {path: replace(entry, content=other)}, how
+        for text, how in _other_forms(entry.content if entry.type == "file" else b""):
+            yield {path: replace(entry, content=text)}, how
         for table, emptied in without_rows(entry.content).items():
             yield {path: replace(entry, content=emptied)}, f"has no rows in {table}"
     for how, name in _other_digits(path).items() if entry is not None and entry.type == "file" else ():
@@ -137,17 +132,6 @@ def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | No
 
 def _with_other_mode(entry: Entry) -> Entry:
     return entry if entry.type == "symlink" else replace(entry, mode=entry.mode ^ 0o044)
-
-
-def _other_members(content: bytes) -> Iterator[tuple[bytes, str]]:
-    """An archive whose members are no files, or that has none."""
-    for kind, what in _KINDS.items():
-        yield remade(content, partial(_all_of, kind)), f"holds {what}"
-    yield remade(content, lambda _: []), "holds nothing"
-
-
-def _all_of(kind: Literal["dir", "link"], members: list[Member]) -> list[Member]:
-    return [Member(m.name, b"nowhere", kind) for m in members]
 
 
 def _other_forms(content: bytes) -> Iterator[tuple[bytes, str]]:

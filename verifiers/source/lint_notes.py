@@ -54,7 +54,14 @@ def _sql(tree: ast.Module, places: list[ast.AST]) -> str:
     return "what is inserted is written here, a placeholder, or a name with its quotes doubled"
 
 
-_JUDGES: Mapping[str, Callable[[ast.Module, list[ast.AST]], str]] = {"S101": _assertion, "S608": _sql}
+def _unused(tree: ast.Module, places: list[ast.AST]) -> str:
+    """A name of the interface that every skill loads anyway. Another module would be loaded for nothing."""
+    named = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "skill_api" and not n.level]
+    found = {id(part) for n in named for part in (n, *n.names)}
+    return "a name of the interface, which is loaded anyway" if any(id(p) in found for p in places) else ""
+
+
+_JUDGES: Mapping[str, Callable[[ast.Module, list[ast.AST]], str]] = {"S101": _assertion, "S608": _sql, "F401": _unused}
 _DEPTH = 8
 
 
