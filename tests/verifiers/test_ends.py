@@ -73,6 +73,14 @@ def test_what_was_always_a_copy_is_one(made: bytes, name: str) -> None:
     assert asked(recorded, commands, {"a": both, "f": made}) == name
 
 
+def test_a_file_that_is_removed_has_no_end() -> None:
+    """The last line goes, and an empty file is left, which no recording has; the skill removes the file."""
+    recorded = [end({"a": b"1\n2\n"}, {"a": b"1\n"}), end({"a": b"3\n4\n"}, {"a": b"4\n"})]
+    commands = end({"a": b"5\n"}, {"a": b""})
+    assert asked(recorded, commands, {}) == ""
+    assert asked(recorded, commands, {"a": b"6\n"}) == "end:filled-files"
+
+
 def test_a_run_that_fails_has_no_end() -> None:
     x = end({"a": b"x"}, {"a": b"x"}, ONE)
     gs: Any = [SimpleNamespace(base=x.base, expectation=x, args={})]

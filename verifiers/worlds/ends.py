@@ -50,12 +50,15 @@ class End:
 
 
 def unlike_the_recorded(gs: Sequence[Grammar], context: Context, case: Case, record: ReplayRecord) -> Beyond | None:
-    """What the commands' end breaks and the skill's end keeps, of what always held; None where there is no such thing."""
+    """What the commands' end breaks and the skill's end keeps, of what always held; None where there is no such thing, or other
+    files are changed: who removes one keeps it in order for nobody."""
     x, path = case.expectation, context.judge.answer_path
     if not isinstance(record.outcome, Returned):
         return None
     answer = answer_at(record.outcome.value, path) or "" if path is not None else x.answer
     skill, commands = End(case.base, record.post, answer, case.args), End(case.base, x.tree, x.answer, case.args)
+    if skill.changed.keys() != commands.changed.keys():
+        return None
     recorded = [End(g.base, g.expectation.tree, g.expectation.answer, g.args) for g in gs]
     if not commands.copied and all(e.copied for e in (*recorded, skill)):
         return Beyond("end:copied", "after a run each changed file holds what one does that was there", always=True)
