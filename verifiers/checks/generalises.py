@@ -46,7 +46,7 @@ class Generalises:
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
         "difference is an open question in the report, never a failure; `assay answer` decides it. So is one where the "
         "commands' own end breaks what holds of all recorded ends (no line twice, whole copies of what was "
-        "there), and the skill's keeps it. "
+        "there), and the skill's keeps it and says nothing more. "
         "Of a trace with edits or without steps, commands cannot say what is right: there values of the arguments are "
         "replaced throughout start, arguments and recorded end, and the skill must reach that end; where the old value stands "
         "elsewhere too, or inside longer words, changing it there is a question. "

@@ -1,7 +1,7 @@
 """What holds of all recorded ends: of the answers, and of the files that are changed or made.
 
 Commands that break it on a start are as likely wrong as right there: they were written for ends that have it. A skill whose end
-still has it parts from them on something that no recording speaks of.
+still has it, and which says nothing that they do not say, parts from them on something that no recording speaks of.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from verifiers.interface import Args
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.invariants.facts import Start, learn
 from verifiers.worlds.packed import contents
+from verifiers.worlds.records import decoded
 from verifiers.worlds.trials import Beyond
 
 ANSWER = "the answer"
@@ -42,6 +43,17 @@ class End:
         text = self.answer.strip().encode("utf-8", "surrogateescape")
         return Start(Snapshot(self.changed | ({ANSWER: Entry("file", 0o644, text + b"\n")} if text else {})), self.args)
 
+    def says_no_more(self, other: End) -> bool:
+        """Whether the same files are changed, and each line of them and of the answer stands in the other end."""
+        ours, theirs = self.changed, other.changed
+        if ours.keys() != theirs.keys():
+            return False
+        pairs = [
+            (self.answer.strip(), other.answer.strip()),
+            *((decoded(ours[p].content), decoded(theirs[p].content)) for p in ours),
+        ]
+        return all(set(a.split("\n")) <= {*b.split("\n"), ""} for a, b in pairs)
+
     @property
     def copied(self) -> bool:
         """Whether each changed file holds what a file does that was there, or a member of an archive."""
@@ -50,14 +62,14 @@ class End:
 
 
 def unlike_the_recorded(gs: Sequence[Grammar], context: Context, case: Case, record: ReplayRecord) -> Beyond | None:
-    """What the commands' end breaks and the skill's end keeps, of what always held; None where there is no such thing, or other
-    files are changed: who removes one keeps it in order for nobody."""
+    """What the commands' end breaks and the skill's end keeps, of what always held; None where there is no such thing, or the
+    skill's end is another one in more than that: who removes a file keeps nothing in order."""
     x, path = case.expectation, context.judge.answer_path
     if not isinstance(record.outcome, Returned):
         return None
     answer = answer_at(record.outcome.value, path) or "" if path is not None else x.answer
     skill, commands = End(case.base, record.post, answer, case.args), End(case.base, x.tree, x.answer, case.args)
-    if skill.changed.keys() != commands.changed.keys():
+    if not skill.says_no_more(commands):
         return None
     recorded = [End(g.base, g.expectation.tree, g.expectation.answer, g.args) for g in gs]
     if not commands.copied and all(e.copied for e in (*recorded, skill)):
