@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from random import Random
 
 import pytest
@@ -18,6 +20,16 @@ TEXTS = st.lists(
     max_size=4,
 )
 
+
+def packed(*names: str) -> str:
+    """The text of a tar archive with these members."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name in names:
+            archive.addfile(tarfile.TarInfo(name))
+    return out.getvalue().decode("utf-8", "surrogateescape")
+
+
 HOLDS = [
     ("ended-lines", ["a\n", "b\n"], "c\n", "c"),
     ("filled-files", ["a", "b"], "c", "\n"),
@@ -28,6 +40,7 @@ HOLDS = [
     ("whole-records", ["@a\nAC\n+\nII\n@b\nGT\n+\nII\n", "@c\nTT\n+\nII\n"], "@x\nA\n+\nI\n", "@x\nA\n+\n"),
     ("unique-keys", ["1,a\n2,b\n3,c\n", "1,x\n2,a\n"], "7,q\n8,q\n", "7,q\n7,r\n"),
     ("unique-keys", ["a\nb\nc\n", "d\ne\n"], "x\ny\n", "x\nx\n"),
+    ("members-once", [packed("a", "b"), packed("a"), "no archive"], packed("c", "d"), packed("c", "c")),
     ("sorted-lines", ["a\nb\nc\nd\n", "e\nf\ng\nh\n"], "x\ny\n", "y\nx\n"),
     ("same-first-line", ["id\n1\n", "id\n2\n3\n"], "id\n9\n", "9\nid\n"),
     ("same-first-line", ["---\na\n---\n", "---\nb\n---\nc\n"], "---\nx\n---\n", "a\n---\n---\n"),

@@ -44,16 +44,14 @@ class Generalises:
         "recorded starts is inferred (records, columns, unique keys, order, JSON "
         "of one shape, plain names and values) and such cases keep it. Databases vary in their texts and rows. "
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
-        "difference is an open question in the report, never a failure; `assay answer` decides it. So is one where the "
-        "commands' own end breaks what holds of all recorded ends (no line twice, whole copies of what was "
-        "there), and the skill's keeps it and says nothing more. "
+        "difference is an open question in the report, never a failure; `assay answer` decides it. "
         "Of a trace with edits or without steps, commands cannot say what is right: there values of the arguments are "
         "replaced throughout start, arguments and recorded end, and the skill must reach that end; where the old value stands "
         "elsewhere too, or inside longer words, changing it there is a question. "
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 18
+    version = 19
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

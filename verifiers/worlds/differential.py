@@ -17,7 +17,6 @@ from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.commanded import instead, judgeable, moved_to, second_look, unmarked
 from verifiers.worlds.disputed import disputed
 from verifiers.worlds.draw import draw, shrink
-from verifiers.worlds.ends import unlike_the_recorded
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import Keeping, glued, line_ends_lost, line_lost, lost, reached, untouched, vanished
 from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, no_file, right_but_for_quotes, takes_an_ending
@@ -82,8 +81,6 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
         out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
     elif (form := disputed(context, evidenced.gs, trial, record)) is not None:
         _beyond(context, evidenced, out, replace(trial, beyond=form), case, record)
-    elif (strange := unlike_the_recorded(evidenced.gs, context, case, record)) is not None:
-        _beyond(context, evidenced, out, replace(trial, beyond=strange), case, record)
     else:
         out.judged += 1
         out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
@@ -246,11 +243,7 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
 
 def _excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
     """Whether the commands say nothing there that a skill has to keep to."""
-    return (
-        bool(indulged(context, trial, case, record))
-        or disputed(context, evidenced.gs, trial, record) is not None
-        or unlike_the_recorded(evidenced.gs, context, case, record) is not None
-    )
+    return bool(indulged(context, trial, case, record)) or disputed(context, evidenced.gs, trial, record) is not None
 
 
 def _refuses_rightly(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:

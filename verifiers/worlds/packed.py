@@ -34,16 +34,21 @@ class Member:
     """Its mode, owner and times; None for a new one."""
 
 
-def contents(data: bytes) -> list[bytes]:
-    """What the files in an archive hold; nothing for what is none."""
-    found: list[bytes] = []
+def members(data: bytes) -> list[Member]:
+    """What stands in an archive; nothing for what is none."""
+    found: list[Member] = []
 
-    def note(members: list[Member]) -> list[Member]:
-        found.extend(m.content for m in members if m.kind == "file")
-        return members
+    def note(there: list[Member]) -> list[Member]:
+        found.extend(there)
+        return there
 
     remade(data, note)
     return found
+
+
+def contents(data: bytes) -> list[bytes]:
+    """What the files in an archive hold; nothing for what is none."""
+    return [m.content for m in members(data) if m.kind == "file"]
 
 
 def edited(data: bytes, edit: Edit) -> bytes:
