@@ -341,13 +341,15 @@ class Context:
         self, check: str, message: str, case: Case, wrong: Wrong | None = None, extra: str = "", line: int | None = None
     ) -> Finding:
         """A finding with its counterexample and the command that shows it again."""
+        start, end = (case.base, case.expectation.tree) if case.evidence is None else (None, None)
         example = Counterexample(
             case.label,
             dict(case.args),
             wrong.expected if wrong else "",
             wrong.observed if wrong else "",
             case.task_id,
-            case.base if case.evidence is None else None,
+            start,
+            end,
         )
         notes = tuple(f"effect: {d}" for d in (wrong.differences if wrong else ())[:6])
         return Finding(

@@ -218,6 +218,8 @@ class Counterexample:
     trace: str | None = None
     base: Snapshot | None = field(default=None, compare=False, repr=False)
     """The start, of a generated case; no part of a report's JSON form."""
+    end: Snapshot | None = field(default=None, compare=False, repr=False)
+    """The end that is expected there, where one is known."""
 
 
 MOST_QUESTIONS = 3

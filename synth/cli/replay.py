@@ -41,7 +41,7 @@ class Scene:
 @click.option("--crash-at", type=click.IntRange(0), metavar="K", help="Kill the run before tree-changing call K (0: the first).")
 @click.option("--torn", is_flag=True, help="With --crash-at: count writes to files too.")
 @click.option("--errno-at", metavar="CALLS:K:ERRNO", help="Let call K fail (0: the first), such as write:0:ENOSPC.")
-@click.option("--keep", type=FILE, metavar="DIR", help="Leave the trees here: base, expected, first, second.")
+@click.option("--keep", type=FILE, metavar="DIR", help="Leave the trees of the case here: base, expected, first, second.")
 @click.option("--evidence", type=FILE, metavar="FILE")
 @click.option("--bindings", type=FILE, metavar="FILE")
 @click.option("--decisions", type=FILE, metavar="FILE")
@@ -59,8 +59,8 @@ def command(skill: Path, trace: str | None, check: str | None, keep: Path | None
     if keep is not None:
         _must_be_new(keep)
     fault = _fault(rest["crash_at"], rest["torn"], rest["errno_at"])
-    if check is not None and fault is None and keep is None:
-        return _check_again(target, judging, trace)
+    if check is not None and fault is None:
+        return _check_again(target, judging, trace, keep)
     with Verifier(judging) as verifier:
         scene = _scene(target, verifier, trace, fault)
         box = verifier.open()
@@ -96,14 +96,46 @@ def _fault(crash_at: int | None, torn: bool, errno_at: str | None) -> Fault | No
     return ErrnoAt(int(k), name, calls)  # type: ignore[arg-type]  # checked just above
 
 
-def _check_again(target: Target, judging: Judging, trace: str | None) -> int:
+def _check_again(target: Target, judging: Judging, trace: str | None, keep: Path | None) -> int:
     """The check with the same seed on the same inputs: what it found, it finds again."""
     from verifiers.formats import render
 
     with console.talk() as talk, Verifier(replace(judging, every=True), None, talk.step) as verifier:
-        report = verifier.report(target)
-    console.raw(render([_about(report, trace)], "plain", seconds=report.seconds))
+        report = _about(verifier.report(target), trace)
+        box = verifier.open()
+        trees = _trees(report, target, box) if keep is not None and box is not None else {}
+    console.raw(render([report], "plain", seconds=report.seconds))
+    if trees and keep is not None:
+        _keep(keep, trees)
+    elif keep is not None:
+        console.say("there are no trees to keep: no finding has a start")
     return exit_code(report.verdict)
+
+
+def _trees(report: Report, target: Target, box: Sandbox) -> dict[str, Snapshot]:
+    """The trees of the first finding's case: its start, what is expected where that is known, and two runs of the skill. None
+    where no finding has a start."""
+    from verifiers.evidence import load_evidence
+
+    examples = [f.counterexample for c in report.checks for f in c.findings if f.counterexample is not None]
+    recorded = {e.task_id: (e.base, e.post) for e in load_evidence(target.evidence)} if target.evidence is not None else {}
+    for example in examples:
+        base, end = (example.base, example.end) if example.base is not None else recorded.get(example.trace or "", (None, None))
+        if base is not None:
+            first, second = _twice(box, target, base, example.args, None)
+            known = {"base": base, "expected": end, "first": first.post, "second": second.post}
+            return {name: tree for name, tree in known.items() if tree is not None}
+    return {}
+
+
+def _twice(box: Sandbox, target: Target, base: Snapshot, args: Args, fault: Fault | None) -> tuple[ReplayRecord, ReplayRecord]:
+    """The skill, and once more on what it left."""
+    from sandbox.interface import RunRequest, SkillJob
+
+    job = SkillJob(target.skill.read_text(encoding="utf-8"), args, function=target.function or None)
+    with box.session("skill", 1) as skill:
+        first = skill.run(RunRequest(job, base, fault=fault, observe=True))
+        return first, skill.run(RunRequest(job, first.post))
 
 
 def _about(report: Report, trace: str | None) -> Report:
@@ -136,17 +168,14 @@ def _scene(target: Target, verifier: Verifier, trace: str | None, fault: Fault |
 
 
 def _play(scene: Scene, target: Target, box: Sandbox, keep: Path | None) -> int:
-    from sandbox.interface import ErrnoAt, RunRequest, SkillJob, Snapshot
+    from sandbox.interface import ErrnoAt, Snapshot
     from verifiers.expectation.answers import failure
     from verifiers.expectation.steps import replayed
 
     base = scene.evidence.base or Snapshot()
-    job = SkillJob(target.skill.read_text(encoding="utf-8"), scene.args, function=target.function or None)
     with box.session("traces", 1) as traces:
         expected = replayed(scene.evidence, traces, base)
-    with box.session("skill", 1) as skill:
-        first = skill.run(RunRequest(job, base, fault=scene.fault, observe=True))
-        second = skill.run(RunRequest(job, first.post))
+    first, second = _twice(box, target, base, scene.args, scene.fault)
     console.out(f"trace {scene.evidence.task_id}: {scene.evidence.description}")
     # A failing call must be told, or come to nothing; after a kill only the second run has to be right.
     lies = isinstance(scene.fault, ErrnoAt) and failure(first.outcome) is None

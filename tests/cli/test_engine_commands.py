@@ -131,6 +131,23 @@ def test_replay_leaves_the_trees(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run(["replay", str(APPEND), "--trace", "pub_append_line-01"]) == 1
 
 
+def test_replay_leaves_the_trees_of_a_generated_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is the finding's own start, none of the recorded ones; the skill renames what only ends like the extension."""
+    (tmp_path / "s").mkdir()
+    text = (RENAME / "skill.py").read_text(encoding="utf-8")
+    (tmp_path / "s" / "skill.py").write_text(text.replace('endswith(f".{old_ext}")', "endswith(old_ext)"), encoding="utf-8")
+    beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json"), "--budget", "fast"]
+    keep = tmp_path / "trees"
+    command = ["replay", str(tmp_path / "s"), "--check", "generalises", *beside, "--keep"]
+    assert run([*command, str(keep)]) == 1
+    names = {p.name: sorted(f.name for f in p.iterdir()) for p in keep.iterdir()}
+    assert set(names) == {"base", "expected", "first", "second"}
+    assert names["first"] != names["expected"]
+    assert run(["replay", str(RENAME), "--check", "generalises", "--budget", "fast", "--keep", str(tmp_path / "none")]) == 0
+    assert "no finding has a start" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
 def test_replay_of_an_unknown_trace_names_the_known(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 4 with the list."""
     assert run(["replay", str(RENAME), "--trace", "nope"]) == 4

@@ -153,7 +153,7 @@ def _unseen(context: Context, statement: Statement, found: Found, severity: Seve
 def _harmful(context: Context, harmful: Harmful) -> Finding:
     """What a run did on an invented start, with the start."""
     start = harmful.start
-    example = Counterexample(start.case.label, dict(start.args), "no harm", harmful.what, start.case.task_id)
+    example = Counterexample(start.case.label, dict(start.args), "no harm", harmful.what, start.case.task_id, start.base)
     return Finding(
         f"where {start.how}: {harmful.what}", context.subject.path, context.subject.line, counterexample=example,
         notes=(f"workspace: {', '.join(sorted(start.base))[:300]}",),
