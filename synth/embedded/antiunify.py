@@ -142,6 +142,8 @@ class _Unifier:
         if role == "script" and (parts := self.program(texts)):
             return parts
         left, right = _affixes(texts, role)
+        if role == "operand" and re.search(r"(^|/)\.$", texts[0][:left]):
+            left -= 1  # the dot of a hidden file is a part of its name
         head, tail = texts[0][:left], texts[0][len(texts[0]) - right :] if right else ""
         middles = [t[left : len(t) - right] for t in texts]
         plain = [_unescaped(m) for m in middles] if role in ("script", "literal") else middles

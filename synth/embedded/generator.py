@@ -150,7 +150,7 @@ class EmbeddedGenerator:
         if not creates_file(case.works):
             code.helpers = over_existing(code.helpers)
         described = [(w.evidence.description, {p.name: _told(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
-        summary = summary_of(described)
+        summary = summary_of(described, pattern.task_category)
         name = skill_name(pattern.task_category, summary)
         params = tuple(defaulted(case, k) for k in range(len(params)))
         source = skill_source(name, summary, params, code, RETURNS_CHANGES if writes else RETURNS_ANSWER)
@@ -200,7 +200,13 @@ def case_of(template: Template, works: Sequence[Work]) -> Case:
     folders, files = ({k for k, found in enumerate(kinds) if set(found) == {kind}} for kind in ("dir", "file"))
     absent = {k: values for k, values in enumerate(template.values) if not any(map(_is_there, works, values))}
     said = {k: called(works, values) for k, values in absent.items()}
-    return Case(template, tuple(works), tuple(make_params(template, folders, said, files)))
+    written = {k for k in files if all(map(_is_written, works, map(str, template.values[k])))}
+    return Case(template, tuple(works), tuple(make_params(template, folders, said, files, written)))
+
+
+def _is_written(w: Work, value: str) -> bool:
+    path = value.removeprefix("./")
+    return any(x.path == path for x in changes_of(w))
 
 
 def _is_there(w: Work, value: Value) -> bool:

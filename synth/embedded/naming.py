@@ -75,19 +75,19 @@ def _common(text: str, texts: Sequence[str]) -> str:
     return " ".join("…" if d else w for w, d in zip(own, drop, strict=True))
 
 
-def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]]) -> str:
-    """The description in which most values are found, with the parameters' names in their place.
+def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]], category: str = "") -> str:
+    """The description in which most values are found, with the parameters' names in their place; of several the one that says
+    most words of the name, then the shortest.
 
     Args:
         cases: per trace its description and its values by parameter name.
+        category: the pattern's name, in snake_case.
     """
-    best, found, texts = "Repeat a recorded task", -1, list[str]()
-    for description, values in cases:
-        text, n = _named(" ".join(redact(description).split()), values)
-        texts.append(text)
-        if text and (n > found or (n == found and len(text) < len(best))):
-            best, found = text, n
-    best = _common(best, texts)
+    named = [_named(" ".join(redact(description).split()), values) for description, values in cases]
+    wanted = set(category.split("_"))
+    said = [(n, len(wanted & set(re.findall(r"[a-z]+", text.lower()))), -len(text), text) for text, n in named if text]
+    best = max(said, key=lambda rank: rank[:3])[3] if said else "Repeat a recorded task"
+    best = _common(best, [text for text, _ in named])
     if len(best) <= LONGEST:
         return best
     words = best[:LONGEST].split(" ")[:-1]

@@ -16,7 +16,6 @@ from synth.embedded.scope import Param
 from synth.embedded.template import Template, Value
 from verifiers.shell.commands import roles, xargs_command
 from verifiers.shell.tree import (
-    CURSOR,
     Feed,
     For,
     Group,
@@ -47,8 +46,8 @@ class Context:
     after: str
     last: bool
     """It is in the command's last operand."""
-    cursor_after: bool = False
-    """The path that find found follows."""
+    name_after: bool = False
+    """A name follows that find found or a loop goes through."""
     lead: str = ""
     """All of the word before the hole, each other hole as one NUL."""
 
@@ -120,8 +119,7 @@ def _word(word: Word, at: Context) -> Iterator[tuple[int, Context]]:
             after = word.parts[k + 1] if k + 1 < len(word.parts) else None
             left = prev.text if isinstance(prev, Lit) else ""
             right = after.text if isinstance(after, Lit) else ""
-            cursor = isinstance(after, Var) and after.name == CURSOR
-            yield part.index, Context(at.command, at.role, at.option, left, right, at.last, cursor, lead)
+            yield part.index, Context(at.command, at.role, at.option, left, right, at.last, isinstance(after, Var), lead)
         elif isinstance(part, Var):
             for arg in part.args:
                 yield from _word(arg, at)
@@ -155,6 +153,8 @@ _BY_OPTION = {
     ("tar", "-f"): ("archive", "Archive file to write"),
 }
 
+_LOOKED_FOR = ("text", "Text to look for")
+_READ = ("file", "File to read, relative to the workspace")
 _BY_COMMAND = {
     "chmod": ("mode", "Octal mode, such as 644"),
     "mkdir": ("folder", "Directory to make, relative to the workspace"),
@@ -170,7 +170,7 @@ _BY_COMMAND = {
     "tee": ("file", "File to write, relative to the workspace"),
     ">": ("output_file", "File to write, relative to the workspace"),
     ">>": ("output_file", "File to append to, relative to the workspace"),
-    "grep": ("text", "Text to look for"),
+    "grep": _LOOKED_FOR,
     "jq": ("key", "Key in the JSON document"),
     "for": ("name", "Name to work on"),
     "find": ("root", "Directory to start from, relative to the workspace"),
@@ -239,14 +239,16 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return _FROM_THE_END[(at.command, at.before)]
     if (at.command, at.option) in _BY_OPTION:
         return _BY_OPTION[(at.command, at.option)]
-    if at.command in ("mv", "rename") and at.cursor_after:
+    if at.command in ("mv", "cp", "rename") and at.name_after:
         return ("prefix", "Text to put in front of the name")
+    if at.command in ("mv", "cp") and at.last and re.search(r"\0[^/]*$", at.lead):
+        return ("suffix", "Text to put behind the name")
     if at.command == "for" and at.after.startswith("/"):
         return ("folder", "Directory, relative to the workspace")
     if at.last and at.command in _LAST and not (at.after and at.command in ("cp", "mv") and "*" in at.after):
         return _LAST[at.command]
     if at.role == "operand" and at.command in ("grep", "jq"):
-        return ("file", "File to read, relative to the workspace")
+        return _READ
     if at.command == "echo" and (at.before or at.after):
         return _BY_COMMAND["printf"]  # a part of a line is no line
     if at.command in _BY_COMMAND:
@@ -255,7 +257,7 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return ("number", "Number")
     if at.role in ("pattern", "script", "text"):
         return (at.role if at.role != "script" else "pattern", "Text")
-    return ("file", "File to read, relative to the workspace")
+    return _READ
 
 
 _FOLDER = ("folder", "Directory, relative to the workspace")
@@ -284,7 +286,11 @@ _VAGUE = frozenset({"file", "value", "text", "pattern"})
 
 
 def make_params(
-    template: Template, folders: Collection[int] = (), said: Mapping[int, str] | None = None, files: Collection[int] = ()
+    template: Template,
+    folders: Collection[int] = (),
+    said: Mapping[int, str] | None = None,
+    files: Collection[int] = (),
+    written: Collection[int] = (),
 ) -> list[Param]:
     """One parameter a hole, in the holes' order, names unique.
 
@@ -292,13 +298,17 @@ def make_params(
         folders: holes whose values name directories in every trace.
         said: holes whose values name nothing that is there, with what the requests call them ("" for nothing).
         files: holes whose values name files in every trace.
+        written: those of them that every trace changes.
     """
     first: dict[int, Context] = {}
+    printed: set[int] = set()
     number: set[int] = set()
     places: dict[int, set[str]] = {}
     for index, at in contexts(template.program):
         if at.role == "script" and at.command == "sed":
             places.setdefault(index, set()).add(place_in_script(at.lead))
+        if at.command in _PRINTING:
+            printed.add(index)
         # What is looked for or replaced says more of a value than that it is printed too.
         if index not in first or (first[index].command in _PRINTING and at.command not in _PRINTING and at.command in _READING):
             first[index] = at
@@ -306,6 +316,8 @@ def make_params(
         if at.role in ("number", "key") or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
+    both = {_LOOKED_FOR: ("text", "Text to look for, and to put in")}
+    chosen = [both.get(c, c) if k in printed else _FILE if k in written and c == _READ else c for k, c in enumerate(chosen)]
     for k, found in places.items():
         if found >= {"pattern", "replacement"}:  # it is looked for and put in again
             named = all(re.match(r"[^\W\d]", str(v)) for v in template.values[k])
@@ -345,7 +357,7 @@ def _name_the_exchanged(chosen: list[tuple[str, str]], said: Mapping[int, str]) 
 
 _PAIRS = {
     "ext": (("old_ext", "Extension to replace, without the dot"), ("new_ext", "New extension, without the dot")),
-    "file": (("file", "File to read, relative to the workspace"), ("other_file", "Other file to read")),
+    "file": (_READ, ("other_file", "Other file to read")),
     "mode": (("file_mode", "Octal mode, such as 644"), ("dir_mode", "Other octal mode, such as 755")),
     "folder": (("folder", "First directory, relative to the workspace"), ("other_folder", "Second directory")),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,10 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
 from synth.embedded import EmbeddedGenerator
+from synth.embedded.align import template_of
+from synth.embedded.generator import case_of
 from synth.embedded.naming import skill_name, summary_of
+from synth.embedded.steps import work
 from synth.interface import TracePattern
 from verifiers.interface import Evidence, Verdict
 from verifiers.shell.commands import TABLE
@@ -149,6 +153,31 @@ def test_summaries_name_the_parameters() -> None:
     """Values give way to names."""
     assert summary_of([("Rename .txt to .md", {"old": "txt", "new": "md"})]) == "Rename .<old> to .<new>"
     assert summary_of([("", {})]) == "Repeat a recorded task"
+    told = [("in a.conf make PORT 1", {"key": "PORT"}), ("Set TIMEOUT to 60 in b.conf", {"key": "TIMEOUT"})]
+    assert summary_of(told, "set_key").startswith("Set <key> to ")
+
+
+def test_parameters_are_called_what_they_are() -> None:
+    """A hidden file keeps its dot, what stands before a loop's name is a prefix, and a file that is changed is not only read."""
+    assert parameters("grep -qxF '{}' {} || echo '{}' >> {}", ("a", ".gitignore", "a", ".gitignore"), ("b", ".x", "b", ".x")) == {
+        "text": ("a", "Text to look for, and to put in"),
+        "file": (".gitignore", "File to work on, relative to the workspace"),
+    }
+    moved = parameters('for f in *.{}; do mv -- "$f" "{}$f"; done', ("pdf", "q3_"), ("csv", "old-"))
+    assert moved["prefix"] == ("q3_", "Text to put in front of the name")
+    moved = parameters('for f in *.{}; do mv -- "$f" "${{f}}{}"; done', ("pdf", "_1"), ("csv", "-old"))
+    assert moved["suffix"] == ("_1", "Text to put behind the name")
+
+
+def parameters(command: str, *values: Sequence[str]) -> dict[str, tuple[object, str]]:
+    """Name -> first value and description, of recordings of one command that changes every file."""
+    works = []
+    for k, row in enumerate(values):
+        base, post = (Snapshot({v: Entry("file", 0o644, content) for v in row}) for content in (b"1\n", b"2\n"))
+        line = command.format(*row)
+        works.append(work(replace(evidence([line], writes=False, task=f"t{k}"), base=base, post=post), writes=True))
+    case = case_of(template_of([w.program for w in works]), works)
+    return {p.name: (p.values[0], p.description) for p in case.params}
 
 
 def test_two_parameters_of_one_value_are_told_apart() -> None:

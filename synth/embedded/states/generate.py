@@ -63,7 +63,7 @@ def of_one_way(examples: Sequence[Example]) -> list[Example]:
 def candidate(pattern: TracePattern, program: Program, examples: Sequence[Example], generator: str) -> Candidate:
     """The program as a skill."""
     params = [parameter(p) for p in program.parameters]
-    summary = summary_for(program, examples)
+    summary = summary_for(program, examples, pattern.task_category)
     name = skill_name(pattern.task_category, summary)
     source = skill_source(name, summary, params, body(program), _RETURNS)
     bindings: dict[str, Args] = {
@@ -73,13 +73,13 @@ def candidate(pattern: TracePattern, program: Program, examples: Sequence[Exampl
     return Candidate(name, source, bindings, summary, generator, (), float(program.cost))
 
 
-def summary_for(program: Program, examples: Sequence[Example]) -> str:
+def summary_for(program: Program, examples: Sequence[Example], category: str = "") -> str:
     """The request's first line with the parameters in it; where that says nothing, what is set where."""
     described = [
         (x.request.split("\n")[0], {p.name: v for p in program.parameters if isinstance(v := p.values[k], str)})
         for k, x in enumerate(examples)
     ]
-    summary = summary_of(described)
+    summary = summary_of(described, category)
     if re.search(r"[^\W\d_]{3,}", re.sub(r"<\w+>", "", summary)):
         return summary
     files = [p.rpartition("/")[2] for p in examples[0].changed]
