@@ -82,7 +82,8 @@ def tests(session: nox.Session) -> None:
         return
     folder = session.cache_dir.resolve() / "hosts"
     with making(folder, *IN_TESTS):
-        session.run("pytest", "--durations=0", "--durations-min=4", env={**env, "ASSAY_FRAMEWORKS": str(folder)})
+        workers = ("-n", "2", "--dist", "loadgroup")
+        session.run("pytest", *workers, "--durations=0", "--durations-min=4", env={**env, "ASSAY_FRAMEWORKS": str(folder)})
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 from sandbox import open_sandbox
 from sandbox.interface import NoReturn, ReplayRecord, Returned, RunRequest, Session, SkillJob, Snapshot
 
+pytestmark = pytest.mark.engine
 HEAD = """import collections, dataclasses, enum, fcntl, functools, gc, logging, os, re, stat, sys
 import threading, traceback, types, typing
 from skill_api import Query, skill_command

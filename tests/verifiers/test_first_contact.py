@@ -17,7 +17,7 @@ from verifiers.interface import Binding, Report, Verdict
 from verifiers.subject import load_subject
 from verifiers.verify import Options, verify
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 """The first test waits for all reports."""
 ROUNDS = Path(__file__).parents[2] / "fixtures" / "first_contact"
 WRONG = {
