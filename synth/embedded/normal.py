@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from synth.embedded.kinds import with_cursor
 from synth.embedded.template import Program
-from verifiers.shell.commands import PREDICATE_ROLES, TABLE, Spec
-from verifiers.shell.tree import CURSOR, Arith, For, Seq, Simple, Sub, Var, Verbatim, Word, literal_word, rebuilt
+from verifiers.shell.commands import PREDICATE_ROLES, TABLE, Spec, parse_args
+from verifiers.shell.tree import CURSOR, Arith, Command, For, Pipe, Seq, Simple, Sub, Var, Verbatim, Word, literal_word, rebuilt
 
 
 def normal(program: Program) -> Program:
@@ -48,7 +48,21 @@ def _normal(node: object, names: dict[str, str]) -> object:
             words = plain.words
         rest = {"redirects": _normal(node.redirects, names), "assigns": _normal(node.assigns, names)}
         return dataclasses.replace(node, words=words, **rest)  # type: ignore[arg-type]  # replace() is untyped here
+    if isinstance(node, Pipe):
+        node = dataclasses.replace(node, stages=tuple(map(_uncounted, node.stages, (*node.stages[1:], None))))
     return rebuilt(node, lambda x: _normal(x, names))
+
+
+def _uncounted(stage: Command, after: Command | None) -> Command:
+    """Lines that grep finds below a folder, without their files' names where they are only counted: a newline in a name counts
+    nothing."""
+    if not isinstance(stage, Simple) or not isinstance(after, Simple) or stage.name != "grep":
+        return stage
+    counted = [w.literal for w in after.words] == ["wc", "-l"] and not after.redirects
+    options = parse_args(TABLE["grep"], stage.words[1:])
+    if not counted or not options.has("-r", "-R", "--recursive") or options.has("-l", "-L", "-c", "-h"):
+        return stage
+    return dataclasses.replace(stage, words=(stage.words[0], literal_word("-h"), *stage.words[1:]))
 
 
 def detached(name: str, words: tuple[Word, ...]) -> tuple[Word, ...]:

@@ -135,6 +135,7 @@ def test_other_shapes_do_not_unify(one: str, other: str) -> None:
         ("find . -name x -print0 | xargs -0 cat", "find . -name x | xargs cat"),
         ("find . -exec chmod 644 {} \\;", "find . -exec chmod 644 {} +"),
         ('for a in *; do echo "$a"; done', "for b in *; do echo $b; done"),
+        ("grep -r x d | wc -l", "grep -h -r x d | wc -l"),
     ],
 )
 def test_equal_meaning_has_one_form(one: str, other: str) -> None:
