@@ -123,6 +123,7 @@ def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
     for path in files[:3]:
         yield from _filled(start, path, start.base[path].content + line, f"ends in {word!r}")
         yield from _filled(start, path, line + start.base[path].content, f"begins with {word!r}")
+        yield from _filled(start, path, start.base[path].content + line[:-1], f"ends in {word!r} without a line end")
 
 
 def _filled(start: Start, path: str, content: bytes, how: str) -> Iterator[Start]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from verifiers.source.feeding import Feeding, assigned, loaded, same_thing
 from verifiers.source.harmless import Harmless
-from verifiers.source.names import Names, names_of
+from verifiers.source.names import ENTERING, Names, names_of
 from verifiers.subject import FunctionNode, skill_function
 
 Kind = Literal["acts", "claims", "decides", "skips", "computes", "raises"]
@@ -60,6 +60,8 @@ class Kinds:
         """Whether the statement itself, without its suites, may do more than read and compute."""
         if isinstance(node, ast.AsyncFor | ast.AsyncWith | ast.Import | ast.ImportFrom):
             return True
+        if isinstance(node, ast.With) and self.harmless.names.attributes & ENTERING:
+            return any(self._may_enter(item.context_expr) for item in node.items) or any(map(self.harmless.acts, heads(node)))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             made_by = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
             if any(self.harmless.names.dotted(d) not in _DECORATORS for d in made_by):
@@ -71,6 +73,12 @@ class Kinds:
             if any(self._elsewhere(t) for t in targets):
                 return True
         return any(self.harmless.acts(h) for h in heads(node))
+
+    def _may_enter(self, node: ast.expr) -> bool:
+        """Whether ``with`` may call a method of the file: not of what the library makes."""
+        made = node.func if isinstance(node, ast.Call) else node
+        opened = isinstance(made, ast.Name) and made.id == "open" and "open" not in self.harmless.names.own
+        return not opened and not (isinstance(node, ast.Call) and self.harmless.names.dotted(made))
 
     def decides(self, node: ast.stmt) -> bool:
         """Whether it makes something of which an acting call or its condition depends, and not just the same thing again."""

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 _CONTAINERS = frozenset({"list", "dict", "set", "Counter", "defaultdict", "OrderedDict", "deque", "sorted", "bytearray"})
 _LOG_SETTINGS = frozenset({"basicConfig", "dictConfig", "fileConfig", "lastResort", "handlers"})
 _STREAMS = frozenset({"redirect_stdout", "redirect_stderr", "stdout", "stderr"})
-_QUIET_METHODS = frozenset({"__init__", "__post_init__", "__new__", "__class_getitem__", "__call__"})
+ENTERING = frozenset({"__enter__", "__exit__", "__aenter__", "__aexit__"})
+"""Only ``with`` calls them."""
+_QUIET_METHODS = ENTERING | {"__init__", "__post_init__", "__new__", "__class_getitem__", "__call__"}
 
 
 @dataclass(frozen=True, slots=True)

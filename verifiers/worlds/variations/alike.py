@@ -15,6 +15,7 @@ from verifiers.worlds.variation import Choice, Example, Rule, Stage, Step, Varia
 from verifiers.worlds.variations.near import NO_CASE, case_is_told
 
 BEHIND, BEFORE, ZERO, CASE = "behind", "before", "zero", "case"
+PART, LAST = "part", "last part"
 MOST_WORDS = 12
 _VALUE = re.compile(r"[\w.-]{2,30}")
 
@@ -37,7 +38,7 @@ def ways(model: str) -> tuple[str, ...]:
 
 
 def choices(g: Grammar) -> list[Choice]:
-    return [(w, model, way) for model in models(g) for w in words(g) for way in (*ways(model), CASE) if w != model]
+    return [(w, model, way) for model in models(g) for w in words(g) for way in (*ways(model), PART, LAST, CASE) if w != model]
 
 
 def alike(draft: Draft, word: str, model: str, way: str) -> None:
@@ -46,24 +47,26 @@ def alike(draft: Draft, word: str, model: str, way: str) -> None:
         made = model.swapcase()
     else:
         letter = "7" if (model[0] if way == BEFORE else model[-1]).isdigit() else "x"
-        made = {BEFORE: f"{letter}{model}", ZERO: f"0{model}"}.get(way, f"{model}{letter}")
+        made = {
+            BEFORE: f"{letter}{model}", ZERO: f"0{model}", PART: f"{model}-{letter}", LAST: f"{letter}-{model}"
+        }.get(way, f"{model}{letter}")  # fmt: skip
     while made in draft.renames.values():
-        made = f"{made[0]}{made}" if way == BEFORE else f"{made}{made[-1]}"
+        made = f"{made[0]}{made}" if way in (BEFORE, LAST) else f"{made}{made[-1]}"
     draft.renames[word] = made
 
 
 def all_words(g: Grammar) -> list[tuple[Step, ...]]:
-    """All words at once, each way in its turn; and one in the other case."""
+    """All words at once, each way in its turn; then as parts of longer words, and one in the other case."""
     text = all_text(Snapshot({p: e for p, e in g.base.items() if e.type == "file"}))
     values = {as_text(v) for v in g.args.values() if as_text(v) in text}
     plans = [(w, turn) for w in models(g) for turn in range(len(ways(w)) if w in values or w in words(g) else 1)]
-    found = [_each([w for w in words(g) if w != model], model, turn) for model, turn in plans]
+    found = [_each([w for w in words(g) if w != model], model, ways(model), turn) for model, turn in plans]
+    found += [_each([w for w in words(g) if w != model], model, (PART, LAST), 0) for model in models(g) if model in values]
     cased = [(Step("alike", (w, model, CASE)),) for model in models(g) for w in words(g)[:1] if w != model and model in values]
     return [steps for steps in (*found, *cased) if steps]
 
 
-def _each(others: Sequence[str], model: str, turn: int) -> tuple[Step, ...]:
-    each = ways(model)
+def _each(others: Sequence[str], model: str, each: Sequence[str], turn: int) -> tuple[Step, ...]:
     return tuple(Step("alike", (w, model, each[(n + turn) % len(each)])) for n, w in enumerate(others))
 
 
@@ -74,6 +77,7 @@ VARIATIONS = (
         recorded=case_is_told, never=NO_CASE, refusable=True,
         examples=(
             Example(("other", "draft", BEHIND), {"a": "draft other\n"}, {"a": "draft draftx\n"}, {"v": "draft"}, "ls draft"),
+            Example(("other", "draft", LAST), {"a": "draft other\n"}, {"a": "draft x-draft\n"}, {"v": "draft"}, "ls draft"),
             Example(("other", "draft", CASE), {"a": "draft other\n"}, {"a": "draft DRAFT\n"}, {"v": "draft"}, "ls draft"),
         ),
     ),

@@ -18,21 +18,23 @@ MOST_NEAR = 8
 QUOTED = re.compile(r"[\"'=]([^\"'\0\n$\\]{2,20})[\"']")
 NO_CASE = "no word is another one's but for its case"
 NO_MARGIN = "no two lines of a file that begin alike stand at different margins"
-LETTERS, CASE, BEHIND, INDENTED = "letters", "case", "behind", "indented"
+LETTERS, CASE, PART, BEHIND, INDENTED = "letters", "case", "part", "behind", "indented"
 
 
-def near(text: str, said: Sequence[str], *, cased: bool = False) -> list[str]:
+def near(text: str, said: Sequence[str], way: str = LETTERS) -> list[str]:
     """Texts that are nearly what arguments say: a word of theirs with a letter more, with two in the other order, or without the
-    mark before it; if ``cased``, only in the other case, which some commands take for the same."""
+    mark before it; or only (CASE) in the other case, which some commands take for the same, or (PART) as a part of a longer word
+    with a dash, in which some see the end of it."""
     out: list[str] = []
     for word in said:
         edge = r"\w" if any(c.isdigit() for c in word) else r"[^\W\d_]"
         if m := re.search(rf"(?<!{edge}){re.escape(word)}(?!{edge})", text):
             head, tail = text[: m.start()], text[m.end() :]
-            if cased:
-                out.append(f"{head}{word.swapcase()}{tail}")
-                continue
             before, behind = _like(word[0]), _like(word[-1])
+            if way in (CASE, PART):
+                others = [word.swapcase()] if way == CASE else [f"{word}-{behind}", f"{before}-{word}"]
+                out += [f"{head}{other}{tail}" for other in others]
+                continue
             out += [f"{head}{word}{behind}{tail}", f"{head}{before}{word}{tail}", f"{head}{transposed(word)}{tail}"]
             out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ " else []
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
@@ -91,35 +93,44 @@ def indented(text: str, said: Sequence[str]) -> list[str]:
 
 
 def near_lines(content: bytes, said: Sequence[str], *, named: bool, way: str = LETTERS, size: int = 1) -> bytes:
-    """Text with more records, which say nearly what arguments say: each behind the one that it is like. Or, BEHIND all records,
+    """Text with more records, which say nearly what arguments say: each beside the one that it is like. Or, BEHIND all records,
     what lies between the first and the last of those once more for each way to be nearly like them. Of a file that an argument
     names the first line stays."""
     found = records(content, size, head=named)
     if found is None or len(found.items) + named < 2 or not found.whole:
         return content
-    like = [indented(item, said) if way == INDENTED else near(item, said, cased=way == CASE) for item in found.items]
-    out = _behind(found.items, like) if way == BEHIND else _each_behind_its_own(found.items, like)
+    like = [indented(item, said) if way == INDENTED else near(item, said, way) for item in found.items]
+    out = _behind(found.items, like) if way == BEHIND else _each_at_its_own(found.items, like, before=way == PART)
     return found.joined(out) if len(out) <= MAX_LINES else content
 
 
-def _each_behind_its_own(items: list[str], like: list[list[str]]) -> list[str]:
-    """What is set in below a line belongs to it, and comes along: no block is cut in two."""
+def _each_at_its_own(items: list[str], like: list[list[str]], *, before: bool) -> list[str]:
+    """Behind the one that it is like, or the first of them ``before`` it. What is set in below a line belongs to it, and comes
+    along: no block is cut in two."""
     ends = _block_ends(items)
     copies: list[list[str]] = [[] for _ in range(len(items) + 1)]
     for n in reversed(range(len(items))):
-        copies[ends[n]] += [t for head in like[n] for t in (head, *items[n + 1 : ends[n]])]
+        whole = [[head, *items[n + 1 : ends[n]]] for head in like[n]]
+        copies[n] += [t for block in whole[:before] for t in block]
+        copies[ends[n]] += [t for block in whole[before:] for t in block]
     return [*(t for n, item in enumerate(items) for t in (*copies[n], item)), *copies[-1]]
 
 
+_CLOSING = re.compile(r"\s*[]})]+[;,]?\s*")
+
+
 def _block_ends(items: Sequence[str]) -> list[int]:
-    """For each item the first one behind it that is set in no further; an empty one stands where the next one does."""
+    """For each item the first one behind it that is set in no further, and closes nothing; an empty one stands where the next one
+    does."""
     ends, open_blocks, margin = [len(items)] * len(items), list[int](), 0
     margins = [0] * len(items)
     for n in reversed(range(len(items))):
         margin = margins[n] = len(items[n]) - len(items[n].lstrip(" \t")) if items[n].strip() else margin
     for n in range(len(items)):
+        closing = bool(_CLOSING.fullmatch(items[n])) and bool(open_blocks)
         while open_blocks and margins[open_blocks[-1]] >= margins[n]:
-            ends[open_blocks.pop()] = n
+            last = open_blocks.pop()
+            ends[last] = n + (closing and margins[last] == margins[n] and last < n - 1)
         open_blocks.append(n)
     return ends
 
@@ -136,7 +147,7 @@ def near_names(draft: Draft, path: str, way: str) -> None:
     """Beside a file, and beside every directory."""
     for source in (draft.renamed(path), *(p for p, e in draft.base.items() if e.type == "dir")):
         where, _, name = source.rpartition("/")
-        beside = (below(where, n) for n in near(name, draft.said, cased=way == CASE))
+        beside = (below(where, n) for n in near(name, draft.said, way))
         draft.changes |= {p: draft.base[source] for p in beside if p not in draft.base}
 
 
@@ -158,7 +169,7 @@ def near_files(draft: Draft, path: str, way: str) -> None:
 
 def names_come_along(g: Grammar) -> list[tuple[Step, ...]]:
     both = [(Step("near-lines", (p, way)), Step("near-names", (p, way))) for p in g.contents for way in (LETTERS, CASE)]
-    return [*both[:4], *((Step("near-lines", (p, BEHIND)),) for p in g.contents[:2])]
+    return [*both[:4], *((Step("near-lines", (p, way)),) for p in g.contents[:2] for way in (BEHIND, PART))]
 
 
 def literals(g: Grammar) -> list[str]:
@@ -183,11 +194,12 @@ VARIATIONS = (
     ),
     Variation(
         name="near-lines", why="A file has lines that are nearly what an argument says.",
-        choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND)), apply=of_content(_edited),
+        choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND, PART)), apply=of_content(_edited),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, drawn=2, together=names_come_along, refusable=True,
         recorded=case_is_told, never=NO_CASE,
         examples=(
             Example(("a", LETTERS), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nbobx,1\nxbob,1\nbbo,1\n"}, {"w": "bob"}, "ls bob"),
+            Example(("a", PART), {"a": "k\nbob,1\n"}, {"a": "k\nbob-x,1\nbob,1\nx-bob,1\n"}, {"w": "bob"}, "ls bob"),
             Example(("a", BEHIND), {"a": "bob\nk\n"}, {"a": "bob\nk\nbobx\nxbob\nbbo\n"}, {"w": "bob"}, "ls bob"),
         ),
     ),
