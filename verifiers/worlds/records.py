@@ -37,12 +37,23 @@ def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | N
     if size == 1 and (found := _blocks(decoded(content), head)) is not None:
         return found
     *lines, rest = decoded(content).split("\n")
-    lines = [f"{line}\n" for line in lines]
+    lines = _continued([f"{line}\n" for line in lines]) if size == 1 else [f"{line}\n" for line in lines]
     first = int(head)
     last = len(lines) - (len(lines) - first) % size
     items = ["".join(lines[n : n + size]) for n in range(first, last, size)]
     before, after = "".join(lines[:first]), "".join((*lines[last:], rest))
     return Records(items, lambda new: encoded(before + "".join(new) + after), not after)
+
+
+def _continued(lines: Sequence[str]) -> list[str]:
+    """A line that ends in a backslash goes on in the next one."""
+    out: list[str] = []
+    for line in lines:
+        if out and out[-1].endswith("\\\n"):
+            out[-1] += line
+        else:
+            out.append(line)
+    return out
 
 
 def _blocks(text: str, head: bool) -> Records | None:
