@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import builtins
+import gc
 import inspect
 import json
 import linecache
 import os
+import pathlib
 import resource
+import shutil
+import signal
 import sys
 import threading
 import types
@@ -91,7 +96,16 @@ def _state() -> dict[str, Any]:
     limits = [resource.getrlimit(limit) for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CORE)]
     # Who sets the usual mask where it is another one wants files that others can read: that is known and harmless.
     mask &= USUAL_MASK
-    return {"umask": mask, "working directory": place, "environment": dict(os.environ), "limits": limits, "niceness": os.nice(0)}
+    state = {"umask": mask, "working directory": place, "environment": dict(os.environ), "limits": limits, "niceness": os.nice(0)}
+    # What everybody calls by these names.
+    state |= {f"own {m.__name__}": [*map(id, vars(m).values())] for m in (builtins, os, os.path, pathlib.Path, shutil)}
+    log = sys.modules.get("logging")
+    return state | {
+        "logging": (log.root.manager.disable, log.raiseExceptions) if log is not None else (0, True),
+        "garbage collection": gc.isenabled(),
+        "recursion limit": sys.getrecursionlimit(),
+        "signal handlers": [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD)],
+    }
 
 
 class Lines:

@@ -263,11 +263,14 @@ def test_another_home_is_lived_in(session: Session, body: str, left: list[str]) 
         ("os.chdir('/tmp')", "its working directory"),
         ("os.environ['EDITOR'] = 'x'", "its environment"),
         ("resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))", "its limits"),
+        ("logging.getLogger('x').warning('y')", ""),
+        ("logging.disable(50)", "its logging"),
+        ("os.sync = print", "its own os"),
     ],
 )
 def test_what_a_skill_leaves_its_host_is_told(session: Session, body: str, changed: str) -> None:
     """A host calls the next skill in the same process."""
-    record = session.run(RunRequest(skill(f"import os\nimport resource\n{body}\nreturn 1"), BASE))
+    record = session.run(RunRequest(skill(f"import logging\nimport os\nimport resource\n{body}\nreturn 1"), BASE))
     assert record.probe["changed"] == changed
 
 

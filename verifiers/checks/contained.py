@@ -37,7 +37,7 @@ class Contained:
         "leaves this open. The sandbox's own path in a value is noted: it says where the skill ran, not what it did."
     )
     stage = "dynamic"
-    version = 6
+    version = 7
     good = (
         rename("touches its workspace only"),
         rename(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from random import Random
 
@@ -24,10 +24,10 @@ def folded(source: str) -> tuple[list[int], list[str]]:
     return list(constants(source).numbers), list(found)[:MOST_WORDS]
 
 
-def from_constants(start: Start, source: str, rng: Random) -> Iterator[Start]:
-    """The start with sizes, counts, names and values that the text mentions, one at a time."""
+def from_constants(start: Start, source: str, rng: Random, paths: Collection[str] = ()) -> Iterator[Start]:
+    """The start with sizes, counts, names and values that the text mentions, one at a time; first in the files at ``paths``."""
     numbers, words = folded(source)
-    files = [p for p, e in start.base.items() if e.type == "file"][:6]
+    files = sorted((p for p, e in start.base.items() if e.type == "file"), key=lambda p: p not in paths)[:6]
     yield from _with_signs(start, source)
     for word in words:
         yield from _with_word(start, word, files)
@@ -111,6 +111,11 @@ def _with_number(start: Start, number: int, path: str, rng: Random) -> Iterator[
 
 
 def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
+    line = word.encode("utf-8", "replace") + b"\n"
+    for path in files[:3]:
+        yield from _filled(start, path, start.base[path].content + line, f"ends in {word!r}")
+        yield from _filled(start, path, line + start.base[path].content, f"begins with {word!r}")
+        yield from _filled(start, path, start.base[path].content + line[:-1], f"ends in {word!r} without a line end")
     plain = word.strip().lstrip("/")
     names = [plain, f"a{plain}", f"{plain}z", plain.replace("*", "a").replace("?", "b").lstrip("/")]
     suffixes = {p.rpartition(".")[2] for p in files if "." in p}
@@ -119,11 +124,6 @@ def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
         if name and ".." not in name.split("/") and "\0" not in name and len(name) < 100 and name not in start.base:
             content = start.base[files[0]].content if files else b"x\n"
             yield from _made(start, {name: Entry("file", content=content)}, f"there is a file {name!r}")
-    line = word.encode("utf-8", "replace") + b"\n"
-    for path in files[:3]:
-        yield from _filled(start, path, start.base[path].content + line, f"ends in {word!r}")
-        yield from _filled(start, path, line + start.base[path].content, f"begins with {word!r}")
-        yield from _filled(start, path, start.base[path].content + line[:-1], f"ends in {word!r} without a line end")
 
 
 def _filled(start: Start, path: str, content: bytes, how: str) -> Iterator[Start]:

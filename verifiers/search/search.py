@@ -94,7 +94,7 @@ def _starts(context: Context) -> Iterator[Start]:
     for n, case in enumerate(cases):
         start, rng = recorded(case), context.rng(f"constants {n}")
         ways += [_in_turn(states(start, paths[case.label]), n, len(cases)), from_arguments(start, words)]
-        ways += [from_constants(start, context.subject.source, rng), archives(start)]
+        ways += [from_constants(start, context.subject.source, rng, paths[case.label]), archives(start)]
     yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
 
 

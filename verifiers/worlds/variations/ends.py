@@ -1,4 +1,4 @@
-"""Files without anything in them, files whose last line has no end, and files with the line ends of Windows."""
+"""Files without anything in them, files whose last line has no end, and files with the line ends of Windows, all or some."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Varia
 
 def ended(g: Grammar) -> list[Choice]:
     return [(p,) for p in g.contents if g.base[p].content.endswith(b"\n")]
+
+
+def mixed(content: bytes) -> bytes:
+    """Every second line ends as Windows writes it."""
+    *lines, rest = content.replace(b"\r\n", b"\n").split(b"\n")
+    return b"".join(line + (b"\r\n" if n % 2 else b"\n") for n, line in enumerate(lines)) + rest
 
 
 VARIATIONS = (
@@ -28,5 +34,11 @@ VARIATIONS = (
         choices=contents, apply=of_content(lambda content, *_: content.replace(b"\n", b"\r\n")),
         stage=Stage.EDIT, alone=2, refusable=True, asks=False,
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\r\n2\r\n"}),),
+    ),
+    Variation(
+        name="mixed-lines", why="Some lines of a file end as Windows writes them.",
+        choices=lambda g: [c for c in contents(g) if g.base[str(c[0])].content.count(b"\n") > 1],
+        apply=of_content(lambda content, *_: mixed(content)), stage=Stage.EDIT, alone=2, refusable=True, asks=False,
+        examples=(Example(("a",), {"a": "1\n2\n3\n"}, {"a": "1\n2\r\n3\n"}),),
     ),
 )  # fmt: skip

@@ -13,6 +13,7 @@ from verifiers.worlds.variations.near import transposed
 
 MOST_GONE = 4
 SUFFIXED, PREFIXED, ABOVE = "suffixed", "prefixed", "above"
+LETTERED, OFF = "lettered", "off"
 
 
 def holding(content: bytes, lines: Sequence[str], way: str) -> bytes:
@@ -48,7 +49,7 @@ def _held(content: bytes, draft: Draft, path: str, way: str) -> bytes:
 
 def altered(g: Grammar) -> list[Choice]:
     """Files of which the trace changes or removes a line."""
-    return [(p,) for p in g.contents if gone(g, p)]
+    return [(p, way) for p in g.contents for way in (LETTERED, OFF) if gone(g, p)]
 
 
 def gone(g: Grammar, path: str) -> list[str]:
@@ -58,26 +59,31 @@ def gone(g: Grammar, path: str) -> list[str]:
         return []
     left = set(after.content.split(b"\n"))
     lost = [decoded(line) for line in before.content.split(b"\n") if line not in left]
-    return [line for line in lost if line[:1].isalnum() or line[:1] == "_"][:MOST_GONE]
+    return [line for line in lost if line.lstrip()[:1].isalnum() or line.lstrip()[:1] == "_"][:MOST_GONE]
 
 
-def _beside_altered(content: bytes, draft: Draft, path: str) -> bytes:
-    """Before each line that the task changes, one that holds it: with letters before its first word."""
+def _beside_altered(content: bytes, draft: Draft, path: str, way: str) -> bytes:
+    """Before each line that the task changes, one that holds it: with letters before its first word, or (OFF) with a mark that
+    makes it a comment."""
     if not takes_lines(content):
         return content
     for line in gone(draft.g, path):
         row = encoded(draft.renamed(line)) + b"\n"
-        content = content.replace(row, b"x" + row + b"x_" + row + row, 1)
+        word = row.lstrip()
+        margin = row[: len(row) - len(word)]
+        beside = [b"x" + word, b"x_" + word] if way == LETTERED else [b"#" + word, b"# " + word]
+        content = content.replace(row, b"".join(margin + other for other in beside) + row, 1)
     return content
 
 
-MILK = {"w": "milk"}
+MILK, SET = {"w": "milk"}, {"v": "2"}
 VARIATIONS = (
     Variation(
-        name="altered-lines", why="A file has lines that hold one which the trace changes, with letters before it.",
-        choices=altered, apply=of_content(_beside_altered), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3, refusable=True,
+        name="altered-lines", why="A file has lines that hold one which the trace changes, with letters or a mark before it.",
+        choices=altered, apply=of_content(_beside_altered), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=4, refusable=True,
         examples=(
-            Example(("a",), {"a": "k=1\n"}, {"a": "xk=1\nx_k=1\nk=1\n"}, {"v": "2"}, "sed -i s/^k=.*/k=2/ a", {"a": "k=2\n"}),
+            Example(("a", LETTERED), {"a": "k=1\n"}, {"a": "xk=1\nx_k=1\nk=1\n"}, SET, "sed -i s/^k=.*/k=2/ a", {"a": "k=2\n"}),
+            Example(("a", OFF), {"a": " k=1\n"}, {"a": " #k=1\n # k=1\n k=1\n"}, SET, "sed -i s/^.k=./.k=2/ a", {"a": ".k=2\n"}),
         ),
     ),
     Variation(
