@@ -93,7 +93,7 @@ class Judging:
         """From the parameters of a command that has both groups of options (or one of them), the rest as configured.
 
         Raises:
-            click.BadParameter: an exclusion without a reason, or an unknown check.
+            click.BadParameter: an exclusion without a reason, an unknown check, or an empty name of an image.
         """
         from synth.cli.room import usable_cache
 
@@ -106,6 +106,8 @@ class Judging:
             "programs": frozenset(config.conventions.allow_programs),
         }  # fmt: skip
         known |= {n: v for n, v in values.items() if n in cls.__dataclass_fields__ and v is not None}
+        if known["image"] == "":  # as a shell leaves it where `assay engine image` failed
+            raise click.BadParameter("no image is named: did the command in it fail?", param_hint="--image")
         if not known.get("no_cache") and not in_ci():
             known["database"] = config.path("{PRJ_DATA}/counterexamples")
         if "excluded" in known:

@@ -27,7 +27,9 @@ def nothing_repeated(traces: Sequence[ExecutionTrace], evolution: Evolution) -> 
         return "there is no trace: name the files, or the directories that were recorded in"
     thresholds = f"{evolution.min_frequency} successful traces", f"{plural(evolution.min_complexity, 'command')} in one"
     needed = (" and " if evolution.trigger == "all" else " or ").join(thresholds)
-    return f"no repeated task in {plural(len(traces), 'trace')}: a task counts from {needed}"
+    failed = sum(not t.success for t in traces)
+    told = f" ({failed} of them failed)" if failed else ""
+    return f"no repeated task in {plural(len(traces), 'trace')}{told}: a task counts from {needed}"
 
 
 TOGETHER = click.option(

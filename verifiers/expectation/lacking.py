@@ -45,7 +45,7 @@ def lacking(steps: Sequence[ExecResult], recorded: Sequence[str] = ()) -> str:
 
 
 def _how(name: str, what: str) -> str:
-    if what == "program" and name in PACKAGES:
-        return f'Add it: --image "$(assay engine image --package {PACKAGES[name]})"'
-    option = {"Python module": "--requirements requirements.txt", "Node module": "--package-json package.json"}.get(what)
-    return f'Add what has it: --image "$(assay engine image {option or "--dockerfile Dockerfile"})"'
+    options = {"Python module": "--requirements requirements.txt", "Node module": "--package-json package.json"}
+    known = name in PACKAGES or what != "program"
+    option = options.get(what) or f"--package {PACKAGES.get(name, name)}"
+    return f'Add it: --image "$(assay engine image {option})"{"" if known else ", or whatever package has it"}'

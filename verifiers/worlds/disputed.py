@@ -19,7 +19,7 @@ from verifiers.worlds.tokens import all_text
 from verifiers.worlds.trials import Beyond, Trial
 from verifiers.worlds.world import World
 
-SENTENCE = "the commands do the same in whatever form they are written"
+SENTENCE = "the commands as another recording has them, or with each value as plain text, do the same"
 
 
 def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, record: ReplayRecord) -> Beyond | None:
