@@ -1,4 +1,4 @@
-"""A draft under another name, or with other names for its parameters: code, bindings and text along."""
+"""A draft under another name, with other names for its parameters, or told in other words: code, bindings and text along."""
 
 from __future__ import annotations
 
@@ -13,29 +13,40 @@ from synth.interface import Draft
 from verifiers.interface import AssayError
 from verifiers.subject import parse_subject
 
+LONGEST_TEXT = 200
+
 
 class RenameError(AssayError, ValueError):
     """A name that cannot be given."""
 
 
-def renamed(draft: Draft, name: str | None = None, parameters: Mapping[str, str] | None = None) -> Draft:
+def renamed(
+    draft: Draft,
+    name: str | None = None,
+    parameters: Mapping[str, str] | None = None,
+    described: Mapping[str, str] | None = None,
+) -> Draft:
     """The draft with other names. It is other code then: it must be verified again.
 
     Args:
         name: Of the skill; None = as it is.
         parameters: Old name -> new name.
+        described: Parameter, as it is called so far, -> new description; "" for the skill itself.
 
     Raises:
-        RenameError: there is no such parameter, or the new name is no identifier, a keyword, or taken in the function.
+        RenameError: there is no such parameter, or the new name is no identifier, a keyword, or taken in the function; or the new
+            description is no plain sentence.
     """
     if draft.decisions:
         raise RenameError("answers to questions name its arguments", "Rename it before you answer, or answer again", draft.name)
     subject = parse_subject(draft.source, "skill.py")
     chosen, new = dict(parameters or {}), name or subject.name
-    missing = [p for p in chosen if p not in {q.name for q in subject.parameters}]
+    told = {"": subject.description} | {q.name: q.description for q in subject.parameters}
+    missing = [p for p in (*chosen, *(described or {})) if p not in told]
     if missing:
         has = ", ".join(q.name for q in subject.parameters) or "none"
         raise RenameError(f"there is no parameter {missing[0]!r}", f"It has: {has}", draft.name)
+    texts = {told[p]: _plain(text, draft.name) for p, text in (described or {}).items()}
     module = cst.parse_module(draft.source)
     taken = _names(module)
     for word in (*chosen.values(), *([new] if new != subject.name else [])):
@@ -43,12 +54,25 @@ def renamed(draft: Draft, name: str | None = None, parameters: Mapping[str, str]
             advice = "Use lower-case letters, digits and _, and no name that the code has"
             raise RenameError(f"{word!r} cannot be a name here", advice, draft.name)
         taken.add(word)
-    source = module.visit(_Renaming(subject.name, new, chosen)).code
+    source = module.visit(_Renaming(subject.name, new, chosen, texts)).code
     bindings = {task: {chosen.get(n, n): value for n, value in args.items()} for task, args in draft.bindings.items()}
-    text = _in_text(draft.skill_md, chosen)
+    text = _in_text(_reworded(draft.skill_md, texts), chosen)
     if new != subject.name:
         text = re.sub(rf"\b{re.escape(subject.name)}\b", new, text)
     return replace(draft, name=new, source=source, bindings=bindings, skill_md=text)
+
+
+def _plain(text: str, name: str) -> str:
+    if not text.strip() or not text.isprintable() or set(text) & set("\"'\\{}") or len(text) > LONGEST_TEXT:
+        advice = f"Use one line of at most {LONGEST_TEXT} characters without quotes, braces and backslashes"
+        raise RenameError(f"{text[:40]!r} cannot be a description here", advice, name)
+    return text.strip()
+
+
+def _reworded(text: str, texts: Mapping[str, str]) -> str:
+    for old, new in texts.items():
+        text = text.replace(old, new) if old else text
+    return text
 
 
 def _names(module: cst.Module) -> set[str]:
@@ -74,8 +98,8 @@ def _in_text(text: str, chosen: Mapping[str, str]) -> str:
 class _Renaming(cst.CSTTransformer):
     """Renames the skill's function wherever it is named, and its parameters within it."""
 
-    def __init__(self, old: str, new: str, parameters: Mapping[str, str]) -> None:
-        self._old, self._new, self._parameters = old, new, parameters
+    def __init__(self, old: str, new: str, parameters: Mapping[str, str], texts: Mapping[str, str]) -> None:
+        self._old, self._new, self._parameters, self._texts = old, new, parameters, texts
         self._inside = 0
         self._raising = False
 
@@ -113,7 +137,7 @@ class _Renaming(cst.CSTTransformer):
         return updated_node
 
     def leave_SimpleString(self, original_node: cst.SimpleString, updated_node: cst.SimpleString) -> cst.SimpleString:
-        return updated_node.with_changes(value=self._said(updated_node.value))
+        return updated_node.with_changes(value=_reworded(self._said(updated_node.value), self._texts))
 
     def leave_FormattedStringText(
         self, original_node: cst.FormattedStringText, updated_node: cst.FormattedStringText

@@ -193,12 +193,22 @@ def retire(registry: Path | None, name: str, version: str | None, reason: str, f
 @_target
 @click.option("--to", "new_name", metavar="NAME", help="Its new name.")
 @click.option("--parameter", "parameters", multiple=True, metavar="OLD=NEW", help="A parameter's new name (repeatable).")
+@click.option("--description", metavar="TEXT", help="What it does, in other words.")
+@click.option("--describe", "described", multiple=True, metavar="PARAMETER=TEXT", help="A parameter in other words (repeatable).")
 @judging_options
 @sandbox_options
 def rename(
-    registry: Path | None, name: str, version: str | None, new_name: str | None, parameters: tuple[str, ...], **rest: Any
+    registry: Path | None,
+    name: str,
+    version: str | None,
+    new_name: str | None,
+    parameters: tuple[str, ...],
+    description: str | None,
+    described: tuple[str, ...],
+    **rest: Any,
 ) -> int:
-    """Gives a skill another name, or its parameters: code, bindings and text along. It is verified anew, as other code.
+    """Gives a skill another name or description, or its parameters: code, bindings and text along. It is verified anew, as other
+    code.
 
     The version of before is archived. Exit code 1: it does not pass under the new names, and nothing changed.
     """
@@ -209,9 +219,14 @@ def rename(
     from verifiers.interface import Report
 
     reports: list[Report] = []
-    pairs = dict(p.split("=", 1) for p in parameters if "=" in p)
-    if len(pairs) != len(parameters) or not (pairs or new_name):
-        raise click.UsageError("say --to NAME, or --parameter OLD=NEW")
+    pairs, texts = (dict(p.split("=", 1) for p in given if "=" in p) for given in (parameters, described))
+    texts |= {"": description} if description is not None else {}
+    if (
+        len(pairs) != len(parameters)
+        or len(texts) - (description is not None) != len(described)
+        or not (pairs or texts or new_name)
+    ):
+        raise click.UsageError("say --to NAME, --parameter OLD=NEW, --description TEXT, or --describe PARAMETER=TEXT")
     judging = Judging.of({**rest, "no_cache": True}, config())
     with console.talk(), Verifier(judging) as verifier, open_registry(registry, must_exist=True) as opened:
 
@@ -221,7 +236,7 @@ def rename(
 
         entry = opened.show(name, version)
         approve = config().registry.approve or entry.status == "staged"
-        new = renamed_version(opened, entry, verify, new_name, pairs, require_approval=approve)
+        new = renamed_version(opened, entry, verify, new_name, pairs, texts, require_approval=approve)
         if (sign := config().attest()) is not None:
             sign(Path(new.path), reports[-1])
     return _said(new, f"{signature(new)}; score {bound(new.score)}")

@@ -22,7 +22,10 @@ ORIGIN = (
     "source", "pattern_type", "frequency", "success_rate", "signature", "evidence", "generator", "held_out", "refitted",
 )  # fmt: skip
 """Metadata of a version that its renamed form keeps: how it came about."""
-HELP = "y accept · n leave it waiting · r NAME rename it · p OLD NEW rename a parameter · c show its code · q leave the rest"
+HELP = (
+    "y accept · n leave it waiting · r NAME rename it · p OLD NEW rename a parameter · d TEXT say what it does · "
+    "d PARAMETER: TEXT say what a parameter is · c show its code · q leave the rest"
+)
 
 
 @dataclass
@@ -69,6 +72,10 @@ class Review:
                         entry = self._renamed(entry, name, {})
                     case ["p", old, new]:
                         entry = self._renamed(entry, None, {old: new})
+                    case ["d", first, *more] if first.endswith(":") and more:
+                        entry = self._renamed(entry, None, {}, {first[:-1]: " ".join(more)})
+                    case ["d", *more] if more:
+                        entry = self._renamed(entry, None, {}, {"": " ".join(more)})
                     case ["c"]:
                         console.out(self.registry.source(entry))
                     case _:
@@ -76,14 +83,16 @@ class Review:
             except AssayError as e:
                 console.error(e.diagnostics())
 
-    def _renamed(self, entry: RegistryEntry, name: str | None, parameters: dict[str, str]) -> RegistryEntry:
+    def _renamed(
+        self, entry: RegistryEntry, name: str | None, parameters: dict[str, str], described: dict[str, str] | None = None
+    ) -> RegistryEntry:
         """The version under other names, verified anew; it takes the place of the one that waited.
 
         Raises:
             AssayError: the names cannot be given, or it no longer passes; nothing changed.
         """
         console.say("verifying it under its new names")
-        new = renamed_version(self.registry, entry, self.verify, name, parameters, require_approval=True)
+        new = renamed_version(self.registry, entry, self.verify, name, parameters, described, require_approval=True)
         console.out(f"now {new.name}: {signature(new)}")
         return new
 
@@ -94,6 +103,7 @@ def renamed_version(
     verify: Callable[[Draft, RegistryEntry], Report],
     name: str | None,
     parameters: dict[str, str],
+    described: dict[str, str] | None = None,
     *,
     require_approval: bool,
 ) -> RegistryEntry:
@@ -104,7 +114,7 @@ def renamed_version(
     """
     from synth.renaming import renamed
 
-    draft = renamed(registry.draft(entry.name, entry.version), name, parameters)
+    draft = renamed(registry.draft(entry.name, entry.version), name, parameters, described)
     kept = {key: entry.metadata[key] for key in ORIGIN if key in entry.metadata}
     before = entry.name if draft.name == entry.name else None
     new = registry.register(
@@ -133,7 +143,10 @@ def shown(registry: Registry, entry: RegistryEntry) -> Iterator[str]:
         e = to_evidence(trace)
         if e.base is not None and e.post is not None and trace.task_id in draft.bindings:
             yield f"  on the recording {trace.task_id} ({trace.task_description}), with {dict(draft.bindings[trace.task_id])}:"
-            yield from (f"    {line}" for line in diff_lines(effects(without_root(e.base), without_root(e.post))))
+            changed = list(diff_lines(effects(without_root(e.base), without_root(e.post))))
+            yield from (
+                f"    {line}" for line in changed or ["it changed nothing, and printed:", *trace.outputs[-1].splitlines()[:8]]
+            )
             break
     for n, question in enumerate(report.get("questions", ()), 1):
         yield f"  question {n}: {question['message']}"

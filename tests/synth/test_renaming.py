@@ -80,3 +80,26 @@ def test_names_that_cannot_be_given(draft: Draft, name: str | None, parameters: 
     """Unknown, reserved, taken or malformed: one sentence, nothing changed."""
     with pytest.raises(RenameError, match=says):
         renamed(draft, name, parameters)
+
+
+def test_other_words_change_nothing_else(draft: Draft) -> None:
+    """In docstring, signature and SKILL.md; the names stay, and the checks of the text pass."""
+    was = parse_subject(draft.source, "skill.py")
+    other = renamed(draft, described={"": "Give files another ending.", "old_ext": "The ending to replace, without its dot"})
+    now = parse_subject(other.source, "skill.py")
+    assert now.description == "Give files another ending."
+    assert [p.description for p in now.parameters] == ["The ending to replace, without its dot", was.parameters[1].description]
+    assert was.parameters[0].description not in other.source + other.skill_md
+    assert [p.name for p in now.parameters] == [p.name for p in was.parameters]
+    assert other.bindings == draft.bindings
+    (results,) = run_static([now])
+    assert all(r.verdict is Verdict.PASS for r in results), [r.why for r in results]
+
+
+@pytest.mark.parametrize("text", ["", " ", 'a "quote"', "two\nlines", "a {brace}", "back\\slash", "x" * 201])
+def test_words_that_cannot_be_given(draft: Draft, text: str) -> None:
+    """They would end the literal that they stand in, or say nothing."""
+    with pytest.raises(RenameError, match="cannot be a description"):
+        renamed(draft, described={"old_ext": text})
+    with pytest.raises(RenameError, match="there is no parameter 'nope'"):
+        renamed(draft, described={"nope": "A text"})
