@@ -97,8 +97,7 @@ def _state() -> dict[str, Any]:
     # Who sets the usual mask where it is another one wants files that others can read: that is known and harmless.
     mask &= USUAL_MASK
     state = {"umask": mask, "working directory": place, "environment": dict(os.environ), "limits": limits, "niceness": os.nice(0)}
-    # What everybody calls by these names.
-    state |= {f"own {m.__name__}": [*map(id, vars(m).values())] for m in (builtins, os, os.path, pathlib.Path, shutil)}
+    state |= {f"own {m.__name__}": _called(m) for m in (builtins, os, os.path, pathlib.Path, shutil)}
     log = sys.modules.get("logging")
     return state | {
         "logging": (log.root.manager.disable, log.raiseExceptions) if log is not None else (0, True),
@@ -106,6 +105,11 @@ def _state() -> dict[str, Any]:
         "recursion limit": sys.getrecursionlimit(),
         "signal handlers": [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD)],
     }
+
+
+def _called(owner: types.ModuleType | type) -> list[int]:
+    """What everybody calls by its names; a library may keep notes of its own beside them."""
+    return [id(thing) for thing in vars(owner).values() if callable(thing)]
 
 
 class Lines:
