@@ -82,8 +82,7 @@ def tests(session: nox.Session) -> None:
         return
     folder = session.cache_dir.resolve() / "hosts"
     with making(folder, *IN_TESTS):
-        workers = ("-n", "2", "--dist", "loadgroup")
-        session.run("pytest", *workers, "--durations=0", "--durations-min=4", env={**env, "ASSAY_FRAMEWORKS": str(folder)})
+        session.run("pytest", "--durations=0", "--durations-min=4", env={**env, "ASSAY_FRAMEWORKS": str(folder)})
 
 
 @contextmanager
