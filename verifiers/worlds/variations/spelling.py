@@ -8,7 +8,7 @@ from random import Random
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import meant
-from verifiers.worlds.variation import Choice, Example, Stage, Turns, Variation, of_content
+from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
 NUMBERS, CASES = "numbers", "cases"
 _WHOLE_NUMBER = re.compile(r"(?<![\w.:/+-])\d{1,4}(?![\w.:/+-])", re.ASCII)
