@@ -70,8 +70,9 @@ def _plain(text: str, name: str) -> str:
 
 
 def _reworded(text: str, texts: Mapping[str, str]) -> str:
+    """Prose in which a description ends a line or a cell: elsewhere the same words may mean something else."""
     for old, new in texts.items():
-        text = text.replace(old, new) if old else text
+        text = re.sub(rf"(?m){re.escape(old)}(?=\.?[ \t]*($|\||\"\"\"))", lambda _, new=new: new, text) if old else text  # type: ignore[misc]
     return text
 
 
@@ -121,12 +122,16 @@ class _Renaming(cst.CSTTransformer):
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
         # A keyword is the called function's own name for it.
-        return updated_node.with_changes(keyword=original_node.keyword)
+        node = updated_node.with_changes(keyword=original_node.keyword)
+        if node.keyword is not None and node.keyword.value == "description" and isinstance(node.value, cst.SimpleString):
+            new = self._texts.get(str(node.value.evaluated_value))
+            node = node.with_changes(value=cst.SimpleString(f'"{new}"')) if new is not None else node
+        return node
 
     def leave_Expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr:
         if not isinstance(updated_node.value, cst.SimpleString):
             return updated_node
-        text = _in_text(updated_node.value.value, self._parameters)
+        text = _in_text(_reworded(updated_node.value.value, self._texts), self._parameters)
         return updated_node.with_changes(value=updated_node.value.with_changes(value=text))
 
     def visit_Raise(self, node: cst.Raise) -> None:
@@ -137,7 +142,7 @@ class _Renaming(cst.CSTTransformer):
         return updated_node
 
     def leave_SimpleString(self, original_node: cst.SimpleString, updated_node: cst.SimpleString) -> cst.SimpleString:
-        return updated_node.with_changes(value=_reworded(self._said(updated_node.value), self._texts))
+        return updated_node.with_changes(value=self._said(updated_node.value))
 
     def leave_FormattedStringText(
         self, original_node: cst.FormattedStringText, updated_node: cst.FormattedStringText

@@ -9,6 +9,7 @@ import gc
 import inspect
 import json
 import linecache
+import logging
 import os
 import pathlib
 import resource
@@ -30,6 +31,7 @@ OURS: list[str] = []
 MARK = "__skill_command__"
 MAX_VALUE_BYTES = 8 << 20
 USUAL_MASK = 0o022
+USUAL_DEPTH = 1000
 
 
 class NoSuchSkill(LookupError):
@@ -98,18 +100,20 @@ def _state() -> dict[str, Any]:
     mask &= USUAL_MASK
     state = {"umask": mask, "working directory": place, "environment": dict(os.environ), "limits": limits, "niceness": os.nice(0)}
     state |= {f"own {m.__name__}": _called(m) for m in (builtins, os, os.path, pathlib.Path, shutil)}
-    log = sys.modules.get("logging")
+    root = logging.root
+    silent = (root.manager.disable, root.disabled, len(root.filters), root.level > logging.CRITICAL, logging.raiseExceptions)
+    handlers = [id(signal.getsignal(n)) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD)]
+    # Who raises the limit wants to go deep: that is known and harmless.
+    depth = min(sys.getrecursionlimit(), USUAL_DEPTH)
     return state | {
-        "logging": (log.root.manager.disable, log.raiseExceptions) if log is not None else (0, True),
-        "garbage collection": gc.isenabled(),
-        "recursion limit": sys.getrecursionlimit(),
-        "signal handlers": [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD)],
-    }
+        "logging": silent, "garbage collection": gc.isenabled(), "recursion limit": depth, "signal handlers": handlers
+    }  # fmt: skip
 
 
-def _called(owner: types.ModuleType | type) -> list[int]:
-    """What everybody calls by its names; a library may keep notes of its own beside them."""
-    return [id(thing) for thing in vars(owner).values() if callable(thing)]
+def _called(owner: types.ModuleType | type) -> dict[tuple[str, int], Any]:
+    """What everybody calls by its names; a library may keep notes of its own beside them. It is held, so that nothing else gets
+    its identity."""
+    return {(name, id(thing)): thing for name, thing in vars(owner).items() if callable(thing)}
 
 
 class Lines:

@@ -265,7 +265,15 @@ def test_another_home_is_lived_in(session: Session, body: str, left: list[str]) 
         ("resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))", "its limits"),
         ("logging.getLogger('x').warning('y')", ""),
         ("logging.disable(50)", "its logging"),
+        ("logging.root.setLevel(99)", "its logging"),
+        ("logging.basicConfig(level=10)", ""),
         ("os.sync = print", "its own os"),
+        ("os.remove, os.rmdir = os.rmdir, os.remove", "its own os"),
+        ("import shutil\ndel shutil.copy\nshutil.copy = lambda *a: None", "its own shutil"),
+        ("import gc\ngc.disable()", "its garbage collection"),
+        ("import sys\nsys.setrecursionlimit(5000)", ""),
+        ("import sys\nsys.setrecursionlimit(300)", "its recursion limit"),
+        ("import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)", "its signal handlers"),
     ],
 )
 def test_what_a_skill_leaves_its_host_is_told(session: Session, body: str, changed: str) -> None:

@@ -96,6 +96,16 @@ def test_other_words_change_nothing_else(draft: Draft) -> None:
     assert all(r.verdict is Verdict.PASS for r in results), [r.why for r in results]
 
 
+def test_the_same_words_in_the_code_stay(draft: Draft) -> None:
+    """A description of one word may stand in a text that the code compares with."""
+    was = parse_subject(draft.source, "skill.py").parameters[0].description
+    source = draft.source.replace(was, "Ending").replace("    changed = 0\n", '    changed = 0\n    word = "Ending"\n', 1)
+    other = renamed(replace(draft, source=source), described={"old_ext": "What names end in"})
+    assert '    word = "Ending"\n' in other.source
+    assert parse_subject(other.source, "skill.py").parameters[0].description == "What names end in"
+    assert "Ending" not in other.source.replace('word = "Ending"', "")
+
+
 @pytest.mark.parametrize("text", ["", " ", 'a "quote"', "two\nlines", "a {brace}", "back\\slash", "x" * 201])
 def test_words_that_cannot_be_given(draft: Draft, text: str) -> None:
     """They would end the literal that they stand in, or say nothing."""
