@@ -137,10 +137,11 @@ def test_a_class_hides_nothing(title: str) -> None:
 
 def test_what_only_with_enters_makes_no_operator_a_call() -> None:
     """An error about a program's words is one, and a file of the library's is opened as ever; another one's own is entered."""
-    more = "class Box:\n    def __enter__(self):\n        return self\n    def __exit__(self, *a):\n        pass\n"
+    more = "import copy\nclass Box:\n    def __enter__(self):\n        return self\n    def __exit__(self, *a):\n        pass\n"
     assert "raise OSError" not in telling("if name == 'x':\n    raise OSError(data.decode(errors='replace'))", more)
     assert "with open" not in telling("if name == 'x':\n    with open(name) as f:\n        len(f.read())", more)
-    assert "acts: with path" in telling("if name == 'x':\n    with path as f:\n        len(name)", more)
+    for entered in ("path", "copy.copy(path)", "next(files)", "Box()"):
+        assert f"acts: with {entered}" in telling(f"if name == 'x':\n    with {entered} as f:\n        len(name)", more)
 
 
 def test_a_decorator_is_a_function_like_any_other() -> None:

@@ -23,6 +23,8 @@ _SHOWING = frozenset({"len", "str", "repr", "int", "type"})
 _DECORATORS = frozenset(
     {"functools.wraps", "functools.cache", "functools.lru_cache", "contextlib.contextmanager", "dataclasses.dataclass"}
 )
+_ENTERED_QUIETLY = frozenset({"contextlib.suppress", "contextlib.nullcontext", "os.scandir"})
+"""What the library makes that does nothing when it is entered or left; other things act as they are made."""
 _SUCCESS = ("ok", "success", "status", "changed")
 _PLAIN_BASES = frozenset(
     {"Exception", "ValueError", "RuntimeError", "OSError", "NamedTuple", "Enum", "StrEnum", "IntEnum", "Protocol"}
@@ -75,10 +77,11 @@ class Kinds:
         return any(self.harmless.acts(h) for h in heads(node))
 
     def _may_enter(self, node: ast.expr) -> bool:
-        """Whether ``with`` may call a method of the file: not of what the library makes."""
+        """Whether ``with`` may call a method of the file: not of what the library makes. What it only hands back, as
+        ``copy.copy(x)`` does, may be the file's own."""
         made = node.func if isinstance(node, ast.Call) else node
         opened = isinstance(made, ast.Name) and made.id == "open" and "open" not in self.harmless.names.own
-        return not opened and not (isinstance(node, ast.Call) and self.harmless.names.dotted(made))
+        return not opened and not (isinstance(node, ast.Call) and self.harmless.names.dotted(made) in _ENTERED_QUIETLY)
 
     def decides(self, node: ast.stmt) -> bool:
         """Whether it makes something of which an acting call or its condition depends, and not just the same thing again."""
