@@ -149,7 +149,6 @@ def _other_forms(content: bytes) -> Iterator[tuple[bytes, str]]:
     yield b"".join(row * 2 for row in rows), "has every line twice"
     yield b"".join(rows[::-1]), "has its lines the other way round"
     yield re.sub(rb"\d", b"9", content), "has nines for its digits"
-    yield re.sub(rb"(?m)^([^\w\n]*\w*).*$", rb"\1", content), "has only the first word of its lines"
     for what, pattern in _PARTS.items():
         parts = list(pattern.finditer(content))
         for part in parts[:: max(1, len(parts) // MOST_LEFT_OUT)][:MOST_LEFT_OUT]:
