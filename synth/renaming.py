@@ -72,8 +72,13 @@ def _plain(text: str, name: str) -> str:
 def _reworded(text: str, texts: Mapping[str, str]) -> str:
     """Prose in which a description ends a line or a cell: elsewhere the same words may mean something else."""
     for old, new in texts.items():
-        text = re.sub(rf"(?m){re.escape(old)}(?=\.?[ \t]*($|\||\"\"\"))", lambda _, new=new: new, text) if old else text  # type: ignore[misc]
+        if old:
+            text = _at_line_ends(re.escape(old)).sub(new.replace("\\", r"\\"), text)
     return text
+
+
+def _at_line_ends(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?m){pattern}(?=\.?[ \t]*($|\||\"\"\"))")
 
 
 def _names(module: cst.Module) -> set[str]:
