@@ -164,7 +164,7 @@ def hosts(session: nox.Session) -> None:
     sandbox(session)
     folder = session.cache_dir.resolve() / "hosts"
     session.run(".ci/frameworks/make", str(folder), *FRAMEWORKS, external=True)
-    env = {"ASSAY_FRAMEWORKS": str(folder)}
+    env = {"ASSAY_FRAMEWORKS": str(folder), "ASSAY_TRANSCRIPTS": str(folder / "transcripts")}
     if shutil.which("npm"):
         wanted = [f"{name}@{version}" for name, version in AGENTS.items()]
         session.run("npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder), *wanted, external=True)
@@ -172,7 +172,9 @@ def hosts(session: nox.Session) -> None:
     else:
         session.warn("there is no npm: the agents themselves are not tried")
     real = ("tests/synth/test_frameworks.py", "tests/synth/test_real_agents.py", "tests/synth/test_real_lift.py")
+    shutil.rmtree(folder / "transcripts", ignore_errors=True)
     session.run("pytest", *real, "-rs", env=env)
+    session.log(f"what was said is kept in {folder / 'transcripts'}")
 
 
 @nox.session

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from transcripts import keep
+
 Call = tuple[str, Mapping[str, Any]]
 """Name of a tool (``namespace/name`` where the client has namespaces) and what it is given."""
 
@@ -37,6 +39,7 @@ def scripted(script: Sequence[Call]) -> Iterator[ScriptedModel]:
             yield server
         finally:
             server.shutdown()
+            keep(_conversation(server.asked[-1]) if server.asked else "the model was asked nothing\n")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -81,6 +84,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+
+def _conversation(asked: Mapping[str, Any]) -> Any:
+    """What was said so far, by whatever name a vendor has for it."""
+    return asked.get("messages") or asked.get("input") or asked.get("contents")
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Any]:

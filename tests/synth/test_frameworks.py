@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from factories import draft, files_below, report
 from scripted_model import Call, scripted
+from transcripts import keep
 
 from synth.export import skill_of
 from synth.export.agentskills import export_agentskills
@@ -164,6 +165,7 @@ def in_framework(name: str, text: str, *words: str, **env: str) -> str:
     command = [f"{ENVIRONMENTS}/{name}/bin/python", "-c", text, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180, env={**os.environ, **env})
     assert done.returncode == 0, done.stderr[-2000:]
+    keep(done.stdout)
     return done.stdout
 
 

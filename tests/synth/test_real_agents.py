@@ -21,6 +21,7 @@ import pytest
 from factories import draft, files_below, report
 from real_agents import PROGRAMS, TASK, TOKEN, run_agent, runs
 from scripted_model import Call
+from transcripts import keep
 
 from synth.export import skill_of
 from synth.export.agentskills import export_agentskills
@@ -193,6 +194,7 @@ def test_the_inspector_sees_what_is_offered(tmp_path: Path) -> None:
         command = [f"{PROGRAMS}/mcp-inspector", "--cli", str(tmp_path / "assay"), "mcp", "--registry", str(tmp_path / "registry")]
         done = subprocess.run([*command, "--method", *words], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr[-2000:]
+        keep(f"$ {' '.join(command[1:])} --method {' '.join(words)}\n{done.stdout}")
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
