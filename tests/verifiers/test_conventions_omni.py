@@ -9,6 +9,7 @@ import pytest
 
 from synth.cli.program import run
 from verifiers.conventions import findings
+from verifiers.conventions.rule import TOUCH, skill
 from verifiers.gating.discover import find
 from verifiers.source.fix import fix_source
 from verifiers.source.static import run_static
@@ -162,6 +163,16 @@ def test_what_the_hosts_runtime_knows_is_no_finding() -> None:
         (results,) = run_static([subject])
         assert [f.message for r in results for f in r.findings if f.severity == "error"] == []
         assert {r.verdict.name for r in results if r.verdict is not None} == {"PASS"}
+
+
+def test_a_long_description_is_all_that_is_told_there() -> None:
+    """It warns in the profile whose skills have no other text for an agent, and is refused in the other."""
+    long = "Find a note. " + "More of what it does. " * 100
+    subject = parse_subject(HOST.replace("Find a note.", long), "notes.py", "omni", function="find_note")
+    (found,) = (f for f in findings(subject) if f.rule == "conventions-agent-text")
+    assert (found.severity, f"{len(long)} characters" in found.message) == ("warning", True)
+    seed = skill("long", TOUCH, params=f'file: str = Query(..., description="{long}")').source
+    assert "conventions-agent-text" in {f.rule for f in findings(parse_subject(seed, "x.py")) if f.severity == "error"}
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ class AgentText(Rule):
         "that is offered the skill. So they may not take instructions back, speak as system or developer, address their "
         "reader, ask for silence towards a person, ask for acts around a call, name keys and credentials, or hold what a "
         "reviewer does not see; and they are short. Patterns find the usual forms, not every one: read what you approve. In the "
-        '`omni` profile, whose skills may ask a model of their own, a part given in the body ("you are a …") only warns.'
+        '`omni` profile, whose skills may ask a model of their own and are described by their decorator alone, a part given in the body '
+        '("you are a …") and a long description only warn.'
     )
     good = (
         skill("describes", TOUCH),
@@ -61,11 +62,13 @@ class AgentText(Rule):
             if found is not None:
                 yield Violation(node, f"text that an agent will read {found[0]}: {found[1]!r}")
             elif len(text) > most:
-                yield Violation(node, f"text that an agent will read has {len(text)} characters, more than {most}")
+                # There a decorator's description is all that an agent is told of a skill.
+                severity: Severity = "warning" if module.profile == "omni" else "error"
+                yield Violation(node, f"text that an agent will read has {len(text)} characters, more than {most}", severity)
         for node, text in _values(module):
             if (found := instructs(text)) is not None:
                 # A host's skill may ask a model of its own: that is how its prompt begins.
-                severity: Severity = "warning" if found[0] == PART and module.profile == "omni" else "error"
+                severity = "warning" if found[0] == PART and module.profile == "omni" else "error"
                 yield Violation(node, f"text that an agent will read {found[0]}: {found[1]!r}", severity)
 
 
