@@ -46,6 +46,7 @@ def write_owned(
         target = root / (name if number == 1 else f"{name}_{number}")
         _recover(target)
         if content_digest(target, mark, kept) == digest:
+            _without_compiled(target)
             return target
         other = owner_of(target, mark)
         other = "" if owner in ("", other) else other
@@ -82,6 +83,13 @@ def _manifest(directory: Path, mark: str, kept: str) -> Manifest | None:
         return None
     # Whoever imports our code may leave compiled copies of it: they are nobody's edit.
     return {p: f for p, f in manifest(directory).items() if p not in (mark, kept) and "__pycache__" not in p.split("/")}
+
+
+def _without_compiled(directory: Path) -> None:
+    """What hosts compiled is no part of what was written: others take their digest of the whole directory."""
+    for cache in list(directory.rglob("__pycache__")):
+        if cache.is_dir() and not cache.is_symlink():
+            shutil.rmtree(cache, ignore_errors=True)
 
 
 def _note(directory: Path, mark: str) -> Mapping[str, Any]:

@@ -54,7 +54,7 @@ def _refusals(source: str, directory: Path) -> list[str]:
     found, needed = refused(source), without_pathlib(source)
     if not found:
         return []
-    why = f" (pathlib has nothing for {', '.join(needed)})" if needed else ""
+    why = f" (pathlib does not do the same as {', '.join(needed)})" if needed else ""
     return [
         f"Omni's ImmuneSystem will refuse it for: {', '.join(found)}{why}",
         f"who writes a form without into its scripts/commands.py has it judged with: assay verify {directory}",

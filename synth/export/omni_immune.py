@@ -7,6 +7,8 @@ nothing here makes use of that.
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterator
 
 import libcst as cst
@@ -19,6 +21,8 @@ _CALLS = frozenset({"eval", "exec", "execfile", "compile", "open", "__import__"}
 _BARE_CALLS = frozenset({"globals", "locals"})
 _TESTS = {"exists": "exists", "isdir": "is_dir", "isfile": "is_file", "islink": "is_symlink"}
 """Of ``os.path`` -> of ``Path``."""
+_KEEP = frozenset({"absolute", "joinpath", "resolve", "with_name", "with_suffix"})
+"""Methods of a ``Path`` that give another."""
 _NEW_FILE = "os.O_WRONLY | os.O_CREAT | os.O_EXCL"
 
 
@@ -46,16 +50,17 @@ def with_pathlib(source: str) -> str:
 
 
 def without_pathlib(source: str) -> list[str]:
-    """What keeps a text refused, whatever is rewritten: the calls that ``pathlib`` has nothing for."""
+    """What keeps a text refused, whatever is rewritten: the calls that ``pathlib`` does not do in the same way."""
     left = ast.walk(parsed(with_pathlib(source)))
-    used = (n for n in left if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id in _IMPORTS)
-    return sorted({ast.unparse(n) for n in used if not n.attr.isupper()})
+    found = {ast.unparse(n) for n in left if isinstance(n, ast.Attribute) and not n.attr.isupper()}
+    used = {name for name in found if re.match(rf"({'|'.join(_IMPORTS)})[.]", name)}
+    return sorted(used - {name.rpartition(".")[0] for name in used})
 
 
 class _Pathlib(cst.CSTTransformer):
     def __init__(self) -> None:
         super().__init__()
-        self._paths: list[set[str]] = [set()]
+        self._paths: list[frozenset[str]] = [frozenset()]
         """Names that are a Path, by function."""
         self._in_text = 0
 
@@ -73,9 +78,7 @@ class _Pathlib(cst.CSTTransformer):
         return updated_node
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        given = [*node.params.posonly_params, *node.params.params, *node.params.kwonly_params]
-        typed = m.Param(annotation=m.Annotation(annotation=m.Name("Path")))
-        self._paths.append({p.name.value for p in given if m.matches(p, typed)})
+        self._paths.append(_names_of_paths(node))
 
     def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
         self._paths.pop()
@@ -89,11 +92,12 @@ class _Pathlib(cst.CSTTransformer):
             return _call(given if _is_text(given) else _expression(f"str({_code(given)})"), "encode", self._lenient)
         if name == "os.fsdecode":
             return _call(given, "decode", self._lenient)
-        if name == "os.path.lexists" and _is_pure(given):
-            path = self._path(given)
-            return _expression(f"({_code(path)}.is_symlink() or {_code(path)}.exists())")
-        if name.startswith("os.path.") and name[8:] in _TESTS:
-            return _call(self._path(given), _TESTS[name[8:]])
+        # Of text the two differ: an empty one is the directory itself for pathlib, and a slash at the end is nothing.
+        is_path = self._is_path(given)
+        if name == "os.path.lexists" and is_path and _is_pure(given):
+            return _expression(f"({_code(_call(given, 'is_symlink'))} or {_code(_call(given, 'exists'))})")
+        if name.startswith("os.path.") and name[8:] in _TESTS and is_path:
+            return _call(given, _TESTS[name[8:]])
         if name == "Path" and isinstance(given, cst.Call) and _code(given.func) == "os.path.realpath" and len(given.args) == 1:
             return _call(self._path(given.args[0].value), "resolve")
         return updated_node
@@ -116,8 +120,10 @@ class _Pathlib(cst.CSTTransformer):
         return cst.FlattenSentinel([touched, updated_node.with_changes(items=[item], leading_lines=[])])
 
     def _path(self, given: cst.BaseExpression) -> cst.BaseExpression:
-        known = isinstance(given, cst.Name) and given.value in self._paths[-1]
-        return given if known else _expression(f"Path({_code(given)})")
+        return given if self._is_path(given) else _expression(f"Path({_code(given)})")
+
+    def _is_path(self, given: cst.BaseExpression) -> bool:
+        return _is_path(ast.parse(f"({_code(given)})", mode="eval").body, self._paths[-1])
 
 
 class _WithoutOs(cst.CSTTransformer):
@@ -139,6 +145,38 @@ def _expression(text: str) -> cst.BaseExpression:
 def _call(on: cst.BaseExpression, method: str, arguments: str = "") -> cst.BaseExpression:
     simple = isinstance(on, cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.SimpleString | cst.FormattedString)
     return _expression(f"{_code(on)}.{method}({arguments})" if simple or on.lpar else f"({_code(on)}).{method}({arguments})")
+
+
+def _names_of_paths(function: cst.FunctionDef) -> frozenset[str]:
+    """The names that are a ``Path`` wherever a function uses them: parameters of that type, and what is only ever given one."""
+    (tree,) = parsed(_code(function)).body
+    assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)
+    arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+    bound = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    bound.update(a.arg for a in arguments)
+    typed = [a.arg for a in arguments if isinstance(a.annotation, ast.Name) and a.annotation.id == "Path"]
+    assigned = [(n.targets[0], n.value) for n in ast.walk(tree) if isinstance(n, ast.Assign)]
+    known: frozenset[str] = frozenset()
+    while True:
+        given = Counter([*typed, *(t.id for t, value in assigned if isinstance(t, ast.Name) and _is_path(value, known))])
+        found = frozenset(name for name, times in given.items() if times == bound[name])
+        if found == known:
+            return known
+        known = found
+
+
+def _is_path(node: ast.expr, known: frozenset[str]) -> bool:
+    """Whether an expression can only be a ``Path``."""
+    match node:
+        case ast.Name(name):
+            return name in known
+        case ast.BinOp(left, ast.Div()) | ast.Attribute(left, "parent"):
+            return _is_path(left, known)
+        case ast.Call(ast.Attribute(on, method)):
+            return method in _KEEP and _is_path(on, known)
+        case ast.Call(ast.Name("Path")):
+            return True
+    return False
 
 
 def _is_text(node: cst.BaseExpression) -> bool:

@@ -122,9 +122,10 @@ def _put(path: Path, data: bytes, mode: int = 0o666) -> None:
 @skill_command(autowire=True)
 def demo(a: str = Query(..., description="A.")) -> dict[str, object]:
     """Put a text where there is none."""
-    there = os.path.lexists(a) or os.path.isdir(f"{a}.d")
+    path = Path(a)
+    there = os.path.lexists(path) or os.path.isdir(path.parent / f"{a}.d")
     if not there:
-        _put(Path(a), os.fsencode(f"{a}\\n"))
+        _put(path, os.fsencode(f"{a}\\n"))
     return {"ok": True, "there": there}
 '''
 
@@ -150,6 +151,18 @@ def test_what_it_refuses_is_done_with_pathlib(tmp_path: Path, monkeypatch: pytes
             names["result"] = names["demo"](a=name)
         assert old["result"] == new["result"]
     assert listing(tmp_path / "old") == listing(tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    "tested",
+    ["os.path.isdir(a)", "os.path.exists(a)", "os.path.isfile(f'{a}/')", "os.path.lexists(made)", "os.path.exists(Path(a).name)"],
+)
+def test_a_test_of_text_stays_as_it_is(tested: str) -> None:
+    """Of an empty text and of one that ends in a slash ``pathlib`` says something else: it is refused there, and said."""
+    text = USES_OS.replace("os.path.lexists(path)", tested).replace(
+        "    path = Path(a)", "    path = Path(a)\n    made = path\n    made = a"
+    )
+    assert without_pathlib(text) == [tested.partition("(")[0]]
 
 
 def listing(directory: Path) -> list[tuple[str, int, bytes]]:

@@ -217,6 +217,7 @@ def test_compiled_code_of_a_host_is_no_edit(registry: Registry, skill: Skill, ho
     cache.mkdir()
     (cache / "skill.cpython-313.pyc").write_bytes(b"x")
     assert export_wayland(skill, registry, places=where(home)).placed[0].directory == done.placed[0].directory
+    assert not cache.exists()
 
 
 @pytest.mark.parametrize(("user", "project"), [(True, True), (True, False), (False, True), (False, False), (None, False)])
