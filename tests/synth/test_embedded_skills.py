@@ -50,10 +50,17 @@ def picture(root: Path) -> Snapshot:
     return Snapshot(entries)
 
 
+def aged(root: Path) -> None:
+    """An archive holds the times of files: they are the same in each run, whenever that is."""
+    for path in root.rglob("*"):
+        os.utime(path, (0, 0), follow_symlinks=False)
+
+
 def record(root: Path, task: str, description: str, commands: Sequence[str], tree: Tree) -> Evidence:
     """Runs the commands with bash in a fresh folder."""
     root.mkdir()
     write(root, tree)
+    aged(root)
     base = picture(root)
     done = [subprocess.run(["bash", "-c", c], cwd=root, capture_output=True, check=False) for c in commands]
     outputs = tuple((d.stdout + d.stderr).decode() for d in done)
@@ -113,6 +120,7 @@ def materialised(root: Path, snapshot: Snapshot) -> Path:
     for path, entry in snapshot.items():
         if entry.type != "symlink":
             (root / path).chmod(entry.mode)
+    aged(root)
     return root
 
 
