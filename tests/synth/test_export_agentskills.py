@@ -123,6 +123,21 @@ def test_it_does_not_work_on_its_own_directory(tmp_path: Path) -> None:
         assert (done.returncode, "--directory" in done.stderr) == (2, True)
 
 
+def test_a_whole_home_is_worked_on_only_if_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a host starts it from no project, it touches nothing; a directory below is worked on as it is."""
+    path = export_agentskills(exported(tmp_path / "r", draft()), tmp_path / "skills")
+    home = tmp_path / "home"
+    (home / "project").mkdir(parents=True)
+    for here in (home, home / "project"):
+        (here / "a.md").write_text("x")
+    for here in (home, Path("/")):
+        done = run(path, '{"old_ext": "md"}', cwd=here, HOME=str(home))
+        assert (done.returncode, "say with --directory" in done.stderr) == (2, True)
+    assert (home / "a.md").exists()
+    assert run(path, '{"old_ext": "md"}', cwd=home / "project", HOME=str(home)).returncode == 0
+    assert run(path, "--directory", ".", '{"old_ext": "md"}', cwd=home, HOME=str(home)).returncode == 0
+
+
 def begins(line: str) -> Draft:
     """A skill that begins with another line."""
     made = draft()
