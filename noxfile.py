@@ -82,7 +82,7 @@ def tests(session: nox.Session) -> None:
         return
     folder = session.cache_dir.resolve() / "hosts"
     with making(folder, *IN_TESTS):
-        session.run("pytest", "--durations=0", "--durations-min=4", env={**env, "ASSAY_FRAMEWORKS": str(folder)})
+        session.run("pytest", "-n", "2", "--durations=0", "--durations-min=4", env={**env, "ASSAY_FRAMEWORKS": str(folder)})
 
 
 @contextmanager
