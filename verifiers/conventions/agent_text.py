@@ -33,8 +33,8 @@ class AgentText(Rule):
         "that is offered the skill. So they may not take instructions back, speak as system or developer, address their "
         "reader, ask for silence towards a person, ask for acts around a call, name keys and credentials, or hold what a "
         "reviewer does not see; and they are short. Patterns find the usual forms, not every one: read what you approve. In the "
-        '`omni` profile, whose skills may ask a model of their own and are described by their decorator alone, a part given in the body '
-        '("you are a …") and a long description only warn.'
+        "`omni` profile, whose skills may ask a model of their own and are described by their decorator alone, a part given in "
+        'the body ("you are a …") and a long description only warn.'
     )
     good = (
         skill("describes", TOUCH),

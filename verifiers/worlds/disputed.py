@@ -68,13 +68,14 @@ def _are_others(g: Grammar, other: Grammar) -> bool:
 
 
 def _holds(context: Context, g: Grammar, other: Grammar, literal: tuple[Hole, ...]) -> bool:
-    """Whether a form does on a recorded start what was recorded."""
+    """Whether a form does on a recorded start what was recorded, and prints it too if the skill answers."""
     own = World(g.task_id, g.base, g.args, other.template.fill(g.args, literal), frozenset())
     case = _stated(context, other, Trial(g, Plan(), own))
     if case is None:
         return False
     x, recorded = case.expectation, g.expectation
-    alike = x.answer.strip() == recorded.answer.strip() or not recorded.answer_known
+    silent = context.judge.answer_path is None or not recorded.answer_known
+    alike = silent or x.answer.strip() == recorded.answer.strip()
     return alike and not differences(recorded.tree, x.tree, root=False)
 
 

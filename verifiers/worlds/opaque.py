@@ -27,6 +27,7 @@ UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
 CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
 STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json", "yaml"})
 """Invariants of how a file is put together."""
+TRIMMED = "no-blanks-around-lines"
 TRACES = 2
 """That share the forms: each form is tried on one of them."""
 
@@ -52,7 +53,9 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.information.append(f"{case.label}: not judged, only quotes differ there, which say nothing in the file's format")
         elif trial.plain is not None and _wrong_when_plain(context, trial):
             out.information.append(f"{case.label}: not judged, a plain word makes a difference too")
-        elif (beyond := _beyond(trial, facts)) is not None and not _damages(case, record, edited=not trial.unprintable):
+        elif (beyond := _beyond(trial, facts, case, record)) is not None and not _damages(
+            case, record, edited=not trial.unprintable
+        ):
             if beyond.name not in answered(context.decisions) | {q.invariant for q in out.questions}:
                 out.questions.append(question(case, record, beyond, context.judge.answer_path))
         else:
@@ -63,13 +66,15 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     return out
 
 
-def _beyond(trial: Opaque, facts: Facts) -> Beyond | None:
-    """Why odd bytes may mean something after all: people do not write them, or they part the file in another way."""
+def _beyond(trial: Opaque, facts: Facts, case: Case, record: ReplayRecord) -> Beyond | None:
+    """Why odd bytes may mean something after all: people do not write them, or they part the file in another way, or an answer
+    leaves out blanks around a line where no recording has any."""
     if trial.unprintable:
         return UNPRINTABLE
     base = trial.expected.base
     broken = facts.broken(Start(base, trial.called), Start(trial.g.base, trial.g.args))
-    found = [Beyond(f.kind.name, f.sentence) for f in broken if f.kind.name in STRUCTURE]
+    telling = STRUCTURE if differences(case.expectation.tree, record.post, root=False) else STRUCTURE | {TRIMMED}
+    found = [Beyond(f.kind.name, f.sentence) for f in broken if f.kind.name in telling]
     changed = [e for p, e in trial.g.base.items() if base.get(p) != e]
     return CELLS if not found and '"' in trial.before and any(table(e.content) for e in changed) else next(iter(found), None)
 

@@ -34,6 +34,10 @@ DATE = re.compile(r"(?<!\d)(?:\d{4}[-/.]\d\d?(?:[-/.]\d\d?)?|\d\d?[-/.]\d\d?[-/.
 """A date with its year, or a time."""
 
 
+YES_OR_NO = re.compile(r"(?i:true|false|yes|no|on|off|enabled?|disabled?)")
+"""Values of which there are two: no other word stands for one."""
+
+
 def all_text(tree: Snapshot) -> str:
     """Paths, targets and contents of a tree as one text, to look for words in."""
     parts = [p for path, e in tree.items() for p in (path, e.target, e.content.decode("utf-8", "replace"))]

@@ -101,7 +101,7 @@ class Evidenced:
         if plan.has(Rule.BYSTANDER, Rule.ITEM):
             # What the commands do with the odd name decides whether it counts, whatever names were recorded.
             found = tuple(f for f in found if f.scope != "name")
-        values = [f for f in found if f.scope == "value"][:1]
+        values = sorted((f for f in found if f.scope == "value"), key=lambda f: not isinstance(f.kind, Values))[:1]
         unsaid = self._unsaid(plan)
         # A number of another build is none of the kind that the argument is, though commands take it for text.
         odd = (bool(values) or plan.has(Rule.TEXT)) and not any(isinstance(f.kind, Values) for f in values)

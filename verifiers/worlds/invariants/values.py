@@ -1,4 +1,4 @@
-"""Arguments that are numbers stay numbers of the recorded sign; arguments of one line stay on one line; different ones differ."""
+"""Arguments that are numbers, dates or words for yes and no stay such."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from random import Random
 
 from verifiers.worlds.invariants.kind import Learned, Lesson
+from verifiers.worlds.tokens import YES_OR_NO
 
 SHAPES = (
     ("a file mode in octal", re.compile(r"[0-7]{3,4}")),
     ("a positive whole number without leading zeros", re.compile(r"[1-9]\d*")),
     ("a whole number", re.compile(r"-?\d+")),
     ("a date", re.compile(r"\d{4}-\d{2}-\d{2}")),
+    ("a word for yes or no", YES_OR_NO),
     ("a version", re.compile(r"v?\d+(\.\d+)+")),
 )
 """The first that all recorded values have is what the parameter is."""

@@ -10,6 +10,10 @@ def ended(g: Grammar) -> list[Choice]:
     return [(p,) for p in g.contents if g.base[p].content.endswith(b"\n")]
 
 
+def windows(content: bytes) -> bytes:
+    return content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
 def mixed(content: bytes) -> bytes:
     """Every second line ends as Windows writes it."""
     *lines, rest = content.replace(b"\r\n", b"\n").split(b"\n")
@@ -31,8 +35,8 @@ VARIATIONS = (
     ),
     Variation(
         name="windows-lines", why="The lines of a file end as Windows writes them.",
-        choices=contents, apply=of_content(lambda content, *_: content.replace(b"\n", b"\r\n")),
-        stage=Stage.EDIT, alone=2, refusable=True, asks=False,
+        choices=lambda g: [c for c in contents(g) if windows(content := g.base[str(c[0])].content) != content],
+        apply=of_content(lambda content, *_: windows(content)), stage=Stage.EDIT, alone=2, refusable=True, asks=False,
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\r\n2\r\n"}),),
     ),
     Variation(

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.tokens import like, new_digits
+from verifiers.worlds.tokens import YES_OR_NO, like, new_digits
 from verifiers.worlds.variation import Choice, Example, Stage, Step, Variation
 
 
 def texts(g: Grammar) -> list[str]:
-    """Tokens of arguments that are no numbers."""
-    return [token for token, _ in g.bound if not token.isdecimal()]
+    """Tokens of arguments that are no numbers, and no words for yes or no."""
+    decided = {v for v in g.args.values() if isinstance(v, str) and YES_OR_NO.fullmatch(v)}
+    return [token for token, _ in g.bound if not token.isdecimal() and token not in decided]
 
 
 def numbers(g: Grammar) -> list[str]:

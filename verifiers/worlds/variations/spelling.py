@@ -8,6 +8,7 @@ from random import Random
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import meant
+from verifiers.worlds.tokens import YES_OR_NO
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
 NUMBERS, CASES = "numbers", "cases"
@@ -33,7 +34,7 @@ def respelled(
 
     def other(m: re.Match[str]) -> str:
         word = m.group()
-        if word in kept or word.lower() in kept or coin.choice((0, 1)) != turn:
+        if word in kept or word.lower() in kept or YES_OR_NO.fullmatch(word) or coin.choice((0, 1)) != turn:
             return word
         cases = [c for c in (word.swapcase(), word.upper(), word.capitalize()) if c != word]
         return rng.choice(others if way == NUMBERS else cases)
