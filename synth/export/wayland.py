@@ -265,49 +265,53 @@ def _legacy_copy(where: Places, signature: str, body: str) -> tuple[str, ...]:
 
 
 def retracting_hook(places: Places | None = None) -> Hook:
-    """A registry hook: what drifts, is archived or revoked here loses its score in Wayland's router at once.
+    """A registry hook: a score in Wayland's router is of the version that is active here, or it goes at once.
+
+    Whatever the change was: of a version that was replaced nobody would notice that it drifts.
 
     In the Wayland of this process, and in each that the history says it was exported to. The rows are those of the
-    directories that hold the version, and of those that did and hold no other skill; a database that is not there has no score
+    directories that hold the skill, and of those that did and hold no other skill; a database that is not there has no score
     to lose.
     """
     where = places or places_here()
 
     def told(kind: str, entry: RegistryEntry) -> None:
-        if kind not in ("drifted", "archived", "revoked"):
+        if kind == "staged":  # It waits: what is in use is as before.
             return
         failed: list[str] = []
         here = (where.skills.absolute(), where.database.absolute())
         active, exported = _exported(entry)
+        out_of_use = entry.version
         for (skills, database), versions in sorted({here: {}, **exported}.items()):
             owners = {d.name: owner_of(d, MARK) for d in skills.glob("auto-*")}
             wrote = {n for n in versions if not owners.get(n)} | {n for n, owner in owners.items() if owner == entry.name}
-            names = sorted(n for n in wrote if versions.get(n, active) == entry.version)
+            names = sorted(n for n in wrote if not active or versions.get(n, active) != active)
             try:
                 if names and database.is_file():
                     clear_rows(database, names)
             except ExportError as e:
                 failed.append(e.diagnostics())
+                out_of_use = versions.get(names[0], entry.version)
         if failed:
-            again = f"assay registry retire {entry.name} {entry.version[:12]}"
+            again = f"assay registry retire {entry.name} {out_of_use[:12]}"
             raise ExportError(f"{entry.name} still has its score there: {'; '.join(failed)}. Then repeat it: {again}")
 
     return told
 
 
 def _exported(entry: RegistryEntry) -> tuple[str, dict[tuple[Path, Path], dict[str, str]]]:
-    """The version of a skill that is in use, this one if none is; and by directory of skills and database, the version that each
-    name there was exported from last."""
+    """The version of a skill that is in use, "" if none is; and by directory of skills and database, the version that each name
+    there was exported from last."""
     root = next((p for p in Path(entry.path).parents if (p / FILE).is_file()), None)
     found: dict[tuple[Path, Path], dict[str, str]] = {}
     if root is None:
-        return entry.version, found
+        return entry.version if entry.status == "active" else "", found
     with Registry.existing(root) as registry:
         for e in _exports(registry, entry.name):
             place = (Path(str(e.detail["skills"])), Path(str(e.detail["database"])))
             found.setdefault(place, {}).update(dict.fromkeys(e.detail.get("names", ()), e.version or ""))
         active = registry.show(entry.name)
-    return active.version if active.status == "active" else entry.version, found
+    return active.version if active.status == "active" else "", found
 
 
 def _exports(registry: Registry, name: str) -> list[Event]:

@@ -31,7 +31,6 @@ from synth.export.wayland_files import (
 )
 from synth.owned import Conflict
 from synth.registry import Registry
-from synth.registry.hooks import HookFailed
 from synth.route import seed_successes
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "wayland"
@@ -439,6 +438,68 @@ def test_a_version_that_is_not_there_takes_no_score_away(tmp_path: Path, home: P
     assert router_seeds(path, name) == 0
 
 
+def test_a_score_is_of_the_version_in_use(tmp_path: Path, home: Path) -> None:
+    """One that was replaced has none, for nobody verifies it any more; nor has any when the skill is withdrawn after that."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    make_database(path, 7)
+    known: dict[str, object] = {"signature": "extension-file-rename"}
+    newer = replace(draft(), source=f"{draft().source}\n# newer\n")
+
+    def exported(registry: Registry) -> int:
+        export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        return router_seeds(path, name)
+
+    for number, generated in enumerate((160, 0)):
+        with Registry(tmp_path / f"r{number}", hooks=(retracting_hook(where(home)),)) as registry:
+            registry.register(draft(), report(draft()), metadata=known)
+            assert exported(registry) == 3
+            made = report(newer, generated=generated)
+            second = registry.register(newer, made, supersedes="batch_rename", metadata=known)
+            assert router_seeds(path, name) == 0
+            assert exported(registry) == (3 if generated else 2)
+            registry.rollback("batch_rename")
+            assert router_seeds(path, name) == 0
+            registry.archive("batch_rename")
+            registry.restore("batch_rename", second.version)
+            assert exported(registry) > 0
+            registry.demote("batch_rename", second.version, "left a process")
+            assert router_seeds(path, name) == 0
+            shutil.rmtree(home / "skills")
+
+
+def test_a_skill_that_waits_takes_no_others_score_away(registry: Registry, skill: Skill, home: Path, tmp_path: Path) -> None:
+    """Of another registry, by the same name."""
+    make_database(home / "memory" / "memory.db", 7)
+    export_wayland(skill, registry, places=where(home))
+    with Registry(tmp_path / "other", hooks=(retracting_hook(where(home)),)) as other:
+        other.register(draft(), report(draft()), require_approval=True)
+    assert router_seeds(home / "memory" / "memory.db", "auto-extension-file-rename") == 3
+
+
+@pytest.mark.parametrize("withdraw", ["archive", "demote", "revoke"])
+@pytest.mark.parametrize("exported_last", [True, False])
+def test_a_score_goes_whatever_version_went_there(tmp_path: Path, home: Path, withdraw: str, exported_last: bool) -> None:
+    """Also where the hook did not hear that the version there was replaced."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    make_database(path, 7)
+    known: dict[str, object] = {"signature": "extension-file-rename"}
+    newer = replace(draft(), source=f"{draft().source}\n# newer\n")
+    with Registry(tmp_path / "r") as registry:
+        registry.register(draft(), report(draft()), metadata=known)
+        export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        active = registry.register(newer, report(newer), supersedes="batch_rename", metadata=known)
+        if exported_last:
+            export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+            active = registry.rollback("batch_rename")
+        assert router_seeds(path, name) == 3
+        registry.hooks = (retracting_hook(where(home)),)
+        if withdraw == "demote":
+            registry.demote("batch_rename", active.version, "left a process")
+        else:
+            getattr(registry, withdraw)("batch_rename", active.version)
+    assert router_seeds(path, name) == 0
+
+
 def test_a_score_that_could_not_be_taken_back_is_by_repeating_it(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -446,7 +507,8 @@ def test_a_score_that_could_not_be_taken_back_is_by_repeating_it(
     monkeypatch.setenv("WAYLAND_HOME", str(home))
     monkeypatch.chdir(tmp_path)
     path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
-    for number, undo in enumerate(([], ["--forever"], None)):
+    newer = replace(draft(), source=f"{draft().source}\n# newer\n")
+    for number, undo in enumerate(([], ["--forever"], "drifts", "replaced")):
         make_database(path, 7)
         monkeypatch.setenv("ASSAY_REGISTRY", str(tmp_path / f"r{number}"))
         with Registry(tmp_path / f"r{number}") as registry:
@@ -454,10 +516,15 @@ def test_a_score_that_could_not_be_taken_back_is_by_repeating_it(
             export_wayland(skill_of(registry, "batch_rename"), registry)
         whole = path.read_bytes()
         path.write_bytes(b"no database" * 100)
-        if undo is None:
-            with Registry(tmp_path / f"r{number}", hooks=(retracting_hook(),)) as registry, pytest.warns(HookFailed) as warned:
-                registry.demote("batch_rename", entry.version, "left a process")
-            said = str(warned[0].message)
+        if isinstance(undo, str):
+            heard: list[str] = []
+            hooks = (retracting_hook(),)
+            with Registry(tmp_path / f"r{number}", hooks=hooks, on_hook_failure=heard.append) as registry:
+                if undo == "drifts":
+                    registry.demote("batch_rename", entry.version, "left a process")
+                else:
+                    registry.register(newer, report(newer), supersedes="batch_rename")
+            (said,) = heard
         else:
             assert run(["registry", "retire", "batch_rename", *undo]) == 0
             said = capsys.readouterr().err
@@ -467,7 +534,10 @@ def test_a_score_that_could_not_be_taken_back_is_by_repeating_it(
         assert router_seeds(path, name) == 3
         assert run(again[1].split()) == 0
         assert router_seeds(path, name) == 0
-        assert run([*again[1].split(), *(undo or [])]) == 0
+        assert run([*again[1].split(), *(undo if isinstance(undo, list) else [])]) == 0
         assert "told again" in capsys.readouterr().out
+        if undo == "replaced":
+            with Registry(tmp_path / f"r{number}") as registry:
+                assert registry.show("batch_rename").status == "active"
         path.unlink()
         shutil.rmtree(home / "skills")
