@@ -7,14 +7,16 @@ is written for a skill that Wayland revoked, or while its skills life cycle is o
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from synth.detect.signature import KEPT, STOPWORDS, tokens
 from synth.detect.signature import signature as signature_of
-from synth.detect.signature import tokens
 from synth.export.document import checked, facts, front_matter, prose
 from synth.export.runnable import scripts, usage
 from synth.export.source import ExportError, Skill
@@ -42,6 +44,7 @@ from verifiers.interface import Args
 MAX_SIGNATURE = 59
 """With ``auto-`` 64 characters: the longest name that agentskills.io readers take too."""
 LAST_SCHEMA_WITH_LEGACY_COPY = 5
+_PARTS = re.compile(r"\d+|[^\W\d]+")
 EXPORTED = "exported"
 """Kind of the event in a skill's history that says where it went."""
 
@@ -188,18 +191,25 @@ def retract_wayland(name: str, *, places: Places | None = None) -> int:
 
 
 def wayland_signatures(skill: Skill) -> list[str]:
-    """The signatures that the skill's requests have in Wayland, the most frequent first.
+    """The signatures that the skill's requests have in Wayland, the most frequent first; its name where none is left.
 
     The values that a request named are left out: they are one call's, not the task's, and may be nobody else's business.
+    Of a request whose arguments nobody knows, nobody knows which words are its values.
 
     Raises:
         ExportError: none of them can name a directory.
     """
-    whole = {signature_of(t.task_description) for t in skill.draft.evidence}
-    common = Counter(_without_values(t.task_description, skill.draft.bindings.get(t.task_id, {})) for t in skill.draft.evidence)
+    evidence = skill.draft.evidence
+    bindings = skill.draft.bindings if skill.subject.parameters else {t.task_id: {} for t in evidence}
+    values = {t.task_id: _values(bindings[t.task_id]) for t in evidence if t.task_id in bindings}
+    whole = {signature_of(t.task_description) for t in evidence}
+    told = [_without(values[t.task_id], t.task_description) for t in evidence if t.task_id in values]
+    # With fewer words left, a value that was named would be one of the longest: no request has that signature.
+    common = Counter(s for s in told if s in whole or s.count("-") == KEPT - 1)
     known = str(skill.entry.metadata.get("signature") or "")
+    held = any(_holds(word, value) for word in known.split("-") for value in values.values())
     # The pattern's own may hold a value: then it is the signature of one request, and of none without its values.
-    first = [known] if known not in whole or known in common else []
+    first = [known] if known in common or (known not in whole and not held) else []
     found = list(dict.fromkeys(s for s in [*first, *(s for s, _ in common.most_common())] if s))
     found = found or [skill.entry.name.replace("_", "-")]
     usable = [s for s in found if len(s) <= MAX_SIGNATURE and len(s.encode()) <= 200]
@@ -209,10 +219,20 @@ def wayland_signatures(skill: Skill) -> list[str]:
     return usable
 
 
-def _without_values(request: str, args: Args) -> str:
-    """The signature of a request without the words that are its arguments."""
-    said = {word for value in args.values() for word in tokens(json.dumps(value, ensure_ascii=False)) if word}
-    return signature_of(" ".join(word for word in tokens(request) if word not in said))
+def _values(args: Args) -> AbstractSet[str]:
+    """The words of a request's arguments."""
+    return {word for value in args.values() for word in tokens(json.dumps(value, ensure_ascii=False)) if word} - STOPWORDS
+
+
+def _without(values: AbstractSet[str], request: str) -> str:
+    """The signature of a request without the words that hold its arguments."""
+    return signature_of(" ".join(word for word in tokens(request) if not _holds(word, values)))
+
+
+def _holds(word: str, values: AbstractSet[str]) -> bool:
+    """Whether a word is a value or has one glued into it, as ``week01`` has "week"; one or two letters only beside digits."""
+    parts = {word, *_PARTS.findall(word)}
+    return any(value in parts or (len(value.encode("utf-8", "surrogatepass")) > 2 and value in word) for value in values)
 
 
 def verified_body(skill: Skill, signature: str) -> str:
