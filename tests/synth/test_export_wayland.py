@@ -267,7 +267,7 @@ def test_with_the_life_cycle_off_nothing_is_touched(registry: Registry, skill: S
 # ------------------------------------------------------------ the row
 
 
-@pytest.mark.parametrize("version", [6, 7])
+@pytest.mark.parametrize("version", [2, 5, 6, 7])
 def test_the_measured_row_seeds_the_router(registry: Registry, skill: Skill, home: Path, version: int) -> None:
     """Beside Wayland's own unmeasured row: its child, of our score, read by the router's query."""
     path = home / "memory" / "memory.db"
@@ -325,8 +325,19 @@ def test_a_copy_from_before_the_change_is_kept(registry: Registry, skill: Skill,
     assert sorted(p.name for p in path.parent.iterdir() if "part" in p.name) == []
 
 
+def test_the_copy_is_from_before_the_last_change(registry: Registry, skill: Skill, home: Path) -> None:
+    """Taking a score back is one too: the copy still has the score."""
+    path = home / "memory" / "memory.db"
+    make_database(path, 7)
+    done = export_wayland(skill, registry, places=where(home))
+    name = done.placed[0].directory.name
+    assert retract_wayland(name, places=where(home)) == 1
+    assert router_seeds(path, name) == 0
+    assert router_seeds(path.with_name("memory.db.before-assay"), name) == 3
+
+
 def test_a_database_that_is_not_known_is_left_alone(registry: Registry, skill: Skill, home: Path) -> None:
-    """Newer, foreign, damaged: the draft is written, the row is not, and a note says why."""
+    """Newer, of no stated schema, foreign, damaged: the draft is written, the row is not, and a note says why."""
     path = home / "memory" / "memory.db"
     make_database(path, 7)
     db = sqlite3.connect(path)
@@ -334,6 +345,13 @@ def test_a_database_that_is_not_known_is_left_alone(registry: Registry, skill: S
     db.commit()
     db.close()
     assert "newer than 7" in export_wayland(skill, registry, places=where(home)).notes[0]
+    db = sqlite3.connect(path)
+    for no_version in ("DELETE FROM schema_version", "DROP TABLE schema_version"):
+        db.execute(no_version)
+        db.commit()
+        assert "does not say which schema" in export_wayland(skill, registry, places=where(home)).notes[0]
+    db.close()
+    assert rows(path) == []
     path.write_bytes(b"not a database at all, but long enough to be looked at" * 50)
     assert "cannot be used" in export_wayland(skill, registry, places=where(home)).notes[0]
     path.unlink()
