@@ -32,6 +32,7 @@ from synth.export.wayland_files import (
 from synth.owned import Conflict
 from synth.registry import Registry
 from synth.route import seed_successes
+from verifiers.interface import Verdict
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "wayland"
 GOLDEN = Path(__file__).parents[2] / "fixtures" / "wayland_export"
@@ -310,6 +311,33 @@ def test_a_regression_takes_the_better_row_out(registry: Registry, home: Path, v
     assert router_seeds(path, name) == 0
 
 
+MIGRATION_7 = """
+ALTER TABLE evolved_prompts ADD COLUMN score_measured INTEGER NOT NULL DEFAULT 1;
+UPDATE evolved_prompts SET score = 0.0, score_measured = 0 WHERE scorer = 'auto_drafter';
+INSERT INTO schema_version VALUES (7);
+"""
+"""What Wayland does to the scores of schema 6."""
+
+
+def test_a_score_comes_back_after_their_migration(registry: Registry, skill: Skill, home: Path) -> None:
+    """Which unmeasures every row of its drafter's, ours too; the next export writes it anew, and can be taken back."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    make_database(path, 6)
+    first = export_wayland(skill, registry, places=where(home))
+    assert router_seeds(path, name) == 3
+    db = sqlite3.connect(path)
+    db.executescript(MIGRATION_7)
+    db.close()
+    assert router_seeds(path, name) == 0
+    again = export_wayland(skill, registry, places=where(home))
+    assert [p.row_written for p in again.placed] == [True] * len(first.placed)
+    assert [p.content_digest for p in again.placed] == [p.content_digest for p in first.placed]
+    assert router_seeds(path, name) == 3
+    assert not export_wayland(skill, registry, places=where(home)).placed[0].row_written
+    assert retract_wayland(name, places=where(home)) == 1
+    assert router_seeds(path, name) == 0
+
+
 def test_a_copy_from_before_the_change_is_kept(registry: Registry, skill: Skill, home: Path) -> None:
     """Of the last export as a whole; what changes nothing makes none."""
     path = home / "memory" / "memory.db"
@@ -389,17 +417,27 @@ def test_a_signature_that_names_no_directory_is_refused(tmp_path: Path, home: Pa
             export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
 
 
-def test_a_score_is_retracted_by_default(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("change", ["archive", "drift", "revoke", "replace"])
+def test_a_score_is_retracted_by_default(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     """Nobody has to configure it; who does not want it switches it off."""
     path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
     make_database(path, 7)
     monkeypatch.setenv("WAYLAND_HOME", str(home))
     for number, (hooks, seeds) in enumerate(((Config.default().reindex_hooks(), 0), ((), 3))):
         with Registry(tmp_path / f"r{number}", hooks=hooks) as registry:
-            registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
+            entry = registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
             export_wayland(skill_of(registry, "batch_rename"), registry)
             assert router_seeds(path, name) == 3
-            registry.archive("batch_rename")
+            match change:
+                case "archive":
+                    registry.archive("batch_rename")
+                case "drift":
+                    registry.reverified("batch_rename", entry.version, report(draft(), verdict=Verdict.FAIL))
+                case "revoke":
+                    registry.revoke("batch_rename")
+                case "replace":
+                    newer = replace(draft(), source=f"{draft().source}\n# newer\n")
+                    registry.register(newer, report(newer), supersedes="batch_rename")
             assert router_seeds(path, name) == seeds
 
 
