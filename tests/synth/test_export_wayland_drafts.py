@@ -59,7 +59,10 @@ def their_draft(home: Path, signature: str, *requests: str) -> Path:
 
 
 def test_waylands_own_draft_is_improved(registry: Registry, skill: Skill, home: Path) -> None:
-    """The main case: it drafted the signature before us. And when it drafts again over ours, the next export puts ours back."""
+    """The main case: it drafted the signature before us. And when it drafts again over ours, the next export puts ours back.
+
+    Until then the score is of a skill in quarantine, which the router does not see.
+    """
     theirs = their_draft(home, "extension-file-rename", "rename the file extension", "again", "and again")
     done = export_wayland(skill, registry, places=where(home))
     assert done.placed[0].directory == theirs
@@ -67,6 +70,8 @@ def test_waylands_own_draft_is_improved(registry: Registry, skill: Skill, home: 
     assert router_seeds(home / "memory" / "memory.db", theirs.name) == 3
     their_draft(home, "extension-file-rename", "other", "requests", "this time")
     assert "Derive from the successful" in (theirs / "SKILL.md").read_text()
+    assert json.loads((theirs / "manifest.json").read_bytes())["auto_drafted"] is True
+    assert router_seeds(home / "memory" / "memory.db", theirs.name) == 3
     again = export_wayland(skill, registry, places=where(home))
     assert again.placed[0].content_digest == done.placed[0].content_digest == directory_digest(theirs)
 
