@@ -126,7 +126,7 @@ class Registry(_Section):
 class Hooks(_Section):
     command: tuple[str, ...] = Field(default=(), strict=False, description="Run after the registry changed")
     url: str | None = Field(default=None, description="POSTed to after the registry changed")
-    wayland: bool = Field(default=True, description="What drifts or is withdrawn loses its score in Wayland's router")
+    wayland: bool = Field(default=True, description="What drifts, is withdrawn or replaced loses its score in Wayland's router")
 
 
 class Conventions(_Section):
@@ -154,10 +154,9 @@ class _File(_Section):
 
 def _retracted(kind: str, entry: RegistryEntry) -> None:
     """What does not hold any more loses its score in Wayland's router, where there is a Wayland."""
-    if kind in ("drifted", "archived", "revoked"):
-        from synth.export.wayland import retracting_hook
+    from synth.export.wayland import retracting_hook
 
-        retracting_hook()(kind, entry)
+    retracting_hook()(kind, entry)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ the a an and or but of to in on with for is are was were be been this that it i 
 do does did please can could should would my your from by at as if so not no yes
 """
 STOPWORDS = frozenset(_STOP.split())
-_KEPT = 3
+KEPT = 3
+"""Words of a signature."""
 _MIN_BYTES = 2
 
 
@@ -54,5 +55,5 @@ def signature(text: str) -> str:
     """
     words = [w for w in tokens(text) if len(w.encode("utf-8", "surrogatepass")) >= _MIN_BYTES and w not in STOPWORDS]
     distinct = list(dict.fromkeys(words))
-    longest = sorted(distinct, key=lambda w: -len(w.encode("utf-8", "surrogatepass")))[:_KEPT]
+    longest = sorted(distinct, key=lambda w: -len(w.encode("utf-8", "surrogatepass")))[:KEPT]
     return "-".join(sorted(longest))

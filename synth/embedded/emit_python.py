@@ -133,7 +133,7 @@ def _function(name: str, summary: str, params: Sequence[Param], body: str, retur
 def _doc(text: str) -> str:
     """Text that is safe in a docstring, ending as a sentence does."""
     clean = " ".join(text.split()).replace("\\", "/").replace('"""', "'''").strip().rstrip(".")
-    end = "" if clean.endswith(("?", "!")) else " ." if clean.endswith('"') else "."
+    end = "" if clean.endswith(("?", "!", "…")) else " ." if clean.endswith('"') else "."
     return f"{clean[:1].upper()}{clean[1:]}{end}"
 
 

@@ -23,6 +23,8 @@ LONGEST = 120
 """Characters of a summary."""
 _VALUE = re.compile(r"[\d/@_]|\w[.-]\w")
 """In what is no plain word: a number, a path, an address."""
+_VERB = re.compile(r"[^\W\d_]+(?=\s)")
+"""A request's first word, where it is a word and more follows."""
 _FROM = frozenset({"from", "to", "into", "by", "with"})
 """Words between what is changed and what it was or is to be."""
 
@@ -106,7 +108,9 @@ def _named(text: str, values: Mapping[str, str]) -> tuple[str, int]:
         # The 2 of 1.2.0 is not the number 2.
         number = value.isdecimal()
         before, behind = (r"(?<!\d\.)", r"(?!\.\d)") if number else ("", "")
-        spots = list(re.finditer(rf"(?<![\w<]){before}{re.escape(value)}{behind}(?![\w>])", text)) if value else []
+        found_at = re.finditer(rf"(?<![\w<]){before}{re.escape(value)}{behind}(?![\w>])", text) if value else ()
+        # The first word says what is done, also where a value is called so.
+        spots = [m for m in found_at if m.start() or not _VERB.match(text)]
         meant = _meant(text, [(m.start(), m.end()) for m in spots], names[value])
         for spot, name in reversed(list(zip(spots, meant, strict=True))):
             text = f"{text[: spot.start()]}{f'<{name}>' if name else '…'}{text[spot.end() :]}"

@@ -7,14 +7,16 @@ is written for a skill that Wayland revoked, or while its skills life cycle is o
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from synth.detect.signature import KEPT, STOPWORDS, tokens
 from synth.detect.signature import signature as signature_of
-from synth.detect.signature import tokens
 from synth.export.document import checked, facts, front_matter, prose
 from synth.export.runnable import scripts, usage
 from synth.export.source import ExportError, Skill
@@ -42,6 +44,7 @@ from verifiers.interface import Args
 MAX_SIGNATURE = 59
 """With ``auto-`` 64 characters: the longest name that agentskills.io readers take too."""
 LAST_SCHEMA_WITH_LEGACY_COPY = 5
+_PARTS = re.compile(r"\d+|[^\W\d]+")
 EXPORTED = "exported"
 """Kind of the event in a skill's history that says where it went."""
 
@@ -188,18 +191,25 @@ def retract_wayland(name: str, *, places: Places | None = None) -> int:
 
 
 def wayland_signatures(skill: Skill) -> list[str]:
-    """The signatures that the skill's requests have in Wayland, the most frequent first.
+    """The signatures that the skill's requests have in Wayland, the most frequent first; its name where none is left.
 
     The values that a request named are left out: they are one call's, not the task's, and may be nobody else's business.
+    Of a request whose arguments nobody knows, nobody knows which words are its values.
 
     Raises:
         ExportError: none of them can name a directory.
     """
-    whole = {signature_of(t.task_description) for t in skill.draft.evidence}
-    common = Counter(_without_values(t.task_description, skill.draft.bindings.get(t.task_id, {})) for t in skill.draft.evidence)
+    evidence = skill.draft.evidence
+    bindings = skill.draft.bindings if skill.subject.parameters else {t.task_id: {} for t in evidence}
+    values = {t.task_id: _values(bindings[t.task_id]) for t in evidence if t.task_id in bindings}
+    whole = {signature_of(t.task_description) for t in evidence}
+    told = [_without(values[t.task_id], t.task_description) for t in evidence if t.task_id in values]
+    # With fewer words left, a value that was named would be one of the longest: no request has that signature.
+    common = Counter(s for s in told if s in whole or s.count("-") == KEPT - 1)
     known = str(skill.entry.metadata.get("signature") or "")
+    held = any(_holds(word, value) for word in known.split("-") for value in values.values())
     # The pattern's own may hold a value: then it is the signature of one request, and of none without its values.
-    first = [known] if known not in whole or known in common else []
+    first = [known] if known in common or (known not in whole and not held) else []
     found = list(dict.fromkeys(s for s in [*first, *(s for s, _ in common.most_common())] if s))
     found = found or [skill.entry.name.replace("_", "-")]
     usable = [s for s in found if len(s) <= MAX_SIGNATURE and len(s.encode()) <= 200]
@@ -209,10 +219,20 @@ def wayland_signatures(skill: Skill) -> list[str]:
     return usable
 
 
-def _without_values(request: str, args: Args) -> str:
-    """The signature of a request without the words that are its arguments."""
-    said = {word for value in args.values() for word in tokens(json.dumps(value, ensure_ascii=False)) if word}
-    return signature_of(" ".join(word for word in tokens(request) if word not in said))
+def _values(args: Args) -> AbstractSet[str]:
+    """The words of a request's arguments."""
+    return {word for value in args.values() for word in tokens(json.dumps(value, ensure_ascii=False)) if word} - STOPWORDS
+
+
+def _without(values: AbstractSet[str], request: str) -> str:
+    """The signature of a request without the words that hold its arguments."""
+    return signature_of(" ".join(word for word in tokens(request) if not _holds(word, values)))
+
+
+def _holds(word: str, values: AbstractSet[str]) -> bool:
+    """Whether a word is a value or has one glued into it, as ``week01`` has "week"; one or two letters only beside digits."""
+    parts = {word, *_PARTS.findall(word)}
+    return any(value in parts or (len(value.encode("utf-8", "surrogatepass")) > 2 and value in word) for value in values)
 
 
 def verified_body(skill: Skill, signature: str) -> str:
@@ -265,49 +285,53 @@ def _legacy_copy(where: Places, signature: str, body: str) -> tuple[str, ...]:
 
 
 def retracting_hook(places: Places | None = None) -> Hook:
-    """A registry hook: what drifts, is archived or revoked here loses its score in Wayland's router at once.
+    """A registry hook: a score in Wayland's router is of the version that is active here, or it goes at once.
+
+    Whatever the change was: of a version that was replaced nobody would notice that it drifts.
 
     In the Wayland of this process, and in each that the history says it was exported to. The rows are those of the
-    directories that hold the version, and of those that did and hold no other skill; a database that is not there has no score
+    directories that hold the skill, and of those that did and hold no other skill; a database that is not there has no score
     to lose.
     """
     where = places or places_here()
 
     def told(kind: str, entry: RegistryEntry) -> None:
-        if kind not in ("drifted", "archived", "revoked"):
+        if kind == "staged":  # It waits: what is in use is as before.
             return
         failed: list[str] = []
         here = (where.skills.absolute(), where.database.absolute())
         active, exported = _exported(entry)
+        out_of_use = entry.version
         for (skills, database), versions in sorted({here: {}, **exported}.items()):
             owners = {d.name: owner_of(d, MARK) for d in skills.glob("auto-*")}
             wrote = {n for n in versions if not owners.get(n)} | {n for n, owner in owners.items() if owner == entry.name}
-            names = sorted(n for n in wrote if versions.get(n, active) == entry.version)
+            names = sorted(n for n in wrote if not active or versions.get(n, active) != active)
             try:
                 if names and database.is_file():
                     clear_rows(database, names)
             except ExportError as e:
                 failed.append(e.diagnostics())
+                out_of_use = versions.get(names[0], entry.version)
         if failed:
-            again = f"assay registry retire {entry.name} {entry.version[:12]}"
+            again = f"assay registry retire {entry.name} {out_of_use[:12]}"
             raise ExportError(f"{entry.name} still has its score there: {'; '.join(failed)}. Then repeat it: {again}")
 
     return told
 
 
 def _exported(entry: RegistryEntry) -> tuple[str, dict[tuple[Path, Path], dict[str, str]]]:
-    """The version of a skill that is in use, this one if none is; and by directory of skills and database, the version that each
-    name there was exported from last."""
+    """The version of a skill that is in use, "" if none is; and by directory of skills and database, the version that each name
+    there was exported from last."""
     root = next((p for p in Path(entry.path).parents if (p / FILE).is_file()), None)
     found: dict[tuple[Path, Path], dict[str, str]] = {}
     if root is None:
-        return entry.version, found
+        return entry.version if entry.status == "active" else "", found
     with Registry.existing(root) as registry:
         for e in _exports(registry, entry.name):
             place = (Path(str(e.detail["skills"])), Path(str(e.detail["database"])))
             found.setdefault(place, {}).update(dict.fromkeys(e.detail.get("names", ()), e.version or ""))
         active = registry.show(entry.name)
-    return active.version if active.status == "active" else entry.version, found
+    return active.version if active.status == "active" else "", found
 
 
 def _exports(registry: Registry, name: str) -> list[Event]:

@@ -39,7 +39,7 @@ def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, bool]]:
     """The database and whether it has ``score_measured``.
 
     Raises:
-        ExportError: it is missing, locked, newer than known, or not Wayland's.
+        ExportError: it is missing, locked, of no known schema, or not Wayland's.
     """
     if not path.is_file():
         raise ExportError("Wayland has no memory database yet", "Start Wayland once; the row is written by the next export", path)
@@ -53,7 +53,9 @@ def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, bool]]:
                     "it has no table evolved_prompts of the known shape", "Nothing was written: this Wayland is not known", path
                 )
             version = _schema_version(db)
-            if version is not None and version > NEWEST_SCHEMA:
+            if version is None:
+                raise ExportError("it does not say which schema it has", "Nothing was written: this Wayland is not known", path)
+            if version > NEWEST_SCHEMA:
                 raise ExportError(
                     f"its schema {version} is newer than {NEWEST_SCHEMA}", "Nothing was written: upgrade skill-assay", path
                 )
@@ -70,7 +72,7 @@ def _schema_version(db: sqlite3.Connection) -> int | None:
 
 
 def schema_version(path: Path) -> int | None:
-    """The schema of a memory database; None where it is not said, or there is no database to ask."""
+    """The schema of a memory database; None where there is none that can be written."""
     try:
         with _opened(path) as (db, _):
             return _schema_version(db)

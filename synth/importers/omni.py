@@ -63,11 +63,15 @@ def _evolution(where: str, record: Mapping[str, Any]) -> ImportReport:
         metadata = record.get("metadata")
         if isinstance(metadata, Mapping) and metadata.get("detailed_trace_available") is True:
             return _detailed(where, record, metadata)
-        if len(outputs) == len(commands) + 1 and record.get("success") is False:
-            # record_failure adds why the task failed: that is nobody's output.
-            fixed["metadata"] = {**(metadata if isinstance(metadata, Mapping) else {}), "failure": as_text(outputs[-1])}
+        known = metadata if isinstance(metadata, Mapping) else {}
+        if record.get("success") is False and _ends_with_reason(commands, outputs, known):
+            fixed["metadata"] = {**known, "failure": as_text(outputs[-1])}
             outputs = fixed["outputs"] = outputs[:-1]
             dropped.append(Dropped(where, "output", "the last one is the reason of the failure: it was put into the metadata"))
+            if len(outputs) == len(commands) - 1:
+                # That it failed counts, and nothing more is made of a failed trace.
+                outputs = fixed["outputs"] = [*outputs, ""]
+                dropped.append(Dropped(where, "output", "that of the command that failed is not recorded"))
         if len(outputs) != len(commands):
             why = f"{len(outputs)} outputs for {len(commands)} commands: which belongs to which is not recorded"
             return ImportReport("omni", dropped=(Dropped(where, "trace", why),))
@@ -78,6 +82,12 @@ def _evolution(where: str, record: Mapping[str, Any]) -> ImportReport:
     if not isinstance(record.get("timestamp"), str) and (found := parse_time(record.get("timestamp"))) is not None:
         fixed["timestamp"] = found.isoformat()
     return ImportReport("omni", (trace_from_record(fixed, where),), (), tuple(dropped))
+
+
+def _ends_with_reason(commands: list[Any], outputs: list[Any], metadata: Mapping[str, Any]) -> bool:
+    """Whether the last output is why the task failed, as ``record_failure`` adds it: by its metadata, or it is one too many."""
+    written = metadata.get("error_type") == "execution_failure" and outputs[-1:] == [f"Error: {metadata.get('error_message')}"]
+    return written or len(outputs) == len(commands) + 1
 
 
 _CALL = re.compile(r"(?P<tool>[^:{]+): (?P<given>\{.*\})\Z", re.DOTALL)

@@ -13,6 +13,7 @@ import skills_ref
 import yaml
 from test_export_omni import indexed, scan
 
+from synth.detect.signature import STOPWORDS
 from synth.export import Skill
 from synth.export.agentskills import export_agentskills
 from synth.export.omni import export_omni
@@ -83,7 +84,10 @@ def _wayland(skill: Skill, registry: Registry, folder: Path) -> Iterator[str]:
 
 
 def _draft(skill: Skill, placed: Placed) -> Iterator[str]:
-    """Quarantined by its manifest and by its body, under the digest that was promised, with no value of a request in its name."""
+    """Quarantined by its manifest and by its body, under the digest that was promised, with no value of a request in its name.
+
+    The skill's own name, where no request's is left, says no more than the skill does.
+    """
     name = placed.directory.name
     manifest = json.loads((placed.directory / "manifest.json").read_bytes())
     body = (placed.directory / "SKILL.md").read_text()
@@ -94,10 +98,19 @@ def _draft(skill: Skill, placed: Placed) -> Iterator[str]:
     if directory_digest(placed.directory) != placed.content_digest:
         yield f"digest: {name} was promised otherwise"
     words = set(manifest["signature"].split("-"))
-    if all(words & _values(skill, t.task_id) for t in skill.draft.evidence):
+    gave = [t for t in skill.draft.evidence if words <= set(_words(t.task_description))]
+    own = f"auto-{skill.entry.name.replace('_', '-')}"
+    if name != own and gave and all(_may_hold(words, skill, t.task_id) for t in gave):
         yield f"flags: the signature of {name} holds a request's values"
 
 
-def _values(skill: Skill, task_id: str) -> set[str]:
-    """The words of one request's arguments."""
-    return {w for v in skill.draft.bindings.get(task_id, {}).values() for w in re.findall(r"[a-z0-9]+", str(v).lower())}
+def _may_hold(words: set[str], skill: Skill, task_id: str) -> bool:
+    """Whether words of one request are its arguments, hold one, or may do so, as nobody knows its arguments."""
+    if task_id not in skill.draft.bindings:
+        return bool(skill.subject.parameters)
+    values = {v for value in skill.draft.bindings[task_id].values() for v in _words(str(value))}
+    return bool(words & values) or any(v in word for v in values - STOPWORDS if len(v) > 2 for word in words)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())

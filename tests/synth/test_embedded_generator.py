@@ -191,6 +191,19 @@ def test_two_parameters_of_one_value_are_told_apart() -> None:
     assert summary_of([("Keep old as old2", {"old": "old", "new": "old2"})]) == "Keep <old> as <new>"
 
 
+def test_a_summary_keeps_its_verb() -> None:
+    """Also where a value is the same word: its other places are named. A path or a word before a colon is no verb."""
+    told = "archive the old files into archive"
+    assert summary_of([(told, {"folder": "archive", "source": "old"})]) == "archive the <source> files into <folder>"
+    assert summary_of([("a.txt goes to b.txt", {"old": "a.txt"})]) == "<old> goes to b.txt"
+    assert summary_of([("logs: rotate them", {"folder": "logs"})]) == "<folder>: rotate them"
+
+
+def test_a_value_beside_a_word_called_as_its_parameter_is_told_from_it() -> None:
+    """In brackets: the word before it is no second one."""
+    assert summary_of([("Set mode 755 on every .sh", {"mode": "755", "ext": "sh"})]) == "Set mode <mode> on every .<ext>"
+
+
 def test_a_long_summary_ends_with_a_word_that_says_something() -> None:
     """And shows that it goes on."""
     told = f"Count {'very ' * 20}long lines of the file, then print the sum of them"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,7 +45,9 @@ def test_every_skill_is_read_as_it_is_meant(tmp_path: Path) -> None:
         for made in drafts():
             kinds[kind := capability(made)] += 1
             skill = skill_of(registry, registry.register(made, report(made, capabilities=(kind,))).name)
-            assert not skill.summary.endswith(("?.", "!.")), skill.summary
+            assert not skill.summary.endswith(("?.", "!.", "….")), skill.summary
+            assert re.match(r"[^\W\d_]+\b", skill.summary), f"no verb: {skill.summary}"
+            assert not re.search(r"\b(\w+) \1\b", skill.summary), f"a word twice: {skill.summary}"
             found = misread(skill, registry, tmp_path)
             wrong |= {skill.entry.name: found} if any(found.values()) else {}
     assert kinds.total() >= 40

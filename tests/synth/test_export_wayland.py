@@ -31,8 +31,8 @@ from synth.export.wayland_files import (
 )
 from synth.owned import Conflict
 from synth.registry import Registry
-from synth.registry.hooks import HookFailed
 from synth.route import seed_successes
+from verifiers.interface import Verdict
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "wayland"
 GOLDEN = Path(__file__).parents[2] / "fixtures" / "wayland_export"
@@ -268,7 +268,7 @@ def test_with_the_life_cycle_off_nothing_is_touched(registry: Registry, skill: S
 # ------------------------------------------------------------ the row
 
 
-@pytest.mark.parametrize("version", [6, 7])
+@pytest.mark.parametrize("version", [2, 5, 6, 7])
 def test_the_measured_row_seeds_the_router(registry: Registry, skill: Skill, home: Path, version: int) -> None:
     """Beside Wayland's own unmeasured row: its child, of our score, read by the router's query."""
     path = home / "memory" / "memory.db"
@@ -311,6 +311,33 @@ def test_a_regression_takes_the_better_row_out(registry: Registry, home: Path, v
     assert router_seeds(path, name) == 0
 
 
+MIGRATION_7 = """
+ALTER TABLE evolved_prompts ADD COLUMN score_measured INTEGER NOT NULL DEFAULT 1;
+UPDATE evolved_prompts SET score = 0.0, score_measured = 0 WHERE scorer = 'auto_drafter';
+INSERT INTO schema_version VALUES (7);
+"""
+"""What Wayland does to the scores of schema 6."""
+
+
+def test_a_score_comes_back_after_their_migration(registry: Registry, skill: Skill, home: Path) -> None:
+    """Which unmeasures every row of its drafter's, ours too; the next export writes it anew, and can be taken back."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    make_database(path, 6)
+    first = export_wayland(skill, registry, places=where(home))
+    assert router_seeds(path, name) == 3
+    db = sqlite3.connect(path)
+    db.executescript(MIGRATION_7)
+    db.close()
+    assert router_seeds(path, name) == 0
+    again = export_wayland(skill, registry, places=where(home))
+    assert [p.row_written for p in again.placed] == [True] * len(first.placed)
+    assert [p.content_digest for p in again.placed] == [p.content_digest for p in first.placed]
+    assert router_seeds(path, name) == 3
+    assert not export_wayland(skill, registry, places=where(home)).placed[0].row_written
+    assert retract_wayland(name, places=where(home)) == 1
+    assert router_seeds(path, name) == 0
+
+
 def test_a_copy_from_before_the_change_is_kept(registry: Registry, skill: Skill, home: Path) -> None:
     """Of the last export as a whole; what changes nothing makes none."""
     path = home / "memory" / "memory.db"
@@ -326,8 +353,19 @@ def test_a_copy_from_before_the_change_is_kept(registry: Registry, skill: Skill,
     assert sorted(p.name for p in path.parent.iterdir() if "part" in p.name) == []
 
 
+def test_the_copy_is_from_before_the_last_change(registry: Registry, skill: Skill, home: Path) -> None:
+    """Taking a score back is one too: the copy still has the score."""
+    path = home / "memory" / "memory.db"
+    make_database(path, 7)
+    done = export_wayland(skill, registry, places=where(home))
+    name = done.placed[0].directory.name
+    assert retract_wayland(name, places=where(home)) == 1
+    assert router_seeds(path, name) == 0
+    assert router_seeds(path.with_name("memory.db.before-assay"), name) == 3
+
+
 def test_a_database_that_is_not_known_is_left_alone(registry: Registry, skill: Skill, home: Path) -> None:
-    """Newer, foreign, damaged: the draft is written, the row is not, and a note says why."""
+    """Newer, of no stated schema, foreign, damaged: the draft is written, the row is not, and a note says why."""
     path = home / "memory" / "memory.db"
     make_database(path, 7)
     db = sqlite3.connect(path)
@@ -335,6 +373,13 @@ def test_a_database_that_is_not_known_is_left_alone(registry: Registry, skill: S
     db.commit()
     db.close()
     assert "newer than 7" in export_wayland(skill, registry, places=where(home)).notes[0]
+    db = sqlite3.connect(path)
+    for no_version in ("DELETE FROM schema_version", "DROP TABLE schema_version"):
+        db.execute(no_version)
+        db.commit()
+        assert "does not say which schema" in export_wayland(skill, registry, places=where(home)).notes[0]
+    db.close()
+    assert rows(path) == []
     path.write_bytes(b"not a database at all, but long enough to be looked at" * 50)
     assert "cannot be used" in export_wayland(skill, registry, places=where(home)).notes[0]
     path.unlink()
@@ -372,17 +417,27 @@ def test_a_signature_that_names_no_directory_is_refused(tmp_path: Path, home: Pa
             export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
 
 
-def test_a_score_is_retracted_by_default(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("change", ["archive", "drift", "revoke", "replace"])
+def test_a_score_is_retracted_by_default(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     """Nobody has to configure it; who does not want it switches it off."""
     path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
     make_database(path, 7)
     monkeypatch.setenv("WAYLAND_HOME", str(home))
     for number, (hooks, seeds) in enumerate(((Config.default().reindex_hooks(), 0), ((), 3))):
         with Registry(tmp_path / f"r{number}", hooks=hooks) as registry:
-            registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
+            entry = registry.register(draft(), report(draft()), metadata={"signature": "extension-file-rename"})
             export_wayland(skill_of(registry, "batch_rename"), registry)
             assert router_seeds(path, name) == 3
-            registry.archive("batch_rename")
+            match change:
+                case "archive":
+                    registry.archive("batch_rename")
+                case "drift":
+                    registry.reverified("batch_rename", entry.version, report(draft(), verdict=Verdict.FAIL))
+                case "revoke":
+                    registry.revoke("batch_rename")
+                case "replace":
+                    newer = replace(draft(), source=f"{draft().source}\n# newer\n")
+                    registry.register(newer, report(newer), supersedes="batch_rename")
             assert router_seeds(path, name) == seeds
 
 
@@ -439,6 +494,68 @@ def test_a_version_that_is_not_there_takes_no_score_away(tmp_path: Path, home: P
     assert router_seeds(path, name) == 0
 
 
+def test_a_score_is_of_the_version_in_use(tmp_path: Path, home: Path) -> None:
+    """One that was replaced has none, for nobody verifies it any more; nor has any when the skill is withdrawn after that."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    make_database(path, 7)
+    known: dict[str, object] = {"signature": "extension-file-rename"}
+    newer = replace(draft(), source=f"{draft().source}\n# newer\n")
+
+    def exported(registry: Registry) -> int:
+        export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        return router_seeds(path, name)
+
+    for number, generated in enumerate((160, 0)):
+        with Registry(tmp_path / f"r{number}", hooks=(retracting_hook(where(home)),)) as registry:
+            registry.register(draft(), report(draft()), metadata=known)
+            assert exported(registry) == 3
+            made = report(newer, generated=generated)
+            second = registry.register(newer, made, supersedes="batch_rename", metadata=known)
+            assert router_seeds(path, name) == 0
+            assert exported(registry) == (3 if generated else 2)
+            registry.rollback("batch_rename")
+            assert router_seeds(path, name) == 0
+            registry.archive("batch_rename")
+            registry.restore("batch_rename", second.version)
+            assert exported(registry) > 0
+            registry.demote("batch_rename", second.version, "left a process")
+            assert router_seeds(path, name) == 0
+            shutil.rmtree(home / "skills")
+
+
+def test_a_skill_that_waits_takes_no_others_score_away(registry: Registry, skill: Skill, home: Path, tmp_path: Path) -> None:
+    """Of another registry, by the same name."""
+    make_database(home / "memory" / "memory.db", 7)
+    export_wayland(skill, registry, places=where(home))
+    with Registry(tmp_path / "other", hooks=(retracting_hook(where(home)),)) as other:
+        other.register(draft(), report(draft()), require_approval=True)
+    assert router_seeds(home / "memory" / "memory.db", "auto-extension-file-rename") == 3
+
+
+@pytest.mark.parametrize("withdraw", ["archive", "demote", "revoke"])
+@pytest.mark.parametrize("exported_last", [True, False])
+def test_a_score_goes_whatever_version_went_there(tmp_path: Path, home: Path, withdraw: str, exported_last: bool) -> None:
+    """Also where the hook did not hear that the version there was replaced."""
+    path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
+    make_database(path, 7)
+    known: dict[str, object] = {"signature": "extension-file-rename"}
+    newer = replace(draft(), source=f"{draft().source}\n# newer\n")
+    with Registry(tmp_path / "r") as registry:
+        registry.register(draft(), report(draft()), metadata=known)
+        export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+        active = registry.register(newer, report(newer), supersedes="batch_rename", metadata=known)
+        if exported_last:
+            export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+            active = registry.rollback("batch_rename")
+        assert router_seeds(path, name) == 3
+        registry.hooks = (retracting_hook(where(home)),)
+        if withdraw == "demote":
+            registry.demote("batch_rename", active.version, "left a process")
+        else:
+            getattr(registry, withdraw)("batch_rename", active.version)
+    assert router_seeds(path, name) == 0
+
+
 def test_a_score_that_could_not_be_taken_back_is_by_repeating_it(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -446,7 +563,8 @@ def test_a_score_that_could_not_be_taken_back_is_by_repeating_it(
     monkeypatch.setenv("WAYLAND_HOME", str(home))
     monkeypatch.chdir(tmp_path)
     path, name = home / "memory" / "memory.db", "auto-extension-file-rename"
-    for number, undo in enumerate(([], ["--forever"], None)):
+    newer = replace(draft(), source=f"{draft().source}\n# newer\n")
+    for number, undo in enumerate(([], ["--forever"], "drifts", "replaced")):
         make_database(path, 7)
         monkeypatch.setenv("ASSAY_REGISTRY", str(tmp_path / f"r{number}"))
         with Registry(tmp_path / f"r{number}") as registry:
@@ -454,10 +572,15 @@ def test_a_score_that_could_not_be_taken_back_is_by_repeating_it(
             export_wayland(skill_of(registry, "batch_rename"), registry)
         whole = path.read_bytes()
         path.write_bytes(b"no database" * 100)
-        if undo is None:
-            with Registry(tmp_path / f"r{number}", hooks=(retracting_hook(),)) as registry, pytest.warns(HookFailed) as warned:
-                registry.demote("batch_rename", entry.version, "left a process")
-            said = str(warned[0].message)
+        if isinstance(undo, str):
+            heard: list[str] = []
+            hooks = (retracting_hook(),)
+            with Registry(tmp_path / f"r{number}", hooks=hooks, on_hook_failure=heard.append) as registry:
+                if undo == "drifts":
+                    registry.demote("batch_rename", entry.version, "left a process")
+                else:
+                    registry.register(newer, report(newer), supersedes="batch_rename")
+            (said,) = heard
         else:
             assert run(["registry", "retire", "batch_rename", *undo]) == 0
             said = capsys.readouterr().err
@@ -467,7 +590,10 @@ def test_a_score_that_could_not_be_taken_back_is_by_repeating_it(
         assert router_seeds(path, name) == 3
         assert run(again[1].split()) == 0
         assert router_seeds(path, name) == 0
-        assert run([*again[1].split(), *(undo or [])]) == 0
+        assert run([*again[1].split(), *(undo if isinstance(undo, list) else [])]) == 0
         assert "told again" in capsys.readouterr().out
+        if undo == "replaced":
+            with Registry(tmp_path / f"r{number}") as registry:
+                assert registry.show("batch_rename").status == "active"
         path.unlink()
         shutil.rmtree(home / "skills")

@@ -133,15 +133,55 @@ def omni_trace(**changes: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-def test_omnis_reason_of_a_failure_is_no_output(tmp_path: Path) -> None:
-    """``record_failure`` puts it behind the outputs."""
-    record = omni_trace(success=False, outputs=["a\n", "wc: a: no\n", "Task failed: a is missing"])
+WRITTEN = {"cwd": "/w", "error_type": "execution_failure", "error_message": "a is missing"}
+"""The metadata of ``record_failure``."""
+
+
+@pytest.mark.parametrize(
+    ("outputs", "metadata", "reason", "kept"),
+    [
+        (["a\n", "wc: a: no\n", "Error: a is missing"], WRITTEN, "Error: a is missing", ("a\n", "wc: a: no\n")),
+        (["a\n", "Error: a is missing"], WRITTEN, "Error: a is missing", ("a\n", "")),
+        (["a\n", "wc: a: no\n", "Task failed: a is missing"], {}, "Task failed: a is missing", ("a\n", "wc: a: no\n")),
+    ],
+)
+def test_omnis_reason_of_a_failure_is_no_output(
+    tmp_path: Path, outputs: list[str], metadata: dict[str, str], reason: str, kept: tuple[str, ...]
+) -> None:
+    """``record_failure`` puts it behind the outputs, of which that of the failed command may be missing."""
+    record = omni_trace(success=False, outputs=outputs, metadata=metadata)
     (tmp_path / "t.json").write_text(json.dumps(record))
     report = import_path(tmp_path / "t.json")
     (trace,) = report.traces
-    assert (trace.outputs, trace.success) == (("a\n", "wc: a: no\n"), False)
-    assert trace.metadata["failure"] == "Task failed: a is missing"
+    assert (trace.outputs, trace.success) == (kept, False)
+    assert trace.metadata["failure"] == reason
     assert "reason of the failure" in reasons(report)
+    assert ("is not recorded" in reasons(report)) == ("" in kept)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "changes"),
+    [
+        (["a\n", "Error: a is missing"], {"success": True, "metadata": WRITTEN}),
+        (["a\n", "Error: a is missing"], {"success": False}),
+        (["a\n", "wc: a: no\n"], {"success": False, "metadata": WRITTEN}),
+    ],
+)
+def test_what_a_command_printed_is_no_reason_of_a_failure(tmp_path: Path, outputs: list[str], changes: dict[str, object]) -> None:
+    """However it begins, and whatever the metadata says beside it."""
+    (tmp_path / "t.json").write_text(json.dumps(omni_trace(outputs=outputs, **changes)))
+    report = import_path(tmp_path / "t.json")
+    assert report.traces[0].outputs == tuple(outputs)
+    assert "failure" not in report.traces[0].metadata
+
+
+@pytest.mark.parametrize("outputs", [[], ["Error: a is missing"]])
+def test_omnis_failure_that_lacks_more_outputs_is_dropped(tmp_path: Path, outputs: list[str]) -> None:
+    """Which belongs to which is not recorded."""
+    (tmp_path / "t.json").write_text(json.dumps(omni_trace(success=False, outputs=outputs, metadata=WRITTEN)))
+    report = import_path(tmp_path / "t.json")
+    assert report.traces == ()
+    assert "which belongs to which" in reasons(report)
 
 
 def test_omnis_detailed_traces_are_read_as_commands(tmp_path: Path) -> None:
