@@ -18,6 +18,7 @@ from typing import Any
 
 import anyio
 import anyio.from_thread
+import anyio.lowlevel
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -45,7 +46,8 @@ _INSTRUCTIONS = (
 
 Document = dict[str, Any]
 Say = Callable[[str], None]
-"""Told what happens now. Raises where the host has cancelled the call: nothing more is done for it then."""
+"""Told what happens now, or "" to be only asked. Raises where the host has cancelled the call: nothing more is done for it then.
+May be called from any thread."""
 
 
 class Cancelled(BaseException):
@@ -279,11 +281,13 @@ def build(services: Services) -> Server[Any]:
 
     async def call_tool(context: ServerRequestContext[Any], request: types.CallToolRequestParams) -> types.CallToolResult:
         gone, steps = threading.Event(), iter(range(1, 1_000_000))
+        here = anyio.lowlevel.current_token()  # what makes skills works in a thread, and a loop, of its own
 
         def say(text: str) -> None:
             if gone.is_set():
                 raise Cancelled
-            anyio.from_thread.run(context.session.report_progress, float(next(steps)), None, sendable(text))
+            if text:
+                anyio.from_thread.run(context.session.report_progress, float(next(steps)), None, sendable(cut(text)), token=here)
 
         try:
             return await anyio.to_thread.run_sync(

@@ -129,15 +129,15 @@ class Offered:
         return changes_of(document, changes, made)
 
     def record(self, task: str, commands: Sequence[str], workspace: Path, say: Say) -> dict[str, Any]:
-        """``assay-recorded/1``: what the commands printed, and the recording's name."""
+        """``assay-recorded/1``: what the commands printed, and the recording's name. What was cancelled is not kept."""
         from synth.tracing.collector import TraceCollector
         from synth.tracing.record import record
 
         settings = config()
         store = TraceCollector(settings.trace_dir, settings.evolution.max_traces_stored)
         store.check()
-        say(f"running {len(commands)} commands in {workspace}")
-        trace = record(task, tuple(commands), workspace)
+        trace = record(task, tuple(commands), workspace, step=say)
+        say("keeping the recording")
         store.store(trace)
         return {
             "schema": "assay-recorded/1", "task_id": trace.task_id, "success": trace.success, "outputs": list(trace.outputs),
@@ -145,7 +145,10 @@ class Offered:
         }  # fmt: skip
 
     def learn(self, say: Say) -> dict[str, Any]:
-        """``assay-crystallize/1`` of what is due. A person approves what passed: an agent does not promote its own work."""
+        """``assay-crystallize/1`` of what is due. A person approves what passed: an agent does not promote its own work.
+
+        Cancelled, it ends before the next candidate or check; what was registered by then waits all the same.
+        """
         import asyncio
         from contextlib import closing
         from dataclasses import replace
@@ -157,7 +160,7 @@ class Offered:
         asked = replace(settings, registry=settings.registry.model_copy(update={"approve": True}))
         kept = asked.evolution
         with closing(
-            SkillCrystallizer(asked.trace_dir, self.registry, kept.min_frequency, kept.min_complexity, config=asked)
+            SkillCrystallizer(asked.trace_dir, self.registry, kept.min_frequency, kept.min_complexity, config=asked, progress=say)
         ) as crystallizer:
             outcomes = []
             for pattern in crystallizer.patterns():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from synth.cli.program import run
+from synth.cli.serve import Offered
+from synth.cli.settings import Judging
+from synth.mcp_server import Cancelled
+from synth.registry import Registry
 
 pytestmark = pytest.mark.engine
 
@@ -34,21 +40,105 @@ def host(home: Path, questions: Any) -> Any:
     return anyio.run(session)
 
 
+def to_rename(home: Path) -> list[Path]:
+    """Directories for the four tasks of ``DONE``."""
+    folders = [home / f"w{number}" for number in range(len(DONE))]
+    for number, (old, _) in enumerate(DONE):
+        folders[number].mkdir()
+        for name in ("a", "b c"):
+            (folders[number] / f"{name}.{old}").write_text(f"{name} {number}\n")
+        (folders[number] / "keep").write_text("x\n")
+    return folders
+
+
+async def done(client: Client, folders: Sequence[Path]) -> list[Any]:
+    """The answers to the recordings of ``DONE``."""
+    found = []
+    for folder, (old, new) in zip(folders, DONE, strict=True):
+        asked = {"task": f"Rename all .{old} files to .{new}", "commands": [RENAME.format(old, new)]}
+        found.append(await client.call_tool("assay_record", {**asked, "workspace": str(folder)}))
+    return found
+
+
+def stored(home: Path) -> list[Path]:
+    return list(home.rglob("traces/*.json"))
+
+
+async def cancelled(client: Client, tool: str, arguments: dict[str, Any], at: str) -> list[str]:
+    """What was said of a call until it was cancelled, when ``at`` was said."""
+    heard: list[str] = []
+    with anyio.CancelScope() as scope:
+
+        async def listen(progress: float, total: float | None, message: str | None) -> None:
+            heard.append(message or "")
+            if heard[-1].startswith(at):
+                scope.cancel()
+
+        await client.call_tool(tool, arguments, progress_callback=listen, read_timeout_seconds=400)
+    assert scope.cancelled_caught, heard
+    return heard
+
+
+def test_a_cancelled_recording_runs_nothing_more(tmp_path: Path) -> None:
+    """Neither the command that ran nor one after it changes the directory from then on, and it is not kept."""
+    (tmp_path / "w").mkdir()
+    commands = ["touch first", "sleep 2; touch second", "touch third"]
+
+    async def questions(client: Client) -> Any:
+        asked = {"task": "t", "commands": commands, "workspace": str(tmp_path / "w")}
+        heard = await cancelled(client, "assay_record", asked, "sleep")
+        await anyio.sleep(4)
+        left = sorted(p.name for p in (tmp_path / "w").iterdir())
+        return heard, left, stored(tmp_path), await client.call_tool("assay_record", {**asked, "commands": ["touch fourth"]})
+
+    heard, left, kept, after = host(tmp_path, questions)
+    assert heard == commands[:2]
+    assert (left, kept) == (["first"], [])
+    assert after.structured_content["success"]
+    assert len(stored(tmp_path)) == 1
+
+
+def test_cancelled_learning_registers_nothing(tmp_path: Path) -> None:
+    """It ends before the next check; asked again, it goes all the way."""
+    folders = to_rename(tmp_path)
+
+    async def questions(client: Client) -> Any:
+        await done(client, folders)
+        heard = await cancelled(client, "assay_learn", {}, "judging candidate")
+        return heard, await client.call_tool("assay_learn", {}, read_timeout_seconds=400)
+
+    heard, learned = host(tmp_path, questions)
+    assert "judging candidate" not in heard[0]
+    (outcome,) = learned.structured_content["patterns"]
+    assert outcome["why"].startswith("it waits for approval"), outcome
+
+
+def test_learning_ends_where_it_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked before each candidate and check: nothing is registered then, and nothing is left open."""
+    folders = to_rename(tmp_path)
+    host(tmp_path, partial(done, folders=folders))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    offered = Offered(Judging(), tmp_path / "skills")
+    for ending in ("judging candidate", "effect-equivalent"):
+
+        def say(text: str, ending: str = ending) -> None:
+            if text.startswith(ending):
+                raise Cancelled
+
+        with pytest.raises(Cancelled):
+            offered.learn(say)
+    with Registry(tmp_path / "skills") as registry:
+        assert registry.list(None) == []
+
+
 def test_an_agent_learns_and_uses_what_it_learned(tmp_path: Path) -> None:
     """Four recordings of one task, one skill that waits; after a person's approval it is a tool, and changes what it says."""
-    for number, (old, _) in enumerate(DONE):
-        folder = tmp_path / f"w{number}"
-        folder.mkdir()
-        for name in ("a", "b c"):
-            (folder / f"{name}.{old}").write_text(f"{name} {number}\n")
-        (folder / "keep").write_text("x\n")
+    folders = to_rename(tmp_path)
 
     async def learning(client: Client) -> list[Any]:
-        found = []
-        for number, (old, new) in enumerate(DONE):
-            asked = {"task": f"Rename all .{old} files to .{new}", "commands": [RENAME.format(old, new)]}
-            found.append(await client.call_tool("assay_record", {**asked, "workspace": str(tmp_path / f"w{number}")}))
-        return [*found, await client.call_tool("assay_learn", {}, read_timeout_seconds=400)]
+        return [*await done(client, folders), await client.call_tool("assay_learn", {}, read_timeout_seconds=400)]
 
     *recorded, learned = host(tmp_path, learning)
     assert [r.structured_content["success"] for r in recorded] == [True] * 4
@@ -74,9 +164,9 @@ def test_an_agent_learns_and_uses_what_it_learned(tmp_path: Path) -> None:
         given = {"workspace": str(tmp_path / "new"), first: "csv", second: "tsv"}
         return await client.call_tool(f"skill_{name}", given, read_timeout_seconds=100)
 
-    done = host(tmp_path, using)
-    assert not done.is_error, done.content
+    used = host(tmp_path, using)
+    assert not used.is_error, used.content
     assert [p.name for p in (tmp_path / "new").iterdir()] == ["n.tsv"]
-    kinds = {(e["path"], e["kind"]) for e in done.structured_content["effects"]}
+    kinds = {(e["path"], e["kind"]) for e in used.structured_content["effects"]}
     assert kinds == {("n.csv", "removed"), ("n.tsv", "created")}
-    assert len(json.dumps(done.structured_content)) < 1_000
+    assert len(json.dumps(used.structured_content)) < 1_000
