@@ -356,11 +356,18 @@ def _answer(
         return _failed(f"{type(e).__name__}: {e}")
     except Cancelled:
         return _failed("it was cancelled")
-    ran = document.get("schema") == changes.SCHEMA
-    text = changes.shown(document) if ran else json.dumps(document, ensure_ascii=True, sort_keys=True)
-    failed = ran and not document["claims_success"]
+    text, failed = _told_of(document)
     said = types.TextContent(type="text", text=text)
     return types.CallToolResult(content=[said], structured_content=document, is_error=failed)
+
+
+def _told_of(document: Document) -> tuple[str, bool]:
+    """An answer as text, and whether what was asked for did not work: a skill that fails, and commands that do."""
+    if document.get("schema") == changes.SCHEMA:
+        return changes.shown(document), not document["claims_success"]
+    if document.get("schema") == changes.RECORDED:
+        return changes.shown_recording(document), not document["success"]
+    return json.dumps(document, ensure_ascii=True, sort_keys=True), False
 
 
 def _failed(message: str) -> types.CallToolResult:

@@ -129,7 +129,8 @@ class Offered:
         return changes_of(document, changes, made)
 
     def record(self, task: str, commands: Sequence[str], workspace: Path, say: Say) -> dict[str, Any]:
-        """``assay-recorded/1``: what the commands printed, and the recording's name. What was cancelled is not kept."""
+        """``assay-recorded/1``: the recording's name, what the commands printed and changed. What was cancelled is not kept."""
+        from synth.serving.changes import recorded_of
         from synth.tracing.collector import TraceCollector
         from synth.tracing.record import record
 
@@ -139,10 +140,7 @@ class Offered:
         trace = record(task, tuple(commands), workspace, step=say)
         say("keeping the recording")
         store.store(trace)
-        return {
-            "schema": "assay-recorded/1", "task_id": trace.task_id, "success": trace.success, "outputs": list(trace.outputs),
-            "exit_codes": list(trace.exit_codes or ()),
-        }  # fmt: skip
+        return recorded_of(trace)
 
     def learn(self, say: Say) -> dict[str, Any]:
         """``assay-crystallize/1`` of what is due. A person approves what passed: an agent does not promote its own work.

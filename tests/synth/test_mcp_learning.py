@@ -98,6 +98,16 @@ def test_a_cancelled_recording_runs_nothing_more(tmp_path: Path) -> None:
     assert len(stored(tmp_path)) == 1
 
 
+def test_a_recording_is_kept_whole(tmp_path: Path) -> None:
+    """The answer is cut, what was recorded is not."""
+    (tmp_path / "w").mkdir()
+    asked = {"task": "t", "commands": ["head -c 300000 /dev/zero | tr '\\0' x"], "workspace": str(tmp_path / "w")}
+    told = host(tmp_path, lambda client: client.call_tool("assay_record", asked))
+    assert len(told.content[0].text) + len(json.dumps(told.structured_content)) < 10_000
+    (file,) = stored(tmp_path)
+    assert json.loads(file.read_text())["outputs"] == ["x" * 300_000]
+
+
 def test_cancelled_learning_registers_nothing(tmp_path: Path) -> None:
     """It ends before the next check; asked again, it goes all the way."""
     folders = to_rename(tmp_path)
