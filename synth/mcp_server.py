@@ -69,6 +69,9 @@ class Services:
     """A task in words, its commands, a directory: runs them there and keeps them -> ``assay-recorded/1``. None: no learning."""
     learn: Callable[[Say], Document] | None = None
     """Makes skills of what was recorded, for a person to approve -> ``assay-crystallize/1``. None: no learning."""
+    propose: Callable[[Path, Mapping[str, Any], Say], Document] | None = None
+    """A skill file, and task_id -> arguments of recordings: judged, and registered for a person to approve if it passes ->
+    ``assay-proposed/1``. None: no learning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +136,13 @@ def _own(services: Services) -> list[_Offer]:
 
 def _learning(services: Services) -> list[_Offer]:
     """The tools by which an agent learns: what it does is recorded, and what it did often becomes a skill."""
-    if services.record is None or services.learn is None:
+    if services.record is None or services.learn is None or services.propose is None:
         return []
-    record, learn = services.record, services.learn
+    record, learn, propose = services.record, services.learn, services.propose
     acts = types.ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
     adds = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     commands = {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Shell lines, in order"}
+    does = {"type": "object", "description": "task_id of each recording that it does: its arguments there, by parameter"}
     asked = {"task": _text("What they are for, in plain words"), "commands": commands, "workspace": _text("Where they run")}
     return [
         _Offer(
@@ -159,6 +163,16 @@ def _learning(services: Services) -> list[_Offer]:
                 annotations=adds,
             ),
             lambda a, say: learn(say),
+        ),
+        _Offer(
+            types.Tool(
+                name="assay_propose",
+                description="Judge a skill that you wrote yourself on recordings of assay_record, and register it for a person "
+                "to approve if it passes; returns the report.",
+                input_schema=_schema({"path": _text("Skill file"), "recordings": does}),
+                annotations=adds,
+            ),
+            lambda a, say: propose(Path(str(a["path"])), a["recordings"], say),
         ),
     ]
 

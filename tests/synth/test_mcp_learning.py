@@ -24,6 +24,7 @@ pytestmark = pytest.mark.engine
 
 ROOT = Path(__file__).parents[2]
 RENAME = 'for f in *.{0}; do mv "$f" "${{f%.{0}}}.{1}"; done'
+SKILLS = ROOT / "fixtures" / "skills"
 DONE = (("txt", "md"), ("log", "old"), ("htm", "html"), ("jpeg", "jpg"))
 
 
@@ -141,6 +142,34 @@ def test_learning_ends_where_it_is_told_so(tmp_path: Path, monkeypatch: pytest.M
             offered.learn(say)
     with Registry(tmp_path / "skills") as registry:
         assert registry.list(None) == []
+
+
+def test_an_agent_proposes_a_skill_of_its_own(tmp_path: Path) -> None:
+    """Judged on what it recorded: what is wrong is not registered and says why, what is right waits for a person."""
+    folders = to_rename(tmp_path)
+    source = (SKILLS / "rename_ext" / "skill.py").read_text()
+    (tmp_path / "wrong.py").write_text(source.replace("{new_ext}", "{new_ext}x"))
+    (tmp_path / "right.py").write_text(source)
+
+    async def questions(client: Client) -> list[Any]:
+        recorded = [r.structured_content["task_id"] for r in await done(client, folders)]
+        does = {task: {"old_ext": old, "new_ext": new} for task, (old, new) in zip(recorded, DONE, strict=True)}
+        asked = [("wrong.py", does), ("right.py", does), ("right.py", {"nothing": {}}), ("right.py", {recorded[0]: "x"})]
+        return [
+            await client.call_tool("assay_propose", {"path": str(tmp_path / name), "recordings": what}, read_timeout_seconds=400)
+            for name, what in asked
+        ]
+
+    wrong, right, unknown, misfit = host(tmp_path, questions)
+    assert (wrong.structured_content["registered"], wrong.structured_content["report"]["verdict"]) == (False, "FAIL")
+    assert wrong.structured_content["why"].startswith("effect-equivalent: ")
+    told = right.structured_content
+    assert (told["registered"], told["report"]["verdict"]) == (True, "PASS"), told["why"]
+    assert told["why"].startswith(f"it waits for approval: assay registry activate {told['skill']} ")
+    assert "no such recording" in unknown.content[0].text
+    assert "arguments are no object" in misfit.content[0].text
+    with Registry(tmp_path / "skills") as registry:
+        assert [(e.name, e.status, e.metadata["generator"]) for e in registry.list(None)] == [(told["skill"], "staged", "agent")]
 
 
 def test_an_agent_learns_and_uses_what_it_learned(tmp_path: Path) -> None:

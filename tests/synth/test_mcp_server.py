@@ -82,6 +82,13 @@ class Fake:
     def learn(self, say: Say) -> dict[str, Any]:
         return {"schema": "assay-crystallize/1", "patterns": [{"outcome": "registered", "why": "it waits for approval: …"}]}
 
+    def propose(self, path: Path, recordings: Mapping[str, Any], say: Say) -> dict[str, Any]:
+        self.asked.append(("propose", path, dict(recordings)))
+        return {"schema": "assay-proposed/1", "registered": False}
+
+    def learning(self, services: Services) -> Services:
+        return replace(services, record=self.record, learn=self.learn, propose=self.propose)
+
 
 def file(text: bytes) -> Entry:
     return Entry("file", 0o644, text)
@@ -248,7 +255,7 @@ def test_without_a_registry_nothing_is_there_to_read(services: Services, tmp_pat
 def test_prompts_say_how_to_begin(services: Services, fake: Fake) -> None:
     """The one about learning is there where learning is."""
     assert [p.name for p in ask(services, lambda c: c.list_prompts()).prompts] == ["use_a_skill"]
-    learning = replace(services, record=fake.record, learn=fake.learn)
+    learning = fake.learning(services)
     assert [p.name for p in ask(learning, lambda c: c.list_prompts()).prompts] == ["use_a_skill", "learn_a_skill"]
     found = ask(services, lambda c: c.get_prompt("use_a_skill", {"task": "rename {all}"}))
     assert "this task: rename {all}" in found.messages[0].content.text
@@ -259,7 +266,7 @@ def test_prompts_say_how_to_begin(services: Services, fake: Fake) -> None:
 def test_an_agent_learns_where_it_may(services: Services, fake: Fake, tmp_path: Path) -> None:
     """Recording acts in the directory itself and says so in its hints; what is learned waits for a person."""
     assert "assay_record" not in {t.name for t in ask(services, lambda c: c.list_tools()).tools}
-    learning = replace(services, record=fake.record, learn=fake.learn)
+    learning = fake.learning(services)
     tools = {t.name: t for t in ask(learning, lambda c: c.list_tools()).tools}
     assert tools["assay_record"].annotations.destructive_hint is True
     (tmp_path / "w").mkdir()
@@ -267,6 +274,9 @@ def test_an_agent_learns_where_it_may(services: Services, fake: Fake, tmp_path: 
     assert done.structured_content["task_id"] == "t1"
     assert fake.asked == [("record", "count", "ls", "wc -l *", tmp_path / "w")]
     assert call(learning, "assay_learn", {}).structured_content["patterns"][0]["outcome"] == "registered"
+    assert tools["assay_propose"].annotations.destructive_hint is False
+    assert not call(learning, "assay_propose", {"path": "skill.py", "recordings": {"t1": {"a": 1}}}).is_error
+    assert fake.asked[1:] == [("propose", Path("skill.py"), {"t1": {"a": 1}})]
 
 
 @pytest.fixture
@@ -275,7 +285,7 @@ def recording(services: Services, fake: Fake, tmp_path: Path) -> Callable[[list[
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "a.txt").write_text("one\ntwo\n")
     (tmp_path / "w" / "big").write_bytes(b"\0" * 3_000_000)
-    learning = replace(services, record=fake.record, learn=fake.learn)
+    learning = fake.learning(services)
     return lambda commands: call(learning, "assay_record", {"task": "t", "commands": commands, "workspace": str(tmp_path / "w")})
 
 
