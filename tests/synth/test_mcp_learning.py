@@ -12,11 +12,13 @@ from typing import Any
 
 import anyio
 import pytest
+from factories import report
 from mcp import Client, StdioServerParameters
 
 from synth.cli.program import run
 from synth.cli.serve import Offered
 from synth.cli.settings import Judging
+from synth.draft import read_draft
 from synth.mcp_server import Cancelled
 from synth.registry import Registry
 
@@ -107,6 +109,27 @@ def test_a_recording_is_kept_whole(tmp_path: Path) -> None:
     assert len(told.content[0].text) + len(json.dumps(told.structured_content)) < 10_000
     (file,) = stored(tmp_path)
     assert json.loads(file.read_text())["outputs"] == ["x" * 300_000]
+
+
+def test_a_cancelled_skill_changes_nothing(tmp_path: Path) -> None:
+    """A real one, cancelled while it runs on the copy; called again, it does its work."""
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "a.txt").write_text("x\n")
+    made = read_draft(SKILLS / "rename_ext")
+    with Registry(tmp_path / "skills") as registry:
+        name = registry.register(made, report(made)).name
+
+    async def questions(client: Client) -> Any:
+        asked = {"workspace": str(tmp_path / "w"), "old_ext": "txt", "new_ext": "md"}
+        await cancelled(client, f"skill_{name}", asked, "running")
+        await anyio.sleep(8)
+        left = [p.name for p in (tmp_path / "w").iterdir()]
+        return left, await client.call_tool(f"skill_{name}", asked, read_timeout_seconds=100)
+
+    left, after = host(tmp_path, questions)
+    assert left == ["a.txt"]
+    assert not after.is_error, after.content
+    assert [p.name for p in (tmp_path / "w").iterdir()] == ["a.md"]
 
 
 def test_cancelled_learning_registers_nothing(tmp_path: Path) -> None:
