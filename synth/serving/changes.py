@@ -46,7 +46,7 @@ def changes_of(document: Mapping[str, Any], changes: Sequence[Effect], applied: 
 
 
 def recorded_of(trace: ExecutionTrace) -> dict[str, Any]:
-    """The ``assay-recorded/1`` document of a recording: of a long output its beginning and end. The recording has it whole."""
+    """The ``assay-recorded/1`` document of a recording: of a long output its beginning and end. The recording keeps more."""
     left, outputs = _MOST_OUTPUTS, []
     for output in trace.outputs:
         outputs.append(ends(output, min(_MOST_OUTPUT, left)))
