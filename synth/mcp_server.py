@@ -18,6 +18,7 @@ from typing import Any
 
 import anyio
 import anyio.from_thread
+import anyio.lowlevel
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -45,7 +46,8 @@ _INSTRUCTIONS = (
 
 Document = dict[str, Any]
 Say = Callable[[str], None]
-"""Told what happens now. Raises where the host has cancelled the call: nothing more is done for it then."""
+"""Told what happens now, or "" to be only asked. Raises where the host has cancelled the call: nothing more is done for it then.
+May be called from any thread."""
 
 
 class Cancelled(BaseException):
@@ -67,6 +69,9 @@ class Services:
     """A task in words, its commands, a directory: runs them there and keeps them -> ``assay-recorded/1``. None: no learning."""
     learn: Callable[[Say], Document] | None = None
     """Makes skills of what was recorded, for a person to approve -> ``assay-crystallize/1``. None: no learning."""
+    propose: Callable[[Path, Mapping[str, Any], Say], Document] | None = None
+    """A skill file, and task_id -> arguments of recordings: judged, and registered for a person to approve if it passes ->
+    ``assay-proposed/1``. None: no learning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +136,13 @@ def _own(services: Services) -> list[_Offer]:
 
 def _learning(services: Services) -> list[_Offer]:
     """The tools by which an agent learns: what it does is recorded, and what it did often becomes a skill."""
-    if services.record is None or services.learn is None:
+    if services.record is None or services.learn is None or services.propose is None:
         return []
-    record, learn = services.record, services.learn
+    record, learn, propose = services.record, services.learn, services.propose
     acts = types.ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
     adds = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     commands = {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Shell lines, in order"}
+    does = {"type": "object", "description": "task_id of each recording that it does: its arguments there, by parameter"}
     asked = {"task": _text("What they are for, in plain words"), "commands": commands, "workspace": _text("Where they run")}
     return [
         _Offer(
@@ -157,6 +163,16 @@ def _learning(services: Services) -> list[_Offer]:
                 annotations=adds,
             ),
             lambda a, say: learn(say),
+        ),
+        _Offer(
+            types.Tool(
+                name="assay_propose",
+                description="Judge a skill that you wrote yourself on recordings of assay_record, and register it for a person "
+                "to approve if it passes; returns the report.",
+                input_schema=_schema({"path": _text("Skill file"), "recordings": does}),
+                annotations=adds,
+            ),
+            lambda a, say: propose(Path(str(a["path"])), a["recordings"], say),
         ),
     ]
 
@@ -279,11 +295,13 @@ def build(services: Services) -> Server[Any]:
 
     async def call_tool(context: ServerRequestContext[Any], request: types.CallToolRequestParams) -> types.CallToolResult:
         gone, steps = threading.Event(), iter(range(1, 1_000_000))
+        here = anyio.lowlevel.current_token()  # what makes skills works in a thread, and a loop, of its own
 
         def say(text: str) -> None:
             if gone.is_set():
                 raise Cancelled
-            anyio.from_thread.run(context.session.report_progress, float(next(steps)), None, sendable(text))
+            if text:
+                anyio.from_thread.run(context.session.report_progress, float(next(steps)), None, sendable(cut(text)), token=here)
 
         try:
             return await anyio.to_thread.run_sync(
@@ -352,11 +370,18 @@ def _answer(
         return _failed(f"{type(e).__name__}: {e}")
     except Cancelled:
         return _failed("it was cancelled")
-    ran = document.get("schema") == changes.SCHEMA
-    text = changes.shown(document) if ran else json.dumps(document, ensure_ascii=True, sort_keys=True)
-    failed = ran and not document["claims_success"]
+    text, failed = _told_of(document)
     said = types.TextContent(type="text", text=text)
     return types.CallToolResult(content=[said], structured_content=document, is_error=failed)
+
+
+def _told_of(document: Document) -> tuple[str, bool]:
+    """An answer as text, and whether what was asked for did not work: a skill that fails, and commands that do."""
+    if document.get("schema") == changes.SCHEMA:
+        return changes.shown(document), not document["claims_success"]
+    if document.get("schema") == changes.RECORDED:
+        return changes.shown_recording(document), not document["success"]
+    return json.dumps(document, ensure_ascii=True, sort_keys=True), False
 
 
 def _failed(message: str) -> types.CallToolResult:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.interface import SandboxError
+from synth.exported import edits
 from verifiers.binding.bindings import load_bindings
 from verifiers.decisions import check_cases, load_decisions
 from verifiers.evidence import load_evidence
@@ -35,6 +36,8 @@ class Job:
     workers: int | None = None
     packages: tuple[str, ...] = ()
     """In the image besides the recipe's own."""
+    edited: tuple[str, ...] = ()
+    """Files of an exported skill that are not as they were exported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ def read_job(target: Target, options: Options, profile: Profile | None, **where:
     """
     subject = replace(load_subject(target.skill, profile, target.function), path=target.file)
     options = replace(options, profile=subject.profile)
+    where["edited"] = tuple(edits(target.home))
     if options.static_only:
         return Job(subject, (), None, options, **where)
     evidence = load_evidence(target.evidence) if target.evidence is not None else []
@@ -74,7 +78,10 @@ def run_job(job: Job, opened: Callable[[], Sandbox | NoSandbox], options: Option
         opened: Gives the sandbox; asked only where one is needed.
         options: The job's, with progress and memory of this process.
     """
-    options = options or job.options
+    return replace(_judged(job, opened, options or job.options), edited=job.edited)
+
+
+def _judged(job: Job, opened: Callable[[], Sandbox | NoSandbox], options: Options) -> Report:
     if options.static_only:
         return verify(job.subject, [], None, options=options)
     box = opened()

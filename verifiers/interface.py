@@ -458,6 +458,8 @@ class Report:
     """Open ones, the most harmful first; at most ``MOST_QUESTIONS``."""
     decisions: tuple[Decided, ...] = ()
     """Those that the verdict rests on."""
+    edited: tuple[str, ...] = ()
+    """Files of an exported skill that are not as they were exported. The verdict is about them as they are."""
 
     def check(self, id: str) -> CheckResult | None:
         return next((c for c in self.checks if c.id == id), None)

@@ -220,7 +220,7 @@ def _directory(path: Path) -> tuple[Draft, Any]:
             raise
         advice = "Record what it is for and make a skill of that: assay record, then assay crystallize TRACES"
         raise NothingToVerify("is a text without code and recordings: nothing of it can be measured", advice, path) from e
-    tell_edits([target])
+    tell_edits(target)
     assert target.evidence is not None  # target_of has asked for it
     subject = load_subject(target.skill, None, target.function)
     bindings = read_bindings(target.bindings) if target.bindings is not None else {}

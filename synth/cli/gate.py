@@ -17,7 +17,7 @@ from synth.cli import console
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
-from synth.cli.targets import registered, tell_edits
+from synth.cli.targets import registered
 from synth.cli.verify import titles_for
 from synth.cli.verifying import Verifier
 
@@ -91,7 +91,6 @@ def gate(
     if touched:
         paths = [t.skill for t in _touched(paths)]
     targets, facts = _targets(paths, since, salted) if paths else ([], Facts(unchanged=1))
-    tell_edits(targets)
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
         verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted"), progress or talk.watched))

@@ -26,9 +26,13 @@ def line(outcome: PatternOutcome) -> str:
 
 def after_review(outcome: PatternOutcome, entry: RegistryEntry) -> PatternOutcome:
     """The outcome of a skill that somebody has renamed or accepted meanwhile."""
+    return replace(outcome, skill=entry.name, version=entry.version, score=entry.score, why=waiting(entry))
+
+
+def waiting(entry: RegistryEntry) -> str:
+    """How a person approves a version; "" for the active one."""
     waits = f"it waits for approval: assay registry activate {entry.name} {entry.version[:12]} --approver WHO"
-    why = "" if entry.status == "active" else waits
-    return replace(outcome, skill=entry.name, version=entry.version, score=entry.score, why=why)
+    return "" if entry.status == "active" else waits
 
 
 def unused(outcome: PatternOutcome) -> list[str]:

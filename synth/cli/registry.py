@@ -22,8 +22,10 @@ from synth.cli.settings import Judging, judging_options, sandbox_options
 from synth.judged_by import engine_facts, tools
 
 if TYPE_CHECKING:
-    from synth.interface import RegistryEntry
+    from synth.interface import Draft, RegistryEntry
+    from synth.registry import Registry
     from synth.registry.inspection import Reverification
+    from verifiers.interface import Report
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STATUSES = ("active", "staged", "archived", "revoked")
@@ -214,9 +216,7 @@ def rename(
     """
     from synth.cli.review import renamed_version, signature
     from synth.cli.verifying import Verifier
-    from synth.interface import Draft
     from verifiers.formats.text import bound
-    from verifiers.interface import Report
 
     reports: list[Report] = []
     pairs, texts = (dict(p.split("=", 1) for p in given if "=" in p) for given in (parameters, described))
@@ -335,7 +335,6 @@ def add(registry: Path | None, draft: Path, **rest: Any) -> int:
     """
     from synth.cli.targets import target_of
     from synth.cli.verifying import Verifier
-    from synth.detect.match import evidence_keys
     from synth.draft import read_draft
     from verifiers.formats import render
     from verifiers.formats.text import bound
@@ -349,17 +348,29 @@ def add(registry: Path | None, draft: Path, **rest: Any) -> int:
         if report.verdict is not Verdict.PASS:
             console.out(render([report], "plain", color=False))
             return exit_code(report.verdict)
-        known = [e for e in opened.list(None) if e.name == taken.name and e.status in ("active", "staged")]
-        approve = config().registry.approve
-        # Its task is known by its recordings from now on, as if it had come out of them by itself.
-        keys = evidence_keys([t for t in taken.evidence if t.task_id in taken.bindings or not taken.bindings])
-        entry = opened.register(
-            taken, report, supersedes=taken.name if known else None, require_approval=approve, actor=actor(),
-            metadata={"source": "crystallized", "generator": "hand", "evidence": keys},
-        )  # fmt: skip
-        if (sign := config().attest()) is not None:
-            sign(Path(entry.path), report)
+        entry = register_draft(opened, taken, report, "hand", approve=config().registry.approve)
     return _said(entry, f"score {bound(entry.score)}")
+
+
+def register_draft(opened: Registry, draft: Draft, report: Report, generator: str, *, approve: bool) -> RegistryEntry:
+    """Registers a draft that passed, as the next version where its name is taken; signed where a key is configured.
+
+    Args:
+        generator: Who wrote it.
+        approve: It waits for a person.
+    """
+    from synth.detect.match import evidence_keys
+
+    known = [e for e in opened.list(None) if e.name == draft.name and e.status in ("active", "staged")]
+    # Its task is known by its recordings from now on, as if it had come out of them by itself.
+    keys = evidence_keys([t for t in draft.evidence if t.task_id in draft.bindings or not draft.bindings])
+    entry = opened.register(
+        draft, report, supersedes=draft.name if known else None, require_approval=approve, actor=actor(),
+        metadata={"source": "crystallized", "generator": generator, "evidence": keys},
+    )  # fmt: skip
+    if (sign := config().attest()) is not None:
+        sign(Path(entry.path), report)
+    return entry
 
 
 @command.command("verify")
@@ -374,10 +385,8 @@ def verify(registry: Path | None, names: tuple[str, ...], **rest: Any) -> int:
     Exit code 0: all pass. 1: one fails. 3: one is inconclusive. 4: there is none.
     """
     from synth.cli.verifying import Verifier
-    from synth.interface import Draft
     from verifiers.formats.text import bound
     from verifiers.gating.discover import find
-    from verifiers.interface import Report
 
     outputs = plan(rest.pop("formats"), rest.pop("files"), PLAIN_JSON)
     judging = Judging.of({**rest, "no_cache": True}, config())

@@ -13,7 +13,7 @@ from synth.cli.home import config, registry_dir, registry_option
 from synth.cli.settings import Judging, sandbox_options
 
 if TYPE_CHECKING:
-    from synth.interface import RegistryEntry
+    from synth.interface import Draft, RegistryEntry
     from synth.mcp_server import Say
 
 TOKEN = "ASSAY_MCP_TOKEN"
@@ -49,7 +49,7 @@ def command(
     server = build(
         Services(
             offered.registry, offered.verify, offered.gate, None if no_skills else offered.run,
-            offered.record if learn else None, offered.learn if learn else None,
+            offered.record if learn else None, offered.learn if learn else None, offered.propose if learn else None,
         )
     )  # fmt: skip
     if place is None:
@@ -129,23 +129,24 @@ class Offered:
         return changes_of(document, changes, made)
 
     def record(self, task: str, commands: Sequence[str], workspace: Path, say: Say) -> dict[str, Any]:
-        """``assay-recorded/1``: what the commands printed, and the recording's name."""
+        """``assay-recorded/1``: the recording's name, what the commands printed and changed. What was cancelled is not kept."""
+        from synth.serving.changes import recorded_of
         from synth.tracing.collector import TraceCollector
         from synth.tracing.record import record
 
         settings = config()
         store = TraceCollector(settings.trace_dir, settings.evolution.max_traces_stored)
         store.check()
-        say(f"running {len(commands)} commands in {workspace}")
-        trace = record(task, tuple(commands), workspace)
+        trace = record(task, tuple(commands), workspace, step=say)
+        say("keeping the recording")
         store.store(trace)
-        return {
-            "schema": "assay-recorded/1", "task_id": trace.task_id, "success": trace.success, "outputs": list(trace.outputs),
-            "exit_codes": list(trace.exit_codes or ()),
-        }  # fmt: skip
+        return recorded_of(trace)
 
     def learn(self, say: Say) -> dict[str, Any]:
-        """``assay-crystallize/1`` of what is due. A person approves what passed: an agent does not promote its own work."""
+        """``assay-crystallize/1`` of what is due. A person approves what passed: an agent does not promote its own work.
+
+        Cancelled, it ends before the next candidate or check; what was registered by then waits all the same.
+        """
         import asyncio
         from contextlib import closing
         from dataclasses import replace
@@ -157,10 +158,59 @@ class Offered:
         asked = replace(settings, registry=settings.registry.model_copy(update={"approve": True}))
         kept = asked.evolution
         with closing(
-            SkillCrystallizer(asked.trace_dir, self.registry, kept.min_frequency, kept.min_complexity, config=asked)
+            SkillCrystallizer(asked.trace_dir, self.registry, kept.min_frequency, kept.min_complexity, config=asked, progress=say)
         ) as crystallizer:
             outcomes = []
             for pattern in crystallizer.patterns():
                 say(f"{pattern.task_category} ({len(pattern.traces)} recordings)")
                 outcomes.append(asyncio.run(crystallizer.crystallize(pattern)))
         return dict(to_json(outcomes, {}))
+
+    def propose(self, path: Path, recordings: Mapping[str, Any], say: Say) -> dict[str, Any]:
+        """``assay-proposed/1``: an agent's own skill file, judged on what was recorded here. What passes waits for a person."""
+        from dataclasses import replace
+
+        from synth.cli.home import open_registry
+        from synth.cli.outcomes import waiting
+        from synth.cli.registry import register_draft
+        from synth.cli.targets import target_of
+        from synth.cli.verifying import Verifier
+        from synth.draft import write_draft
+        from verifiers.formats.json_report import report_to_json
+        from verifiers.interface import Verdict
+
+        draft = _proposed(path, recordings)
+        place = write_draft(config().path("{PRJ_DATA}/drafts"), draft)
+        with Verifier(replace(self.judging, no_cache=True), None, say) as verifier:
+            report = verifier.report(target_of(place))
+        document = {"schema": "assay-proposed/1", "draft": str(place), "report": dict(report_to_json(report))}
+        if report.verdict is not Verdict.PASS:
+            return {**document, "registered": False, "why": report.why}
+        say("registering")
+        with open_registry(self.registry) as opened:
+            entry = register_draft(opened, draft, report, "agent", approve=True)
+        return {**document, "registered": True, "skill": entry.name, "version": entry.version, "why": waiting(entry)}
+
+
+def _proposed(path: Path, recordings: Mapping[str, Any]) -> Draft:
+    """The draft of a skill file and the recordings that it was written for, each with its arguments.
+
+    Raises:
+        ConfigError: there is no such recording, or its arguments are no object.
+        SkillFileError: the file cannot be read.
+    """
+    from synth.export.document import prose
+    from synth.interface import Draft
+    from synth.tracing.collector import TraceCollector
+    from verifiers.interface import ConfigError
+    from verifiers.subject import load_subject
+
+    subject, stored = load_subject(path), {t.task_id: t for t in TraceCollector(config().trace_dir).traces([])}
+    for task_id, arguments in recordings.items():
+        if task_id not in stored:
+            raise ConfigError("there is no such recording", "Give the task_ids that assay_record answered with", task_id)
+        if not isinstance(arguments, dict):
+            raise ConfigError("its arguments are no object", 'Give them as {"TASK_ID": {"PARAMETER": VALUE}}', task_id)
+    traces = tuple(stored[task_id] for task_id in recordings)
+    text = f"# {subject.name}\n\n{prose(subject.description)}\n"
+    return Draft(subject.name, subject.source, traces, dict(recordings), text)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,15 +85,14 @@ def targets_of(
     return found if static else [with_evidence(t, lambda name: registered(name, registry)) for t in found]
 
 
-def tell_edits(targets: Iterable[Target]) -> None:
-    """Says which exported skills are not as they were exported: what the verdict is about is what is there now."""
+def tell_edits(target: Target) -> None:
+    """Says of an exported skill that it is not as it was exported, where no report will: what is there now is what counts."""
     from synth.cli import console
     from synth.exported import edits
 
-    for target in targets:
-        changed = edits(target.home)
-        if changed:
-            console.say(f"{target.path}: edited since it was exported: {', '.join(changed)}")
+    changed = edits(target.home)
+    if changed:
+        console.say(f"{target.path}: edited since it was exported: {', '.join(changed)}")
 
 
 def _must_exist(given: Path | None, option: str) -> None:

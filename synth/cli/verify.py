@@ -18,7 +18,7 @@ from synth.cli.exits import FAIL, INCONCLUSIVE, PASS, exit_code
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
-from synth.cli.targets import targets_of, tell_edits
+from synth.cli.targets import targets_of
 from synth.cli.verifying import Verifier
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def command(skill: Path, watch: bool, **rest: Any) -> int:
     targets = targets_of(skill, **files, static=judging.static)
     for target in targets:
         _check_exclusions(target, judging)
-    tell_edits(targets)
     return _watch(targets, judging, outputs) if watch else _once(targets, judging, outputs)
 
 

@@ -163,6 +163,7 @@ class Verifier:
         Args:
             decisions: Digest of the decisions, where it is not to be today's.
         """
+        from synth.exported import edits
         from verifiers.gating.cache import Key
 
         j = self.judging
@@ -182,6 +183,7 @@ class Verifier:
                 "reproduce_with": list(j.reproduce_with),
                 "decisions": _sha(target.decisions) if decisions is None else decisions,
                 **_origin_key(target),
+                "edited": list[JsonValue](edits(target.home)),
                 "past": _past(j.database, target.skill) if j.database is not None and not j.static else "",
             },
         )  # fmt: skip

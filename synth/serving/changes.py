@@ -1,4 +1,4 @@
-"""What a run changed, small enough for a conversation: the value and a diff, never the workspace."""
+"""What a run or a recording changed, small enough for a conversation: what it said and a diff, never the workspace."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sandbox.interface import Effect, Entry
-from synth.serving.fitting import cut
+from sandbox.interface import Effect, Entry, Snapshot, effects
+from synth.interface import ExecutionTrace
+from synth.serving.fitting import cut, ends
 
-SCHEMA = "assay-changes/1"
+SCHEMA, RECORDED = "assay-changes/1", "assay-recorded/1"
 MOST_TEXT = 8_000
 """Characters of all diffs together."""
 MOST_PATHS = 200
 _MOST_VALUE = 20_000
 _MOST_OUTSIDE = 20
+_MOST_OUTPUT = 2_000
+_MOST_OUTPUTS = 20_000
+"""Of one command, and of all of them."""
 
 
 def changes_of(document: Mapping[str, Any], changes: Sequence[Effect], applied: bool) -> dict[str, Any]:
@@ -26,6 +30,60 @@ def changes_of(document: Mapping[str, Any], changes: Sequence[Effect], applied: 
         changes: Its effects.
         applied: Whether they were made in the directory itself.
     """
+    whole = json.dumps(document["value"], ensure_ascii=False)
+    failure, outside = document["failure"], document["outside"]
+    return {
+        "schema": SCHEMA,
+        "value": document["value"] if len(whole) <= _MOST_VALUE else cut(whole, _MOST_VALUE),
+        "claims_success": document["claims_success"],
+        "failure": None if failure is None else cut(failure),
+        "applied": applied,
+        **_told(changes),
+        "outside": [cut(text) for text in outside[:_MOST_OUTSIDE]],
+        "outside_left_out": max(0, len(outside) - _MOST_OUTSIDE),
+        "seconds": document["seconds"],
+    }
+
+
+def recorded_of(trace: ExecutionTrace) -> dict[str, Any]:
+    """The ``assay-recorded/1`` document of a recording: of a long output its beginning and end. The recording keeps more."""
+    left, outputs = _MOST_OUTPUTS, []
+    for output in trace.outputs:
+        outputs.append(ends(output, min(_MOST_OUTPUT, left)))
+        left = max(0, left - len(outputs[-1]))
+    before, after = (Snapshot.from_json(tree or {}) for tree in (trace.workspace, trace.post_workspace))
+    return {
+        "schema": RECORDED,
+        "task_id": trace.task_id,
+        "success": trace.success,
+        "exit_codes": list(trace.exit_codes or ()),
+        "outputs": outputs,
+        **_told(effects(before, after)),
+    }
+
+
+def shown(document: Mapping[str, Any]) -> str:
+    """A run's document for a reader of text."""
+    failed = document["failure"]
+    lines = [f"failed: {failed}" if failed is not None else f"value: {json.dumps(document['value'], ensure_ascii=False)}"]
+    lines += _shown_changes(document)
+    lines += [f"outside: {text}" for text in document["outside"]]
+    if document["outside_left_out"]:
+        lines.append(f"outside: … and {document['outside_left_out']} more")
+    lines.append("applied" if document["applied"] else "not applied: the directory is as it was")
+    return "\n".join(lines)
+
+
+def shown_recording(document: Mapping[str, Any]) -> str:
+    """A recording's document for a reader of text."""
+    lines = [f"recorded as {document['task_id']}, as one that {'succeeded' if document['success'] else 'failed'}"]
+    for number, (code, output) in enumerate(zip(document["exit_codes"], document["outputs"], strict=True), 1):
+        lines += [f"command {number}: exit code {code}", *output.splitlines()]
+    return "\n".join([*lines, *_shown_changes(document)])
+
+
+def _told(changes: Sequence[Effect]) -> dict[str, Any]:
+    """The changes, and a diff of each while there is room."""
     left = MOST_TEXT
     told: list[dict[str, Any]] = []
     for change in changes[:MOST_PATHS]:
@@ -39,37 +97,18 @@ def changes_of(document: Mapping[str, Any], changes: Sequence[Effect], applied: 
         elif text:
             one["diff_left_out"] = f"{text.count(chr(10))} lines"
         told.append(one)
-    whole = json.dumps(document["value"], ensure_ascii=False)
-    failure, outside = document["failure"], document["outside"]
-    return {
-        "schema": SCHEMA,
-        "value": document["value"] if len(whole) <= _MOST_VALUE else cut(whole, _MOST_VALUE),
-        "claims_success": document["claims_success"],
-        "failure": None if failure is None else cut(failure),
-        "applied": applied,
-        "effects": told,
-        "effects_left_out": max(0, len(changes) - MOST_PATHS),
-        "outside": [cut(text) for text in outside[:_MOST_OUTSIDE]],
-        "outside_left_out": max(0, len(outside) - _MOST_OUTSIDE),
-        "seconds": document["seconds"],
-    }
+    return {"effects": told, "effects_left_out": max(0, len(changes) - MOST_PATHS)}
 
 
-def shown(document: Mapping[str, Any]) -> str:
-    """The same for a reader of text."""
-    failed = document["failure"]
-    lines = [f"failed: {failed}" if failed is not None else f"value: {json.dumps(document['value'], ensure_ascii=False)}"]
+def _shown_changes(document: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
     for effect in document["effects"]:
         left_out = f" ({effect['diff_left_out']})" if "diff_left_out" in effect else ""
         lines.append(f"{effect['kind']} {effect['path']}{left_out}")
         lines += effect.get("diff", "").splitlines()
     if document["effects_left_out"]:
         lines.append(f"… and {document['effects_left_out']} more")
-    lines += [f"outside: {text}" for text in document["outside"]]
-    if document["outside_left_out"]:
-        lines.append(f"outside: … and {document['outside_left_out']} more")
-    lines.append("applied" if document["applied"] else "not applied: the directory is as it was")
-    return "\n".join(lines)
+    return lines
 
 
 def _diff(change: Effect) -> str:

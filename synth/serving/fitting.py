@@ -14,6 +14,12 @@ def cut(text: str, most: int = MOST_SAID) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
+def ends(text: str, most: int) -> str:
+    """A long text's beginning and end, for what went wrong stands there; how long it was is said."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]}… ({len(text)} characters) …{text[len(text) - half :]}"
+
+
 def sendable(value: Any) -> Any:
     """A JSON value whose texts are UTF-8: the name of a file may be none, and an answer with it would end the connection."""
     if isinstance(value, str):

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -36,6 +36,11 @@ _CHANGES_GIT = re.compile(
     r"(?<![\w./-])git\s+(?:-\S+\s+(?:\S+\s+)?)*?(?:add|am|apply|branch|checkout|cherry-pick|clone|commit|config|fetch|init|merge|"
     r"mv|pull|push|rebase|remote|reset|restore|revert|rm|stash|switch|tag|update-ref|worktree)\b"
 )
+
+
+Step = Callable[[str], None]
+_ASKED_EVERY_S = 0.2
+"""How soon a command ends whose recording is not wanted any more."""
 
 
 class RecordError(AssayError, OSError):
@@ -76,6 +81,7 @@ def record(
     echo: bool = False,
     skip: frozenset[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
+    step: Step | None = None,
 ) -> ExecutionTrace:
     """Runs commands one after another with ``bash -c``, each where the previous one ended, and returns the trace.
 
@@ -90,6 +96,8 @@ def record(
         skip: Directory names that snapshots leave out; None = ``SKIPPED``, but ``.git`` where a command changes a repository
             (and it is within the limits).
         metadata: Added to the trace's.
+        step: Told each command as it starts, and "" again and again while it runs. What it raises ends the command with its
+            children, starts no other, and comes out of here.
 
     Raises:
         RecordError: no commands, no directory, no bash, or the workspace is larger than the limits.
@@ -103,7 +111,7 @@ def record(
         raise RecordError("is not a directory", "Name the directory that the task works on", root)
     skip, before = _first_picture(root, commands, limits, skip)
     began, clock = datetime.now(UTC), time.monotonic()
-    ran = _run_all(commands, root, limits, echo)
+    ran = _run_all(commands, root, limits, echo, step)
     duration_ms = (time.monotonic() - clock) * 1000
     after = snapshot_directory(root, limits, skip)
     facts: dict[str, Any] = {
@@ -154,16 +162,18 @@ def _text(data: bytes) -> str:
 # ---------------------------------------------------------------- running
 
 
-def _run_all(commands: Sequence[str], root: Path, limits: RecordLimits, echo: bool) -> list[_Ran]:
+def _run_all(commands: Sequence[str], root: Path, limits: RecordLimits, echo: bool, step: Step | None) -> list[_Ran]:
     out: list[_Ran] = []
     here = root
     for command in commands:
-        ran, here = _run(command, root, here, limits, echo)
+        if step is not None:
+            step(command)
+        ran, here = _run(command, root, here, limits, echo, step)
         out.append(ran)
     return out
 
 
-def _run(command: str, root: Path, here: Path, limits: RecordLimits, echo: bool) -> tuple[_Ran, Path]:
+def _run(command: str, root: Path, here: Path, limits: RecordLimits, echo: bool, step: Step | None) -> tuple[_Ran, Path]:
     """Runs one command; also returns where it ended (the root if that is gone or outside)."""
     with tempfile.NamedTemporaryFile(prefix="assay-cwd-") as note:
         script = f"trap 'pwd -P > \"$ASSAY_CWD\"' EXIT\n{command}"
@@ -180,7 +190,7 @@ def _run(command: str, root: Path, here: Path, limits: RecordLimits, echo: bool)
             )
         except OSError as e:
             raise RecordError(f"bash cannot be started: {e.strerror}", "assay record needs bash", here) from e
-        out, err, timed_out = _drain(process, limits, echo)
+        out, err, timed_out = _drain(process, limits, echo, step)
         ended = note.read().decode("utf-8", "surrogateescape").rstrip("\n")
     relative = str(here.relative_to(root))
     truncated = max(len(out), len(err)) > limits.output_bytes
@@ -194,7 +204,9 @@ def _inside(root: Path, ended: str) -> Path:
     return path if path.is_dir() and path.is_relative_to(root) else root
 
 
-def _drain(process: subprocess.Popen[bytes], limits: RecordLimits, echo: bool) -> tuple[bytearray, bytearray, bool]:
+def _drain(
+    process: subprocess.Popen[bytes], limits: RecordLimits, echo: bool, step: Step | None
+) -> tuple[bytearray, bytearray, bool]:
     """Reads both streams to their end, keeping one byte more than the limit; kills the command's session after its time."""
     kept = (bytearray(), bytearray())
     shown = tuple(getattr(s, "buffer", None) if echo else None for s in (sys.stdout, sys.stderr))
@@ -207,11 +219,8 @@ def _drain(process: subprocess.Popen[bytes], limits: RecordLimits, echo: bool) -
     ]
     for thread in threads:
         thread.start()
-    timed_out = False
     try:
-        process.wait(limits.wall_s)
-    except subprocess.TimeoutExpired:
-        timed_out = True
+        timed_out = not _ended(process, limits.wall_s, step)
     except BaseException:
         _kill(process)
         raise
@@ -220,6 +229,22 @@ def _drain(process: subprocess.Popen[bytes], limits: RecordLimits, echo: bool) -
     for thread in threads:
         thread.join(5)  # a process left in the background may hold the stream open for ever
     return (*kept, timed_out)
+
+
+def _ended(process: subprocess.Popen[bytes], wall_s: float | None, step: Step | None) -> bool:
+    """Waits for a command, and says whether it ended in its time."""
+    until = time.monotonic() + wall_s if wall_s is not None else float("inf")
+    while True:
+        left = until - time.monotonic()
+        pause = left if step is None else min(left, _ASKED_EVERY_S)
+        try:
+            process.wait(None if pause == float("inf") else max(0.0, pause))
+            return True
+        except subprocess.TimeoutExpired:
+            if pause == left:
+                return False
+            if step is not None:
+                step("")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

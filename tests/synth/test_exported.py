@@ -15,6 +15,8 @@ from test_decided import NEVER, YES
 
 from synth.attest import AttestationError, attestation_path, read_attestations, sign, statement, verify, write_attestation
 from synth.cli.program import run
+from synth.cli.serve import Offered
+from synth.cli.settings import Judging
 from synth.cli.targets import target_of
 from synth.draft import read_draft
 from synth.export import ExportError, skill_of
@@ -23,12 +25,16 @@ from synth.export.omni import export_omni
 from synth.export.omni_immune import refused
 from synth.export.wayland import export_wayland
 from synth.export.wayland_files import places
-from synth.exported import edits
+from synth.exported import MARK, edits
 from synth.interface import Draft
 from synth.registry import Registry
+from synth.verification import read_job
 from verifiers.decisions import add, decided, home, load_decisions
+from verifiers.formats import FORMATS as FORMATS_OF_REPORTS
+from verifiers.formats.json_report import report_from_json, report_to_json
 from verifiers.gating.discover import find
 from verifiers.subject import load_subject
+from verifiers.verify import Options
 
 RENAME = Path(__file__).parents[2] / "fixtures" / "skills" / "rename_ext"
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -80,11 +86,11 @@ def test_an_export_is_replayed_where_it_is(tmp_path: Path, format: str, capsys: 
     path = exports(tmp_path, read_draft(RENAME))[format]
     command = ["verify", str(path), "--checks", "effect-equivalent", "--no-cache"]
     assert run(command) == 0
-    assert "edited" not in capsys.readouterr().err
+    assert "edited" not in capsys.readouterr().out
     code = target_of(path).skill
     code.write_text(code.read_text().replace("{new_ext}", "{new_ext}x"))
     assert run(command) == 1
-    assert f"edited since it was exported: scripts/{code.name}" in capsys.readouterr().err
+    assert f"edited since it was exported: scripts/{code.name}" in capsys.readouterr().out
 
 
 @pytest.mark.engine
@@ -103,7 +109,7 @@ def test_a_form_that_omni_lets_in_is_judged_on_the_same_evidence(tmp_path: Path,
     assert refused(form.read_text()) == []
     code.write_text(form.read_text())
     assert run(command) == 0
-    assert "edited since it was exported: scripts/commands.py" in capsys.readouterr().err
+    assert "edited since it was exported: scripts/commands.py" in capsys.readouterr().out
 
 
 def test_recordings_may_be_left_out(tmp_path: Path) -> None:
@@ -123,16 +129,82 @@ def test_an_edit_is_told_without_evidence_too(
     commands = (["verify", str(path), "--static", "--no-cache"], ["gate", str(path.parent), "--static", "--no-cache"])
     for command in commands:
         assert run(command) == 0
-    assert "edited" not in capsys.readouterr().err
+    assert "edited" not in capsys.readouterr().out
     if carried:
         shutil.rmtree(path / "evidence")
     code = target_of(path, static=True).skill
     code.write_text(code.read_text() + "# mine\n")
     for command in commands:
         run(command)
-        told = capsys.readouterr().err
+        told = capsys.readouterr().out
         assert "edited since it was exported: " in told
         assert f"scripts/{code.name}" in told
+
+
+@pytest.mark.parametrize("form", FORMATS_OF_REPORTS)
+def test_an_edit_is_told_in_every_form_of_the_report(tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By verify and by gate, however little is said besides; and whoever reads the report again finds it there."""
+    path = exports(tmp_path, read_draft(RENAME))["agentskills"]
+    options = ["--static", "--no-cache", "--format", form]
+    commands = (["-q", "verify", str(path), *options], ["-q", "gate", str(path.parent), *options])
+    for command in commands:
+        assert run(command) == 0
+        assert "edited" not in capsys.readouterr().out
+    (path / "SKILL.md").write_text("mine")
+    for command in commands:
+        assert run(command) == 0
+        told = capsys.readouterr().out
+        assert "edited" in told
+        assert ("SKILL.md" in told) == (form != "badge")  # which names nothing
+    if form == "json":
+        found = report_from_json(json.loads(told)["reports"][0])
+        assert found.edited == ("SKILL.md",)
+        assert report_to_json(found)["subject"]["edited"] == ["SKILL.md"]
+
+
+def test_a_cached_report_tells_of_an_edit_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The code was judged before; the text beside it was not edited then."""
+    path = exports(tmp_path, read_draft(RENAME))["agentskills"]
+    command = ["verify", str(path), "--static"]
+    told = []
+    before = (path / "SKILL.md").read_bytes()
+    for text in (before, b"mine", before):
+        (path / "SKILL.md").write_bytes(text)
+        assert run(command) == 0
+        told.append("edited since" in capsys.readouterr().out)
+    assert told == [False, True, False]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_without_its_mark_is_no_longer_what_was_exported(tmp_path: Path, format: str) -> None:
+    """Gone or damaged: that is an edit itself, and code that is carried byte by byte is compared with what was verified."""
+    path = exports(tmp_path, read_draft(RENAME))[format]
+    code = target_of(path).skill
+    (path / MARK).write_text("{")
+    assert edits(path) == [MARK]
+    (path / MARK).unlink()
+    assert edits(path) == edits(code.parent) == [MARK]
+    code.write_text(code.read_text() + "# mine\n")
+    assert edits(path) == ([MARK] if format == "omni" else [MARK, "scripts/skill.py"])
+
+
+def test_a_draft_is_no_export(tmp_path: Path) -> None:
+    """Nor is any other directory: nothing of it was edited since."""
+    shutil.copytree(RENAME, tmp_path / "draft")
+    (tmp_path / "draft" / "skill.py").write_text("x")
+    assert edits(tmp_path / "draft") == edits(tmp_path) == edits(tmp_path / "none") == []
+    assert read_job(target_of(RENAME), Options(static_only=True), None).edited == ()
+
+
+def test_over_mcp_an_edit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the answers of verify and gate."""
+    monkeypatch.chdir(tmp_path)
+    path = exports(tmp_path, read_draft(RENAME))["wayland"]
+    (path / MARK).unlink()
+    offered = Offered(Judging(static=True, no_cache=True), tmp_path / "none")
+    report = offered.verify(path, lambda text: None)
+    gate = offered.gate([path], lambda text: None)
+    assert report["subject"]["edited"] == gate["reports"][0]["subject"]["edited"] == [MARK]
 
 
 def test_a_secret_is_not_handed_on(tmp_path: Path) -> None:

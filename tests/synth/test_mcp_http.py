@@ -26,10 +26,14 @@ from synth.serving.transport import guarded
 
 
 @pytest.fixture
-def services(tmp_path: Path) -> Services:
+def fake() -> Fake:
+    return Fake()
+
+
+@pytest.fixture
+def services(tmp_path: Path, fake: Fake) -> Services:
     with Registry(tmp_path) as registry:
         registry.register(draft(), report(draft()))
-    fake = Fake()
     return Services(tmp_path, fake.verify, fake.gate, fake.run)
 
 
@@ -70,6 +74,26 @@ def test_over_http_the_token_is_asked_for(services: Services) -> None:
                 urllib.request.urlopen(request, timeout=5)
             with told.value as answer:
                 assert (answer.code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+
+
+def test_over_http_what_is_cancelled_stops(services: Services, fake: Fake) -> None:
+    """The work ends at its next step, and the next call is answered."""
+    with listening(services) as port:
+
+        async def session() -> Any:
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as http,
+                Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)) as client,
+            ):
+                with anyio.move_on_after(1):
+                    await client.call_tool("assay_verify", {"path": "slow"})
+                await anyio.sleep(1)
+                ended = list(fake.asked)
+                return ended, await client.call_tool("assay_verify", {"path": "x"})
+
+        ended, after = anyio.run(session)
+    assert ended == [("verify", Path("slow")), ("ended", "cancelled")]
+    assert not after.is_error
 
 
 CUT = 0

@@ -24,8 +24,9 @@ from synth.interface import RegistryEntry
 from synth.mcp_server import Cancelled, Say, Services, build
 from synth.registry import Registry
 from synth.registry.database import FILE
-from synth.serving.changes import changes_of, shown
+from synth.serving.changes import changes_of, recorded_of, shown
 from synth.serving.watching import Watch
+from synth.tracing.record import record
 from verifiers.interface import SkillFileError
 
 ROOT = Path(__file__).parents[2]
@@ -76,10 +77,17 @@ class Fake:
 
     def record(self, task: str, commands: Sequence[str], workspace: Path, say: Say) -> dict[str, Any]:
         self.asked.append(("record", task, *commands, workspace))
-        return {"schema": "assay-recorded/1", "task_id": "t1"}
+        return recorded_of(record(task, commands, workspace, task_id="t1"))
 
     def learn(self, say: Say) -> dict[str, Any]:
         return {"schema": "assay-crystallize/1", "patterns": [{"outcome": "registered", "why": "it waits for approval: …"}]}
+
+    def propose(self, path: Path, recordings: Mapping[str, Any], say: Say) -> dict[str, Any]:
+        self.asked.append(("propose", path, dict(recordings)))
+        return {"schema": "assay-proposed/1", "registered": False}
+
+    def learning(self, services: Services) -> Services:
+        return replace(services, record=self.record, learn=self.learn, propose=self.propose)
 
 
 def file(text: bytes) -> Entry:
@@ -247,7 +255,7 @@ def test_without_a_registry_nothing_is_there_to_read(services: Services, tmp_pat
 def test_prompts_say_how_to_begin(services: Services, fake: Fake) -> None:
     """The one about learning is there where learning is."""
     assert [p.name for p in ask(services, lambda c: c.list_prompts()).prompts] == ["use_a_skill"]
-    learning = replace(services, record=fake.record, learn=fake.learn)
+    learning = fake.learning(services)
     assert [p.name for p in ask(learning, lambda c: c.list_prompts()).prompts] == ["use_a_skill", "learn_a_skill"]
     found = ask(services, lambda c: c.get_prompt("use_a_skill", {"task": "rename {all}"}))
     assert "this task: rename {all}" in found.messages[0].content.text
@@ -255,16 +263,66 @@ def test_prompts_say_how_to_begin(services: Services, fake: Fake) -> None:
     assert "no prompt" in refusal(services, lambda c: c.get_prompt("other", {}))
 
 
-def test_an_agent_learns_where_it_may(services: Services, fake: Fake) -> None:
+def test_an_agent_learns_where_it_may(services: Services, fake: Fake, tmp_path: Path) -> None:
     """Recording acts in the directory itself and says so in its hints; what is learned waits for a person."""
     assert "assay_record" not in {t.name for t in ask(services, lambda c: c.list_tools()).tools}
-    learning = replace(services, record=fake.record, learn=fake.learn)
+    learning = fake.learning(services)
     tools = {t.name: t for t in ask(learning, lambda c: c.list_tools()).tools}
     assert tools["assay_record"].annotations.destructive_hint is True
-    done = call(learning, "assay_record", {"task": "count", "commands": ["ls", "wc -l a"], "workspace": "/w"})
+    (tmp_path / "w").mkdir()
+    done = call(learning, "assay_record", {"task": "count", "commands": ["ls", "wc -l *"], "workspace": str(tmp_path / "w")})
     assert done.structured_content["task_id"] == "t1"
-    assert fake.asked == [("record", "count", "ls", "wc -l a", Path("/w"))]
+    assert fake.asked == [("record", "count", "ls", "wc -l *", tmp_path / "w")]
     assert call(learning, "assay_learn", {}).structured_content["patterns"][0]["outcome"] == "registered"
+    assert tools["assay_propose"].annotations.destructive_hint is False
+    assert not call(learning, "assay_propose", {"path": "skill.py", "recordings": {"t1": {"a": 1}}}).is_error
+    assert fake.asked[1:] == [("propose", Path("skill.py"), {"t1": {"a": 1}})]
+
+
+@pytest.fixture
+def recording(services: Services, fake: Fake, tmp_path: Path) -> Callable[[list[str]], Any]:
+    """The answer to commands that are recorded in a directory with one small and one large file."""
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "a.txt").write_text("one\ntwo\n")
+    (tmp_path / "w" / "big").write_bytes(b"\0" * 3_000_000)
+    learning = fake.learning(services)
+    return lambda commands: call(learning, "assay_record", {"task": "t", "commands": commands, "workspace": str(tmp_path / "w")})
+
+
+def test_a_recording_is_told_by_what_changed(recording: Callable[[list[str]], Any]) -> None:
+    """As a skill's run is: a diff, and no file that is as it was."""
+    done = recording(["sed -i s/two/2/ a.txt", "echo new > b.txt; cat b.txt"])
+    effects = {e["path"]: e for e in done.structured_content["effects"]}
+    assert effects["a.txt"]["diff"] == "@@ -1,2 +1,2 @@\n one\n-two\n+2"
+    assert set(effects) == {"a.txt", "b.txt"}
+    assert done.structured_content["outputs"] == ["", "new\n"]
+    text = done.content[0].text
+    assert text.startswith("recorded as t1, as one that succeeded\ncommand 1: exit code 0\ncommand 2: exit code 0\nnew\n")
+    assert text.endswith("created b.txt\n@@ -0,0 +1 @@\n+new")
+
+
+def test_what_was_recorded_is_told_within_bounds(recording: Callable[[list[str]], Any]) -> None:
+    """Long outputs by their beginning and end, and many by less; how long each was is said."""
+    long = "echo first; head -c 900000 /dev/zero | tr '\\0' x; echo; echo last >&2"
+    done = recording([long])
+    (output,) = done.structured_content["outputs"]
+    assert output.startswith("first\nxxx")
+    assert "… (900012 characters) …" in output
+    assert output.endswith("xxx\nlast\n")
+    many = recording([long, "touch f", *["head -c 100000 /dev/zero | tr '\\0' y"] * 30])
+    assert all("characters" in text for text in many.structured_content["outputs"] if text)
+    assert len(many.content[0].text) < 30_000
+    assert len(json.dumps(many.structured_content)) < 30_000
+
+
+def test_recorded_commands_that_fail_are_an_error(recording: Callable[[list[str]], Any]) -> None:
+    """As the last exit code says, for that is what the recording is kept as; what they changed is told all the same."""
+    done = recording(["touch b", "echo why >&2; exit 3"])
+    assert done.is_error
+    assert done.structured_content["exit_codes"] == [0, 3]
+    text = done.content[0].text
+    assert text == "recorded as t1, as one that failed\ncommand 1: exit code 0\ncommand 2: exit code 3\nwhy\ncreated b"
+    assert not recording(["false", "true"]).is_error
 
 
 def test_progress_is_told(services: Services) -> None:

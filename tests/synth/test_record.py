@@ -72,6 +72,39 @@ def test_a_command_that_does_not_end_is_stopped(tmp_path: Path) -> None:
     assert not trace.success
 
 
+class Unwanted(BaseException):
+    """Nobody waits for the recording any more."""
+
+
+@pytest.mark.parametrize("heard", [1, 2])
+def test_a_recording_that_nobody_wants_any_more_ends(tmp_path: Path, heard: int) -> None:
+    """The command that runs is ended with its children, and no further one is started."""
+    told: list[str] = []
+
+    def step(text: str) -> None:
+        told.append(text)
+        if len(told) > heard:
+            raise Unwanted
+
+    began = time.monotonic()
+    with pytest.raises(Unwanted):
+        record("x", ["(sleep 2; touch late) & sleep 60", "touch second"], tmp_path, step=step)
+    assert time.monotonic() - began < 30
+    assert told == ["(sleep 2; touch late) & sleep 60", *[""] * heard]
+    time.sleep(2.5)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_step_hears_each_command(tmp_path: Path) -> None:
+    """And changes nothing of what is recorded."""
+    told: list[str] = []
+    limits = RecordLimits(wall_s=0.5)
+    trace = record("x", ["echo a", "sleep 60", "exit 3"], tmp_path, limits=limits, step=told.append)
+    assert [text for text in told if text] == ["echo a", "sleep 60", "exit 3"]
+    assert (trace.outputs, trace.exit_codes) == (("a\n", "", ""), (0, 137, 3))
+    assert trace.metadata["timed_out"] == [1]
+
+
 def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
     """In outputs, names and contents, through JSON and back."""
     name = os.fsdecode(b"caf\xe9.bin")

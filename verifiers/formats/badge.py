@@ -16,6 +16,8 @@ def render(page: Page) -> str:
     counts = page.counts
     worst = page.verdict
     told = f"{counts[worst.name.lower()]} of {plural(sum(counts.values()), 'skill')} {worst.name}"
+    edited = sum(bool(report.edited) for report in page.reports)
+    told += f", {edited} edited" if edited else ""
     left, right = _WIDE * 5 + 10, _WIDE * len(told) + 10
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" aria-label="assay: {told}">'

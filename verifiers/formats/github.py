@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verifiers.formats.page import Page, findings, label
+from verifiers.formats.page import Page, edited_line, findings, label
 from verifiers.formats.questions import details as question_details
 from verifiers.formats.text import clip, escape
 from verifiers.interface import CheckResult, Finding, Report, Severity, Verdict
@@ -56,6 +56,8 @@ def _annotations(page: Page) -> Iterator[tuple[str, str]]:
 def _of_report(page: Page, report: Report) -> Iterator[tuple[str, str]]:
     row = page.row(report)
     said = False
+    if report.edited:
+        yield "notice", _command("notice", report.path, 1, "assay: edited", edited_line(report))
     for n, question in enumerate(report.questions, 1):
         text = "\n".join([question.message, *question_details(question)])
         yield "notice", _command("notice", report.path, 1, f"assay QUESTION[{n}]", text)

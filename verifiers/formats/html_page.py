@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from sandbox.interface import JsonValue
 from verifiers.formats.effects import Side, headline, sides
-from verifiers.formats.page import Page, evidence_line, findings, label, points_at_line, score_line
+from verifiers.formats.page import Page, edited_line, evidence_line, findings, label, points_at_line, score_line
 from verifiers.formats.questions import case_line, commands, did, start
 from verifiers.formats.text import bound, clip, escape, one_line, seconds
 from verifiers.interface import CheckResult, Finding, NotChecked, Question, Report, Verdict
@@ -147,6 +147,7 @@ class SkillView:
     """Mutants that behaved as the skill does in every run."""
     bindings: tuple[tuple[str, str, bool], ...]
     evidence: str
+    edited: str
     time: str
     open: bool
 
@@ -241,6 +242,7 @@ def _skill(page: Page, report: Report, anchor: str) -> SkillView:
         same=_survivors(page, report, "same"),
         bindings=tuple((task, one_line(dict(args)), task in report.inferred) for task, args in sorted(report.bindings.items())),
         evidence=evidence_line(report),
+        edited=edited_line(report),
         time=seconds(report.seconds),
         open=row.verdict is not Verdict.PASS or len(page.reports) == 1 or bool(report.questions),
     )

@@ -45,7 +45,7 @@ def report_to_json(report: Report) -> dict[str, JsonValue]:
     done = [c for c in report.checks if c.verdict is not None]
     return {
         "schema": SCHEMA,
-        "subject": {"name": report.name, "path": report.path, "sha256": report.sha256},
+        "subject": _subject(report),
         "verdict": report.verdict.name,
         "why": report.why,
         "score": report.score.value if report.score else None,
@@ -92,6 +92,11 @@ def without_times(value: JsonValue) -> JsonValue:
     if isinstance(value, dict):
         return {k: without_times(v) for k, v in value.items() if k != "seconds"}
     return [without_times(v) for v in value] if isinstance(value, list) else value
+
+
+def _subject(report: Report) -> dict[str, JsonValue]:
+    row: dict[str, JsonValue] = {"name": report.name, "path": report.path, "sha256": report.sha256}
+    return {**row, "edited": list(report.edited)} if report.edited else row
 
 
 def _check(check: CheckResult) -> dict[str, JsonValue]:
@@ -204,6 +209,7 @@ def _report(data: Mapping[str, Any]) -> Report:
         excluded={k: text(v) for k, v in mapping(data["excluded"]).items()},
         questions=tuple(_read_question(mapping(row), n) for n, row in enumerate(items(data.get("questions", [])), 1)),
         decisions=tuple(_read_decided(mapping(row)) for row in items(data.get("decisions", []))),
+        edited=texts(subject.get("edited", [])),
         inferred=tuple(task for task, row in sorted(bindings.items()) if row.get("inferred") is True),
     )
 

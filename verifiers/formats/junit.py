@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from verifiers.formats.effects import details
-from verifiers.formats.page import Page
+from verifiers.formats.page import Page, edited_line
 from verifiers.formats.questions import details as question_details
 from verifiers.formats.text import clip, escape
 from verifiers.gating.gate import Row
@@ -47,6 +47,8 @@ def _suite(page: Page, report: Report) -> TestSuite:
     suite.add_property("verdict", report.verdict.name)
     if report.score is not None:
         suite.add_property("score", f"{report.score.value:.6f}")
+    if report.edited:
+        suite.add_property("edited", clip(escape(edited_line(report)), _MAX_TEXT))
     if report.questions:
         suite.add_property("questions", str(len(report.questions)))
     suite.add_testcases([*_checks(report, row), *_missing(report), _verdict(report, row)])

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from verifiers.formats.effects import headline, sides
-from verifiers.formats.page import Page, evidence_line, findings, label, score_line
+from verifiers.formats.page import Page, edited_line, evidence_line, findings, label, score_line
 from verifiers.formats.questions import case_line, commands, count_line, did, start
 from verifiers.formats.text import bound, clip, escape, one_line, plural, seconds
 from verifiers.interface import CheckResult, Finding, Question, Report, Verdict
@@ -25,6 +25,8 @@ def render(page: Page) -> str:
         parts.append("\n".join(f"- {_MARKS[f.verdict]} {code(f.path)}: {_inline(f.why)}" for f in page.gate.failures))
     if page.gate is not None and page.gate.notes:
         parts.append("\n".join(f"- note: {_inline(note)}" for note in page.gate.notes))
+    edited = [f"- {code(report.path)}: {_inline(edited_line(report))}" for report in page.reports if report.edited]
+    parts.append("\n".join(edited))
     for report in page.reports:
         if page.row(report).verdict is not Verdict.PASS or report.verdict is not Verdict.PASS or report.questions:
             parts.append("\n\n".join(_section(page, report)))

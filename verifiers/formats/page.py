@@ -96,6 +96,11 @@ def label(check: CheckResult, finding: Finding) -> str:
     return finding.severity
 
 
+def edited_line(report: Report) -> str:
+    """``edited since it was exported: scripts/skill.py``; "" for what is as it was, or was never exported."""
+    return f"edited since it was exported: {', '.join(report.edited)}" if report.edited else ""
+
+
 def evidence_line(report: Report) -> str:
     """``4 of 5 traces usable, 1 reconstructed``."""
     e = report.evidence

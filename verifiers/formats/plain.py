@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from verifiers.formats.effects import headline, sides
-from verifiers.formats.page import Page, evidence_line, findings, label, points_at_line, score_line
+from verifiers.formats.page import Page, edited_line, evidence_line, findings, label, points_at_line, score_line
 from verifiers.formats.questions import ANSWERS, case_line, count_line, did, start
 from verifiers.formats.text import clip, escape, one_line, plural
 from verifiers.interface import CheckResult, Finding, Question, Report, Verdict
@@ -75,6 +75,8 @@ def _report(page: Page, report: Report) -> Iterator[str]:
                 yield f"{_paint(page, row.verdict.name, row.verdict.name)} {shown}: {escape(clip(reason, _MAX_COLUMNS))}"
     elif not missing and not any(True for _ in findings(report)):
         yield f"{_paint(page, report.verdict.name, report.verdict.name)} {shown}: {escape(report.why)}"
+    if report.edited:
+        yield f"{_paint(page, 'note', 'dim')}: {shown}: {escape(edited_line(report))}"
 
 
 def _findings(page: Page, report: Report) -> Iterator[str]:

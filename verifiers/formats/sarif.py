@@ -12,7 +12,7 @@ from urllib.parse import quote
 from sandbox.interface import JsonValue
 from verifiers.formats.effects import details
 from verifiers.formats.json_report import dump
-from verifiers.formats.page import Page, findings
+from verifiers.formats.page import Page, edited_line, findings
 from verifiers.formats.questions import RULE
 from verifiers.formats.questions import details as question_details
 from verifiers.formats.text import clip, escape
@@ -21,6 +21,8 @@ from verifiers.interface import CheckResult, Finding, Question, Report, Verdict
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 NOT_JUDGED = "not-judged"
 """Rule of what closed a gate and is no finding of a check: evidence that is missing, checks that could not run."""
+EDITED = "edited-since-export"
+"""Rule of an exported skill that is not as it was exported."""
 MAX_RESULTS = 5000
 """GitHub keeps the top 5,000 results of a run."""
 _MAX_MESSAGE = 4000
@@ -94,6 +96,7 @@ def _rule(page: Page, id: str) -> dict[str, JsonValue]:
     own = {
         RULE: ("What should happen where the evidence does not say?", "assay answer --help"),
         NOT_JUDGED: ("Could the skill be judged?", "assay verify --help"),
+        EDITED: ("Is the exported skill as it was exported?", "assay export --help"),
     }
     question, command = own.get(id, (page.title(id), f"assay explain {id}"))
     return {
@@ -122,9 +125,22 @@ def _results(page: Page) -> Iterator[tuple[int, dict[str, JsonValue]]]:
             yield {"error": 0, "warning": 1, "note": 2}[level], result
         if row.verdict is not Verdict.PASS and not shown:
             yield 1, _not_judged(report.path, row.verdict, "; ".join(row.reasons) or report.why)
+        if report.edited:
+            yield 2, _edited(report)
         yield from ((2, _question(report, n, question)) for n, question in enumerate(report.questions, 1))
     for failure in page.gate.failures if page.gate is not None else ():
         yield 0 if failure.verdict is Verdict.FAIL else 1, _not_judged(failure.path, failure.verdict, failure.why)
+
+
+def _edited(report: Report) -> dict[str, JsonValue]:
+    print_ = hashlib.sha256(_bytes("\0".join((report.path, EDITED)))).hexdigest()[:16]
+    return {
+        "ruleId": EDITED,
+        "level": "note",
+        "message": {"text": clip(escape(edited_line(report)), _MAX_MESSAGE)},
+        "locations": [_location(report, report.path, {"startLine": 1})],
+        "partialFingerprints": {"primaryLocationLineHash": f"{print_}:1"},
+    }
 
 
 def _not_judged(path: str, verdict: Verdict, why: str) -> dict[str, JsonValue]:
