@@ -111,11 +111,25 @@ class SkillModule:
                 _bind(table, node.target, node.value)
             elif isinstance(node, cst.AugAssign | cst.For | cst.CompFor):
                 _bind(table, node.target, None)
-            elif isinstance(node, cst.Param) or (
-                isinstance(node, cst.AsName) and not isinstance(self.parents.get(node), cst.ImportAlias)
-            ):
+            elif isinstance(node, cst.Param):
+                for value in self._given(node):
+                    _bind(table, node.name, value)
+            elif isinstance(node, cst.AsName) and not isinstance(self.parents.get(node), cst.ImportAlias):
                 _bind(table, node.name, None)
         return table
+
+    def _given(self, param: cst.Param) -> list[Binding]:
+        """What the calls of a helper give one of its parameters; None where that cannot be told, or anybody may call it."""
+        group = self.parents.get(param)
+        function = None if group is None else self.parents.get(group)
+        if not isinstance(group, cst.Parameters) or not isinstance(function, cst.FunctionDef) or function.decorators:
+            return [None]
+        uses = [n for n in self.nodes if isinstance(n, cst.Name) and n.value == function.name.value and n is not function.name]
+        calls = [c for n in uses if isinstance(c := self.parents.get(n), cst.Call) and c.func is n]
+        if not calls or len(calls) != len(uses) or function not in self.tree.body or any(a.star for c in calls for a in c.args):
+            return [None]
+        places = [*group.posonly_params, *group.params]
+        return [_passed(call, param, places) for call in calls]
 
     def dotted(self, node: cst.CSTNode, depth: int = 0) -> str:
         """What a name or attribute chain stands for (``subprocess.run``, ``open``); "" for anything else."""
@@ -270,6 +284,15 @@ def literal_text(node: cst.CSTNode | None) -> str | None:
     except ValueError:
         return None
     return value if isinstance(value, str) else None
+
+
+def _passed(call: cst.Call, param: cst.Param, places: Sequence[cst.Param]) -> Binding:
+    """What a call gives a parameter; None where it gives nothing and there is no default."""
+    for place, argument in zip(places, call.args, strict=False):
+        if place is param and argument.keyword is None:
+            return argument.value
+    named = (a.value for a in call.args if a.keyword is not None and a.keyword.value == param.name.value)
+    return next(named, param.default)
 
 
 def _bind(table: dict[str, list[Binding]], target: cst.CSTNode, value: Binding) -> None:

@@ -33,6 +33,12 @@ _BACKGROUND = re.compile(r"(?<![&>])&(?![&>\d-])|\b(nohup|setsid|disown)\b")
 _RUN = "import subprocess\n\n"
 _OK = '\nreturn {"ok": True, "changed": 1}'
 
+_HELPER = """PROGRAM = 'touch -- "$1"'
+
+
+def _run(program: str, name: str) -> None:
+    subprocess.run(["sh", "-c", program, "_", name], check=True)"""
+
 
 class ShellText(Rule):
     id = "conventions-shell-text"
@@ -58,6 +64,12 @@ class ShellText(Rule):
             'subprocess.run(["sh", "-ec", PROGRAM, "_", file], check=True)' + _OK,
             imports=_RUN,
             head='PROGRAM = (\n    "set -eu; "\n    \'touch -- "$1"\'\n)',
+        ),
+        skill(
+            "a constant program through a helper",
+            "_run(PROGRAM, file)" + _OK,
+            imports=_RUN,
+            head=_HELPER,
         ),
         skill(
             "Nushell with values as data",
@@ -107,6 +119,8 @@ class ShellText(Rule):
             'command = ["bash", "-c", "touch " + file]\nsubprocess.run(command, check=True)' + _OK,
             imports=_RUN,
         ),
+        skill("a value through a helper", "_run(PROGRAM, file)\n_run(file, file)" + _OK, imports=_RUN, head=_HELPER),
+        skill("a helper that is handed on", "list(map(_run, [file], [file]))" + _OK, imports=_RUN, head=_HELPER),
         skill("through an alias", 'run = subprocess.run\nrun(f"touch {file}", shell=True, check=True)' + _OK, imports=_RUN),
         skill(
             "quoted by hand",

@@ -15,13 +15,16 @@ from verifiers.context import Case, Context, Generated
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.worlds.asking import answered, question
+from verifiers.worlds.disputed import disputed
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
 from verifiers.worlds.indulgence import right_but_for_quotes, table
 from verifiers.worlds.invariants.facts import Facts, Start, learn
 from verifiers.worlds.judged import CHECK_ID, Judged, grammars
 from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, with_names
-from verifiers.worlds.trials import Beyond
+from verifiers.worlds.plans import Plan
+from verifiers.worlds.trials import Beyond, Trial
+from verifiers.worlds.world import World
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
 CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
@@ -53,9 +56,7 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
             out.information.append(f"{case.label}: not judged, only quotes differ there, which say nothing in the file's format")
         elif trial.plain is not None and _wrong_when_plain(context, trial):
             out.information.append(f"{case.label}: not judged, a plain word makes a difference too")
-        elif (beyond := _beyond(trial, facts, case, record)) is not None and not _damages(
-            case, record, edited=not trial.unprintable
-        ):
+        elif (beyond := _unclear(context, gs, trial, facts, case, record)) is not None:
             if beyond.name not in answered(context.decisions) | {q.invariant for q in out.questions}:
                 out.questions.append(question(case, record, beyond, context.judge.answer_path))
         else:
@@ -66,15 +67,26 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     return out
 
 
-def _beyond(trial: Opaque, facts: Facts, case: Case, record: ReplayRecord) -> Beyond | None:
-    """Why odd bytes may mean something after all: people do not write them, or they part the file in another way, or an answer
-    leaves out blanks around a line where no recording has any."""
+def _unclear(
+    context: Context, gs: Sequence[Grammar], trial: Opaque, facts: Facts, case: Case, record: ReplayRecord
+) -> Beyond | None:
+    """What only a person can say of an end without harm: odd bytes may mean something, or the commands of another recording do
+    what the skill did."""
+    beyond = _beyond(trial, facts, answers=not differences(case.expectation.tree, record.post, root=False))
+    if beyond is not None and not _damages(case, record, edited=not trial.unprintable):
+        return beyond
+    world = World(trial.g.task_id, trial.expected.base, trial.called, (), frozenset())
+    return disputed(context, gs, Trial(trial.g, Plan(), world), record)
+
+
+def _beyond(trial: Opaque, facts: Facts, *, answers: bool) -> Beyond | None:
+    """Why odd bytes may mean something after all: people do not write them, they part the file in another way, or they are blanks
+    around a line, which an answer (if nothing but that differs) may leave out."""
     if trial.unprintable:
         return UNPRINTABLE
     base = trial.expected.base
     broken = facts.broken(Start(base, trial.called), Start(trial.g.base, trial.g.args))
-    telling = STRUCTURE if differences(case.expectation.tree, record.post, root=False) else STRUCTURE | {TRIMMED}
-    found = [Beyond(f.kind.name, f.sentence) for f in broken if f.kind.name in telling]
+    found = [Beyond(f.kind.name, f.sentence) for f in broken if f.kind.name in STRUCTURE or (answers and f.kind.name == TRIMMED)]
     changed = [e for p, e in trial.g.base.items() if base.get(p) != e]
     return CELLS if not found and '"' in trial.before and any(table(e.content) for e in changed) else next(iter(found), None)
 
