@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli import console
+from synth.cli.files import append_lines
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
@@ -180,6 +181,7 @@ def _judged(reports: Sequence[Report], failures: Sequence[Failure], policy: Poli
 def show(result: GateResult, outputs: Sequence[Output], seconds: float) -> None:
     """Writes a gate's result in every format that was asked for, and the step summary where GitHub asks for one."""
     from verifiers.formats import render, step_summary
+    from verifiers.interface import ConfigError
 
     colour = console.colour(sys.stdout)
 
@@ -190,5 +192,7 @@ def show(result: GateResult, outputs: Sequence[Output], seconds: float) -> None:
     emit(outputs, text)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and any(o.format == "github" for o in outputs):
-        with Path(summary).open("a", encoding="utf-8") as f:
-            f.write(step_summary(list(result.reports), gate=result, seconds=seconds))
+        try:
+            append_lines(Path(summary), step_summary(list(result.reports), gate=result, seconds=seconds).splitlines())
+        except ConfigError as e:  # a courtesy: the gate has spoken all the same
+            console.say(f"warning: no step summary: {e.diagnostics()}")
