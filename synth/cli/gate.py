@@ -38,7 +38,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--policy", "policy_file", type=FILE, metavar="FILE", help="What must hold, beyond the defaults (YAML).")
 @click.option("--since", metavar="REV", help="Only skills that changed since this git revision.")
 @click.option("--touched", is_flag=True, help="DIR... are files that changed: only the skills they belong to.")
-@click.option("--registry", type=FILE, metavar="DIR", help="Where to look for evidence by name.")
+@click.option("--registry", type=FILE, metavar="DIR", help="Where to look for evidence by name, and for how code was made.")
 @click.option("--require-attestation", "public_key", type=FILE, metavar="KEY", help="Close on what is not signed with this key.")
 @click.option("--scheduler", metavar="ADDRESS", help="Verify on the workers of this Dask scheduler, each with its own engine.")
 @judging_options
@@ -95,7 +95,8 @@ def gate(
     tell_edits(targets)
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
-        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted"), progress or talk.watched))
+        cache = open_cache(trusted=policy.cache == "trusted")
+        verifier = stack.enter_context(Verifier(salted, cache, progress or talk.watched, registry=registry))
         fleet = stack.enter_context(_fleet(scheduler)) if scheduler is not None else None
         if fleet is not None:
             there = fleet.facts(salted.image, salted.packages, engine=not salted.static)
