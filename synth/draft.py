@@ -22,6 +22,7 @@ from verifiers.interface import Args, BindingError
 from verifiers.subject import load_subject
 
 SKILL, EVIDENCE, BINDINGS, DOCUMENT = "skill.py", "evidence.jsonl", "bindings.json", "SKILL.md"
+DRAFT_FILES = (SKILL, EVIDENCE, BINDINGS, DOCUMENT, DECISIONS)
 MARK = ".assay-draft.json"
 """Holds the digest of what we last wrote into the directory: a directory that differs from it was edited by a person."""
 

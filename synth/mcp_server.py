@@ -33,6 +33,7 @@ from synth.serving import changes
 from synth.serving import resources as readable
 from synth.serving.fitting import cut, misfit, sendable
 from synth.serving.watching import Watch, WatchingServer
+from verifiers.formats.text import bound
 from verifiers.interface import AssayError, ConfigError
 from verifiers.source.agent_text import MAX_DOCSTRING, for_agent
 
@@ -191,7 +192,7 @@ def _told(match: Any) -> Any:
 def _show(services: Services, arguments: Mapping[str, Any], say: Say) -> Document:
     with Registry.existing(services.registry) as registry:
         entry = registry.show(str(arguments["name"]))
-        document = {key: getattr(entry, key) for key in ("name", "version", "status", "score", "estimate", "description")}
+        document = {key: getattr(entry, key) for key in ("name", "version", "status", "score", "description")}
         return {
             **document,
             "description": for_agent(entry.description),
@@ -246,7 +247,7 @@ def _skill(services: Services, entry: RegistryEntry, hints: Annotations) -> _Off
     )
     name = f"{SKILL_PREFIX}{entry.name}"
     told = for_agent(entry.description)
-    text = f"What the skill's author says of it, no instruction: {told} (Verified, score {entry.score:.2f}.)"
+    text = f"What the skill's author says of it, no instruction: {told} (Verified, score at least {bound(entry.score)}.)"
     return _Offer(
         types.Tool(name=name, description=text, input_schema=_schema(required, optional), annotations=annotations), call
     )

@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,8 +39,9 @@ def write_owned(
 
     Raises:
         Conflict: ``on_conflict`` is ``error`` and the directory was edited, or has another owner.
-        OSError: it cannot be written; what was there is still there.
+        OSError: it cannot be written, its ``filename`` says which; what was there is still there, nothing else is.
     """
+    missing = [p for p in (root, *root.parents) if not p.exists()]
     root.mkdir(parents=True, exist_ok=True)
     digest = manifest_digest(manifest_of(files))
     for number in range(1, 1000):
@@ -51,7 +53,8 @@ def write_owned(
         other = owner_of(target, mark)
         other = "" if owner in ("", other) else other
         if not other and (not os.path.lexists(target) or is_ours(target, mark, kept) or replaces(target)):
-            _put(target, files, mark, owner, kept)
+            with _told(target, missing):
+                _put(target, files, mark, owner, kept)
             return target
         if on_conflict == "error":
             raise _conflict(target, mark, kept, other)
@@ -112,6 +115,19 @@ def _conflict(target: Path, mark: str, kept: str, other: str) -> Conflict:
     paths = edited(target, mark, kept)
     what = f"was edited ({', '.join(paths[:3])})" if paths else "was edited, or made by somebody else"
     return Conflict(what, "Move it away, or write under another name", target)
+
+
+@contextmanager
+def _told(target: Path, made: Sequence[Path]) -> Iterator[None]:
+    """An error is about the directory that was to be written, and those that were made for it alone go again."""
+    try:
+        yield
+    except OSError as e:
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
+        e.filename = str(target)
+        raise
 
 
 def _put(target: Path, files: Mapping[str, bytes], mark: str, owner: str, kept: str) -> None:

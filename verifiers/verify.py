@@ -16,8 +16,9 @@ from pathlib import Path
 import platformdirs
 
 from sandbox import telemetry
-from sandbox.interface import Sandbox, SandboxError
+from sandbox.interface import Sandbox, SandboxError, Session
 from verifiers.binding.cases import Bound, bind
+from verifiers.binding.confirm import fitting
 from verifiers.binding.fixed import fixed_names
 from verifiers.capabilities import capabilities
 from verifiers.catalog import DYNAMIC, STATIC, Check
@@ -48,6 +49,9 @@ from verifiers.reconstruction.reconstruct import rebuild
 from verifiers.score import ScoreInputs, Trial, score
 from verifiers.source.static import run_static
 from verifiers.worlds.past import Past
+
+BY_RECORDING = frozenset({"effect-equivalent", "answer-equivalent"})
+"""Compare a call of the skill with the one recording that its arguments are of."""
 
 NOT_REQUIRED = frozenset({"mutants-killed"})
 """May be missing without making the verdict INCONCLUSIVE (docs/semantics.md, "Results and merging")."""
@@ -259,6 +263,8 @@ def _dynamic(
                 options.decisions,
             )  # fmt: skip
             _run_checks(run, checks, run.context, options, waiting)
+            if options.bindings_path:
+                _doubt_bindings(run, subject, skill, options.bindings_path)
             if options.look:
                 options.look(run.context)
     except SandboxError as error:
@@ -272,6 +278,23 @@ def _in_their_file(bound: Bound, path: str) -> Bound:
         return bound
     findings = tuple(replace(f, path=path, line=1) for f in bound.result.findings)
     return replace(bound, result=replace(bound.result, findings=findings))
+
+
+def _doubt_bindings(run: _Run, subject: Subject, skill: Session, path: str) -> None:
+    """Where the skill does what was recorded with the arguments that the recordings themselves give, their file may be wrong."""
+    wrong = [r.id for r in run.results if r.id in BY_RECORDING and r.verdict is Verdict.FAIL]
+    read = fitting(subject, run.replayed, skill) if wrong else {}
+
+    def doubted(finding: Finding) -> Finding:
+        example = finding.counterexample
+        binding = read.get(example.trace or "") if example is not None else None
+        if example is None or binding is None or dict(binding.args) == dict(example.args):
+            return finding
+        args = json.dumps(dict(binding.args), sort_keys=True)
+        note = f"bindings: with {args}, as the recording says, it does what was recorded: compare {path}"
+        return replace(finding, notes=(*finding.notes, note))
+
+    run.results = [replace(r, findings=tuple(map(doubted, r.findings))) if r.id in wrong else r for r in run.results]
 
 
 def _rebuilt(evidence: Sequence[Evidence], traces: RememberingSession) -> tuple[list[Evidence], dict[str, str]]:

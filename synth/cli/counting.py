@@ -1,8 +1,9 @@
-"""Counters of what commands did. They never fail a command, and never make a directory of their own accord."""
+"""Counters of what commands did. They never fail a command, and judging alone makes no directory for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from synth.cli.metrics import path
@@ -25,6 +26,12 @@ def count_reports(reports: Sequence[Report], cache_hits: int = 0) -> None:
         steps += [("check_seconds", check.seconds, check.id) for check in report.checks]
     if steps:
         _count(lambda metrics: metrics.add_all(steps))
+
+
+def count_here() -> None:
+    """Makes the place of the counters: for commands that keep what they made in this project anyway."""
+    with suppress(OSError):
+        path().parent.mkdir(parents=True, exist_ok=True)
 
 
 def count_recorded() -> None:

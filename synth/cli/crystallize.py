@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli import console
-from synth.cli.counting import Counted, count_outcomes, count_runs
+from synth.cli.counting import Counted, count_here, count_outcomes, count_runs
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
 from synth.cli.next_steps import keep_draft, next_step
@@ -242,6 +242,7 @@ def _settle(
 
 def _take_up(request: Request, patterns: Sequence[TracePattern], found: list[PatternOutcome]) -> None:
     """Adds the outcome of each pattern to ``found``; of an interrupted one, what was spent."""
+    count_here()
     with _crystallization(request) as crystallization:
         try:
             _each(request, crystallization, patterns, found)

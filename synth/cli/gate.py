@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli import console
+from synth.cli.files import append_lines
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
@@ -37,7 +38,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--policy", "policy_file", type=FILE, metavar="FILE", help="What must hold, beyond the defaults (YAML).")
 @click.option("--since", metavar="REV", help="Only skills that changed since this git revision.")
 @click.option("--touched", is_flag=True, help="DIR... are files that changed: only the skills they belong to.")
-@click.option("--registry", type=FILE, metavar="DIR", help="Where to look for evidence by name.")
+@click.option("--registry", type=FILE, metavar="DIR", help="Where to look for evidence by name, and for how code was made.")
 @click.option("--require-attestation", "public_key", type=FILE, metavar="KEY", help="Close on what is not signed with this key.")
 @click.option("--scheduler", metavar="ADDRESS", help="Verify on the workers of this Dask scheduler, each with its own engine.")
 @judging_options
@@ -93,7 +94,8 @@ def gate(
     targets, facts = _targets(paths, since, salted) if paths else ([], Facts(unchanged=1))
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
-        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted"), progress or talk.watched))
+        cache = open_cache(trusted=policy.cache == "trusted")
+        verifier = stack.enter_context(Verifier(salted, cache, progress or talk.watched, registry=registry))
         fleet = stack.enter_context(_fleet(scheduler)) if scheduler is not None else None
         if fleet is not None:
             there = fleet.facts(salted.image, salted.packages, engine=not salted.static)
@@ -179,6 +181,7 @@ def _judged(reports: Sequence[Report], failures: Sequence[Failure], policy: Poli
 def show(result: GateResult, outputs: Sequence[Output], seconds: float) -> None:
     """Writes a gate's result in every format that was asked for, and the step summary where GitHub asks for one."""
     from verifiers.formats import render, step_summary
+    from verifiers.interface import ConfigError
 
     colour = console.colour(sys.stdout)
 
@@ -189,5 +192,7 @@ def show(result: GateResult, outputs: Sequence[Output], seconds: float) -> None:
     emit(outputs, text)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and any(o.format == "github" for o in outputs):
-        with Path(summary).open("a", encoding="utf-8") as f:
-            f.write(step_summary(list(result.reports), gate=result, seconds=seconds))
+        try:
+            append_lines(Path(summary), step_summary(list(result.reports), gate=result, seconds=seconds).splitlines())
+        except ConfigError as e:  # a courtesy: the gate has spoken all the same
+            console.say(f"warning: no step summary: {e.diagnostics()}")

@@ -21,7 +21,8 @@ def command(format_: str, file: Path | None) -> int:
     metrics = Metrics(path())
     values = metrics.values()
     if not metrics.path.parent.is_dir():
-        console.say(f"nothing is counted here: there is no directory {metrics.path.parent} (recording makes it; mkdir does too)")
+        makers = "crystallize makes it, and record without -o; mkdir does too"
+        console.say(f"nothing is counted here: there is no directory {metrics.path.parent} ({makers})")
     if format_ == "prometheus":
         text = metrics.prometheus()
     elif format_ == "json":

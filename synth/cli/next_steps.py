@@ -51,5 +51,5 @@ def keep_draft(outcome: PatternOutcome, settings: Config) -> Path | None:
     try:
         return write_draft(settings.path("{PRJ_DATA}/drafts"), outcome.draft)
     except OSError as e:
-        console.error(f"the draft of {outcome.task} cannot be kept: {e.strerror}")
+        console.error(f"the draft of {outcome.task} cannot be kept in {e.filename}: {e.strerror}")
         return None

@@ -15,9 +15,10 @@ from verifiers.formats.text import no_commands
 
 FORMATS = ("plain", "json", "sarif", "junit", "github", "html", "markdown", "gitlab", "badge")
 SUFFIXES = {
-    ".txt": "plain", ".json": "json", ".sarif": "sarif", ".xml": "junit", ".html": "html", ".htm": "html", ".md": "markdown",
-    ".svg": "badge",
+    ".txt": ("plain", "github", "markdown"), ".json": ("json", "gitlab"), ".sarif": ("sarif",), ".xml": ("junit",),
+    ".html": ("html",), ".htm": ("html",), ".md": ("markdown",), ".svg": ("badge",),
 }  # fmt: skip
+"""The formats that a suffix may mean, the usual one first."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -36,7 +37,7 @@ def output_options(formats: Sequence[str] = FORMATS) -> Callable[[Command], Comm
     def decorate(command: Command) -> Command:
         command = click.option(
             "-o", "--output", "files", multiple=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-            help="Write to FILE (repeatable). The format is the one of its suffix, else of --format.",
+            help="Write to FILE (repeatable). Its suffix names the format (of .json, .txt --format may say it), else --format.",
         )(command)  # fmt: skip
         return click.option(
             "--format", "formats", multiple=True, type=click.Choice(list(formats)), metavar="|".join(formats),
@@ -47,9 +48,10 @@ def output_options(formats: Sequence[str] = FORMATS) -> Callable[[Command], Comm
 
 
 def plan(formats: Sequence[str], files: Sequence[Path], known: Sequence[str] = FORMATS) -> list[Output]:
-    """Pairs files with formats: a file takes the format of its suffix, else the next one that no file has taken.
+    """Pairs files with formats: a file takes one that its suffix may mean, and where that is not clear --format says which.
 
-    Formats that no file takes go to stdout; plain does when none is left over.
+    A file without a known suffix takes the next format that no file has taken. Formats that no file takes go to stdout; plain
+    does when none is left over.
 
     Raises:
         click.UsageError: a file for which no format is left, or two formats for stdout.
@@ -58,25 +60,24 @@ def plan(formats: Sequence[str], files: Sequence[Path], known: Sequence[str] = F
     for path in files:
         must_have_parent(path)
     left = list(formats)
-    chosen: dict[Path, str] = {}
-    for path in files:
-        by_suffix = SUFFIXES.get(path.suffix.lower())
-        if by_suffix in left:
-            chosen[path] = str(by_suffix)
-            left.remove(chosen[path])
-    rest = [path for path in files if path not in chosen]
-    enough = len(left) >= len(rest)  # what was said goes before what a suffix says
-    for path in rest:
-        by_suffix = SUFFIXES.get(path.suffix.lower())
-        if by_suffix in known and not enough:
-            chosen[path] = str(by_suffix)
-        elif left:
-            chosen[path] = left.pop(0)
-        else:
+    chosen = {path: _by_suffix(path, left, known) for path in dict.fromkeys(files)}
+    for path in [p for p, format in chosen.items() if not format]:
+        if not left:
             raise click.UsageError(f"-o {path}: no --format is left for it, and its suffix names none of {', '.join(known)}")
+        chosen[path] = left.pop(0)
     if len(left) > 1:
         raise click.UsageError(f"--format {' and '.join(left)} would both go to stdout: give an -o FILE for all but one")
     return [*(Output(format, path) for path, format in chosen.items()), Output(left[0] if left else "plain", None)]
+
+
+def _by_suffix(path: Path, left: list[str], known: Sequence[str]) -> str:
+    """The format that a file's suffix means, taken out of ``left`` where it was said; "" where it means none."""
+    meant = [format for format in SUFFIXES.get(path.suffix.lower(), ()) if format in known]
+    said = next((format for format in meant if format in left), None)
+    if said is not None:
+        left.remove(said)
+        return said
+    return meant[0] if meant else ""
 
 
 def emit(outputs: Sequence[Output], render: Callable[[str, bool], str]) -> None:

@@ -86,6 +86,8 @@ def list_(registry: Path | None, status: str, **rest: Any) -> int:
 @output_options(PLAIN_JSON)
 def show(registry: Path | None, name: str, version: str | None, **rest: Any) -> int:
     """Shows one version: its facts, its code and its report."""
+    from verifiers.formats.text import bound
+
     outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
     with open_registry(registry, must_exist=True) as opened:
         entry = opened.show(name, version)
@@ -96,7 +98,8 @@ def show(registry: Path | None, name: str, version: str | None, **rest: Any) -> 
             "source": source,
             "report": opened.report(name, entry.version),
         }
-    head = [f"{key:14} {value}" for key, value in _entry_json(entry).items() if key not in ("metadata", "estimate")]
+    facts = {**_entry_json(entry), "score": f"at least {bound(entry.score)}"}
+    head = [f"{key:14} {value}" for key, value in facts.items() if key not in ("metadata", "estimate")]
     emit_document(outputs, document, "\n".join([*head, "", source]))
     return 0
 
@@ -239,7 +242,7 @@ def rename(
         new = renamed_version(opened, entry, verify, new_name, pairs, texts, require_approval=approve)
         if (sign := config().attest()) is not None:
             sign(Path(new.path), reports[-1])
-    return _said(new, f"{signature(new)}; score {bound(new.score)}")
+    return _said(new, f"{signature(new)}; score at least {bound(new.score)}")
 
 
 def _moved(method: str, what: str) -> Callable[..., int]:
@@ -349,7 +352,7 @@ def add(registry: Path | None, draft: Path, **rest: Any) -> int:
             console.out(render([report], "plain", color=False))
             return exit_code(report.verdict)
         entry = register_draft(opened, taken, report, "hand", approve=config().registry.approve)
-    return _said(entry, f"score {bound(entry.score)}")
+    return _said(entry, f"score at least {bound(entry.score)}")
 
 
 def register_draft(opened: Registry, draft: Draft, report: Report, generator: str, *, approve: bool) -> RegistryEntry:

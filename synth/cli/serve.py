@@ -102,7 +102,7 @@ class Offered:
         from verifiers.formats.json_report import report_to_json
         from verifiers.gating.cache import open_cache
 
-        with Verifier(self.judging, open_cache(), say) as verifier:
+        with Verifier(self.judging, open_cache(), say, registry=self.registry) as verifier:
             return dict(report_to_json(verifier.report(target_of(path))))
 
     def gate(self, paths: Sequence[Path], say: Say) -> dict[str, Any]:
@@ -110,7 +110,9 @@ class Offered:
         from synth.cli.gate import gate, policy_of
         from verifiers.gating.gate import gate_to_json
 
-        return dict(gate_to_json(gate(paths, self.judging, policy_of(None, config(*paths)), progress=say)))
+        return dict(
+            gate_to_json(gate(paths, self.judging, policy_of(None, config(*paths)), registry=self.registry, progress=say))
+        )
 
     def run(self, entry: RegistryEntry, args: Mapping[str, Any], workspace: Path, apply: bool, say: Say) -> dict[str, Any]:
         """``assay-changes/1`` of a registered skill. What was cancelled before its effects were made changes nothing."""

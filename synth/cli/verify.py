@@ -52,7 +52,8 @@ def command(skill: Path, watch: bool, **rest: Any) -> int:
     targets = targets_of(skill, **files, static=judging.static)
     for target in targets:
         _check_exclusions(target, judging)
-    return _watch(targets, judging, outputs) if watch else _once(targets, judging, outputs)
+    registry = files["registry"]
+    return _watch(targets, judging, outputs, registry) if watch else _once(targets, judging, outputs, registry)
 
 
 def _check_exclusions(target: Target, judging: Judging) -> None:
@@ -79,12 +80,12 @@ def again(judging: Judging, files: Mapping[str, Path | None]) -> tuple[str, ...]
     return tuple(f"--{name} {shlex.quote(value)}" for name, value in told)
 
 
-def _once(targets: Sequence[Target], judging: Judging, outputs: list[Output]) -> int:
+def _once(targets: Sequence[Target], judging: Judging, outputs: list[Output], registry: Path | None) -> int:
     """The worst verdict's exit code: FAIL before INCONCLUSIVE before PASS."""
     began = monotonic()
     fresh: list[Report] = []
     found: list[Report] = []
-    with console.talk() as talk, _verifier(judging, talk) as verifier:
+    with console.talk() as talk, _verifier(judging, talk, registry) as verifier:
         for target in targets:
             known = verifier.known(target)
             found.append(known or verifier.fresh(target))
@@ -94,10 +95,10 @@ def _once(targets: Sequence[Target], judging: Judging, outputs: list[Output]) ->
     return min((exit_code(r.verdict) for r in found), key=_BADNESS.index)
 
 
-def _verifier(judging: Judging, talk: console.Talk) -> Verifier:
+def _verifier(judging: Judging, talk: console.Talk, registry: Path | None) -> Verifier:
     from verifiers.gating.cache import open_cache
 
-    return Verifier(judging, open_cache(), talk.watched)
+    return Verifier(judging, open_cache(), talk.watched, registry=registry)
 
 
 def show(reports: list[Report], outputs: list[Output], seconds: float) -> None:
@@ -128,7 +129,9 @@ class _Stamp:
         return cls(tuple(p.stat().st_mtime if p.exists() else 0.0 for t in targets for p in t.files))
 
 
-def _watch(targets: Sequence[Target], judging: Judging, outputs: list[Output], pause_s: float = 0.5) -> int:
+def _watch(
+    targets: Sequence[Target], judging: Judging, outputs: list[Output], registry: Path | None, pause_s: float = 0.5
+) -> int:
     """Verifies on every change until interrupted. Errors in the files are shown, not fatal."""
     from verifiers.interface import AssayError
 
@@ -141,7 +144,7 @@ def _watch(targets: Sequence[Target], judging: Judging, outputs: list[Output], p
                 console.say(f"---- {strftime('%H:%M:%S')} {targets[0].skill} changed")
             seen = stamp
             try:
-                _once(targets, quick, outputs)
+                _once(targets, quick, outputs, registry)
             except AssayError as e:
                 console.error(e.diagnostics())
             console.say(f"{strftime('%H:%M:%S')} watching {targets[0].skill} (Ctrl-C ends)")

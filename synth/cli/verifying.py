@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sandbox.interface import JsonValue
 from synth.cli import console
 from synth.cli.counting import Counted
+from synth.cli.home import registry_dir
 from synth.cli.progress import Checks, dynamic_checks
 from synth.cli.settings import Judging
 from synth.config_origin import in_ci
@@ -45,6 +46,8 @@ class Verifier:
     cache_hits: int = 0
     heading: str = ""
     """What progress begins with."""
+    registry: Path | None = None
+    """The one that knows how registered skills were made; None = the configured one."""
 
     def __enter__(self) -> Verifier:
         return self
@@ -124,7 +127,7 @@ class Verifier:
 
         j = self.judging
         options = j.options()
-        origin = origin or registered_origin(target)
+        origin = origin or registered_origin(target, self.registry)
         if origin is not None:
             options = replace(options, unseen=origin.unseen, leave_one_out_failures=origin.failures)
         return read_job(target, options, j.profile, image=j.image, runtime=j.runtime, workers=j.workers, packages=j.packages)
@@ -182,32 +185,37 @@ class Verifier:
                 "extra_imports": ",".join(sorted(j.extra_imports)), "programs": ",".join(sorted(j.programs)),
                 "reproduce_with": list(j.reproduce_with),
                 "decisions": _sha(target.decisions) if decisions is None else decisions,
-                **_origin_key(target),
+                **_origin_key(registered_origin(target, self.registry)),
                 "edited": list[JsonValue](edits(target.home)),
                 "past": _past(j.database, target.skill) if j.database is not None and not j.static else "",
             },
         )  # fmt: skip
 
 
-def registered_origin(target: Target) -> Origin | None:
-    """How a registered version was made, so that its score here is the registry's; None of any other file, and in CI.
+def registered_origin(target: Target, registry: Path | None = None) -> Origin | None:
+    """How a registered version was made, so that its score is the registry's wherever it lies; None of any other, and in CI.
 
     There a registry may be part of what is judged, and says nothing in its own favour.
+
+    Args:
+        registry: Knows the versions that lie in none; None = the configured one.
     """
-    from synth.registry import Registry
-    from synth.registry.database import FILE
+    from synth.registry import Registry, RegistryUnusable
+    from synth.registry.versions import VERSIONS, version_in
 
     place = target.skill.resolve().parent
-    root = place.parent.parent
-    if in_ci() or place.parent.name != "versions" or not (root / FILE).is_file():
+    root = place.parent.parent if place.parent.name == VERSIONS else registry_dir(registry)
+    if in_ci() or not (root / "registry.db").is_file():
         return None
-    with Registry(root) as opened:
-        entry = next((e for e in opened.list(None) if e.version == place.name), None)
-        return opened.origin(entry.name, entry.version) if entry is not None else None
+    try:
+        with Registry(root) as opened:
+            entry = next(iter(opened.entries("WHERE version = ? ORDER BY name", version_in(place))), None)
+            return opened.origin(entry.name, entry.version) if entry is not None else None
+    except RegistryUnusable:
+        return None  # what has no say in the verdict does not stop it
 
 
-def _origin_key(target: Target) -> dict[str, JsonValue]:
-    origin = registered_origin(target)
+def _origin_key(origin: Origin | None) -> dict[str, JsonValue]:
     return {} if origin is None else {"unseen": list[JsonValue](sorted(origin.unseen)), "failures": origin.failures}
 
 

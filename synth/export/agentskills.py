@@ -10,6 +10,7 @@ from synth.export.runnable import scripts, usage
 from synth.export.source import Skill
 from synth.exported import MARK
 from synth.owned import write_owned
+from verifiers.formats.text import bound
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 COMPATIBILITY = "Needs Python 3.11 or newer. Works on files of the directory that it is given; needs no network."
@@ -41,7 +42,7 @@ def files_of(skill: Skill) -> dict[str, bytes]:
         "compatibility": COMPATIBILITY,
         "metadata": {
             "assay-verdict": "PASS",
-            "assay-score": f"{skill.entry.score:.3f}",
+            "assay-score": bound(skill.entry.score),
             "assay-traces": str(skill.usable),
             "assay-version": skill.entry.version,
             "assay-report-sha256": skill.entry.report_sha256,

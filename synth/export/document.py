@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from synth.export.source import ExportError, Skill
+from verifiers.formats.text import bound
 from verifiers.interface import Args, Decision, Subject
 
 MAX_EXAMPLES = 3
@@ -164,7 +165,7 @@ def examples(judged: Iterable[tuple[str, Args]]) -> Iterator[str]:
 def _limits(skill: Skill) -> Iterator[str]:
     document = skill.document
     yield from ("## Limits", "", "It does what its evidence shows; that is not a proof.", "")
-    yield f"- Judged on {skill.usable} recorded traces; score {skill.entry.score:.3f} (a lower bound, with 95 % confidence)."
+    yield f"- Judged on {skill.usable} recorded traces; score at least {bound(skill.entry.score)} (with 95 % confidence)."
     if document["evidence"]["reconstructed"]:
         yield f"- The start of {document['evidence']['reconstructed']} of them was reconstructed from commands and outputs."
     yield f"- Seen to do to its workspace: {prose(', '.join(document['capabilities']) or 'nothing')}."

@@ -92,7 +92,7 @@ def _offer(moment: Moment, outcome: dict[str, Any], registry: Path) -> str:
     with Registry(registry) as opened:
         asked = len(opened.report(name, str(outcome["version"])).get("questions", ()))
     where = f"--registry {shlex.quote(str(registry))}"
-    score = f"score {bound(outcome['score'])}, " if outcome["score"] is not None else ""
+    score = f"score at least {bound(outcome['score'])}, " if outcome["score"] is not None else ""
     questions = f"{plural(asked, 'open question')}" + (f" (assay verify {name} {where})" if asked else "")
     return (
         f"assay: learned {name} from {plural(len(outcome['bindings']), 'recording')}: it passed, {score}{questions}. "

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from synth.draft import draft_files
+from synth.draft import DRAFT_FILES, draft_files
 from synth.files import manifest, manifest_digest, manifest_of, sync_directory, write_tree
 from synth.interface import Draft
 from synth.registry.database import Database
@@ -30,6 +30,12 @@ _INTENT = re.compile(r"[0-9a-f]{64}\.intent")
 def version_of(draft: Draft) -> str:
     """The version that registering ``draft`` gives: the digest of its directory."""
     return manifest_digest(manifest_of(draft_files(draft)))
+
+
+def version_in(directory: Path) -> str:
+    """The version that the files of a draft in a directory make, wherever it lies; what else is there is no part of it."""
+    found = {name: directory / name for name in DRAFT_FILES}
+    return manifest_digest(manifest_of({name: path.read_bytes() for name, path in found.items() if path.is_file()}))
 
 
 class Versions:

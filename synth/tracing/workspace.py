@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -96,40 +98,135 @@ def _special(mode: int) -> EntryType:
 
 
 def apply(changes: Sequence[Effect], directory: Path) -> None:
-    """Makes ``changes`` happen in ``directory``: removals first, then directories, files and links, modes last.
+    """Makes ``changes`` happen in ``directory``: new content is written beside first, then put in place; removals, modes last.
 
-    Nothing is changed where a path is not what it was when the copy was taken. Every path is reached from the directory's own
-    descriptor without following a link, so that nothing outside can be touched. Set-user-ID and set-group-ID bits are left out.
+    Nothing is changed where a path is not what it was when the copy was taken, or where there is no room for all that is new.
+    Every path is reached from the directory's own descriptor without following a link, so that nothing outside can be touched.
+    Set-user-ID and set-group-ID bits are left out.
 
     Raises:
-        WorkspaceError: a path changed meanwhile, is special, or could not be written (then some may have been applied).
+        WorkspaceError: a path changed meanwhile, is special, or could not be written (then nothing goes that was there).
     """
     top = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for change in changes:
             _require_unchanged(top, change)
-        final = {c.path: c for c in changes}
-        for path in sorted((p for p, c in final.items() if _goes(c)), reverse=True):
-            with _parent(top, path) as (parent, name):
-                _remove(parent, name)
-        for path in sorted(p for p, c in final.items() if c.after is not None and p != ROOT):
-            _write(top, path, final[path])
-        # Modes of directories last, deepest first: a read-only directory must not refuse its own content.
-        for path in sorted((p for p, c in final.items() if c.after is not None and c.after.type == "dir"), reverse=True):
-            _chmod(top, path, final[path])
-    except WorkspaceError:
-        raise
-    except OSError as e:
-        raise WorkspaceError(
-            f"not everything could be applied: {e.strerror}: {e.filename}", "Compare it with the listed effects", directory
-        ) from e
+        _Application(top, directory, {c.path: c for c in changes}).run()
     finally:
         os.close(top)
 
 
+@dataclass
+class _Application:
+    """Effects on their way into a directory. Until all that is new is in its place, what was done is taken back on an error."""
+
+    top: int
+    directory: Path
+    changes: Mapping[str, Effect]
+    aside: dict[str, str] = field(default_factory=dict)
+    """Where something of another type was moved that is in the way."""
+    _token: str = field(default_factory=lambda: secrets.token_hex(4))
+    _names: Iterator[int] = field(default_factory=count)
+
+    def run(self) -> None:
+        leaves = [p for p, c in self.changes.items() if c.after is not None and c.after.type != "dir"]
+        folders = [p for p, c in self.changes.items() if c.after is not None and c.after.type == "dir"]
+        with ExitStack() as undo:
+            with self._told("Nothing was applied: make room, or see to the permissions") as at:
+                staged = {path: self._staged(at(path), undo) for path in sorted(leaves)}
+                for path in sorted(p for p, c in self.changes.items() if _other_type(c)):
+                    self._put_aside(at(path), undo)
+                for path in sorted(p for p in folders if self._is_new(p)):
+                    self._make(at(path), undo)
+            with self._told("Compare it with the listed effects") as at:
+                for path, temporary in staged.items():
+                    self._place(at(path), temporary, undo)
+            undo.pop_all()
+        with self._told("All that is new is there, not everything else: compare it with the listed effects") as at:
+            for path in sorted((p for p, c in self.changes.items() if _goes(c)), reverse=True):
+                _remove(self.top, self._now_at(at(path)))
+            # Modes of directories last, deepest first: a read-only directory must not refuse its own content.
+            for path in sorted(folders, reverse=True):
+                _chmod(self.top, at(path), self.changes[path])
+
+    @contextmanager
+    def _told(self, advice: str) -> Iterator[Callable[[str], str]]:
+        """Says of an error which path it is about: the last one that went through the function."""
+        last = [""]
+
+        def at(path: str) -> str:
+            last[0] = path
+            return path
+
+        try:
+            yield at
+        except WorkspaceError:
+            raise
+        except OSError as e:
+            raise WorkspaceError(f"could not be applied: {e.strerror}", advice, self.directory / last[0]) from e
+
+    def _is_new(self, path: str) -> bool:
+        before = self.changes[path].before
+        return before is None or before.type != "dir"
+
+    def _beside(self, path: str) -> str:
+        """A free name in the nearest directory above ``path`` that is there and stays: on the same disk, for a rename."""
+        parent = path.rpartition("/")[0]
+        while parent in self.changes and self._is_new(parent):
+            parent = parent.rpartition("/")[0]
+        name = f".assay-{self._token}-{next(self._names)}"
+        return f"{parent}/{name}" if parent else name
+
+    def _staged(self, path: str, undo: ExitStack) -> str:
+        """Writes what a path will be under a name beside it."""
+        after, temporary = self.changes[path].after, self._beside(path)
+        assert after is not None
+        with _parent(self.top, temporary) as (parent, name):
+            if after.type == "symlink":
+                os.symlink(after.target, name, dir_fd=parent)
+                undo.callback(_discard, self.top, temporary)
+                return temporary
+            fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
+            undo.callback(_discard, self.top, temporary)
+            with os.fdopen(fd, "wb") as f:
+                f.write(after.content)
+                f.flush()
+                os.fchmod(f.fileno(), after.mode & 0o1777)
+                os.fsync(f.fileno())
+        return temporary
+
+    def _put_aside(self, path: str, undo: ExitStack) -> None:
+        aside = self._beside(path)
+        _move(self.top, path, aside)
+        self.aside[path] = aside
+        undo.callback(_move, self.top, aside, path)
+
+    def _make(self, path: str, undo: ExitStack) -> None:
+        with _parent(self.top, path) as (parent, name):
+            os.mkdir(name, 0o700, dir_fd=parent)
+        undo.callback(_discard, self.top, path)
+
+    def _place(self, path: str, temporary: str, undo: ExitStack) -> None:
+        _move(self.top, temporary, path)
+        change = self.changes[path]
+        if change.before is None or _other_type(change):
+            undo.callback(_discard, self.top, path)
+
+    def _now_at(self, path: str) -> str:
+        """Where that is now which was at ``path``."""
+        for old, new in self.aside.items():
+            if path == old or path.startswith(f"{old}/"):
+                return new + path[len(old) :]
+        return path
+
+
+def _other_type(change: Effect) -> bool:
+    return change.before is not None and change.after is not None and change.after.type != change.before.type
+
+
 def _goes(change: Effect) -> bool:
-    """Whether what is there must be removed first."""
-    return change.before is not None and (change.after is None or change.after.type != change.before.type)
+    """Whether what was there is there no more, in any form."""
+    return change.before is not None and (change.after is None or _other_type(change))
 
 
 def _require_unchanged(top: int, change: Effect) -> None:
@@ -174,33 +271,24 @@ def _parent(top: int, path: str) -> Iterator[tuple[int, str]]:
         os.close(fd)
 
 
-def _remove(parent: int, name: str) -> None:
-    info = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    if stat.S_ISDIR(info.st_mode):
-        os.rmdir(name, dir_fd=parent)
-    else:
-        os.unlink(name, dir_fd=parent)
-
-
-def _write(top: int, path: str, change: Effect) -> None:
-    after = change.after
-    assert after is not None
+def _remove(top: int, path: str) -> None:
     with _parent(top, path) as (parent, name):
-        if after.type == "dir":
-            if change.before is None or change.before.type != "dir":
-                os.mkdir(name, 0o700, dir_fd=parent)
-            return
-        temporary = f".{name[:200]}.assay-{os.getpid()}"
-        if after.type == "symlink":
-            os.symlink(after.target, temporary, dir_fd=parent)
+        info = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        if stat.S_ISDIR(info.st_mode):
+            os.rmdir(name, dir_fd=parent)
         else:
-            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
-            with os.fdopen(fd, "wb") as f:
-                f.write(after.content)
-                f.flush()
-                os.fchmod(f.fileno(), after.mode & 0o1777)
-                os.fsync(f.fileno())
-        os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+            os.unlink(name, dir_fd=parent)
+
+
+def _discard(top: int, path: str) -> None:
+    """Removes what we made, if it is still there."""
+    with suppress(OSError):
+        _remove(top, path)
+
+
+def _move(top: int, path: str, to: str) -> None:
+    with _parent(top, path) as (parent, name), _parent(top, to) as (new_parent, new_name):
+        os.replace(name, new_name, src_dir_fd=parent, dst_dir_fd=new_parent)
 
 
 def _chmod(top: int, path: str, change: Effect) -> None:

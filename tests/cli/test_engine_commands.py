@@ -255,6 +255,28 @@ def test_wrong_bindings_are_found_in_their_file(tmp_path: Path, capsys: pytest.C
     assert run(["explain", check["id"]]) == 0
 
 
+def test_swapped_bindings_are_doubted_and_a_wrong_skill_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Values that could be right are only found out by their effects: the finding then names the file, and what would fit."""
+    for part in RENAME.iterdir():
+        (tmp_path / part.name).write_bytes(part.read_bytes())
+    file, code = tmp_path / "bindings.json", tmp_path / "skill.py"
+    right, source = file.read_text(encoding="utf-8"), code.read_text(encoding="utf-8")
+    command = ["verify", str(tmp_path), "--no-cache", "--checks", "effect-equivalent", "--format", "json"]
+
+    def notes() -> list[str]:
+        assert run(command) == 1
+        (check,) = [c for c in document(capsys)["checks"] if c["id"] == "effect-equivalent"]
+        return [note for f in check["findings"] for note in f["notes"] if note.startswith("bindings: ")]
+
+    file.write_text(right.replace("old_ext", "x").replace("new_ext", "old_ext").replace('"x"', '"new_ext"'), encoding="utf-8")
+    doubts = notes()
+    assert doubts
+    assert all("as the recording says" in note and note.endswith("bindings.json") for note in doubts)
+    file.write_text(right, encoding="utf-8")
+    code.write_text(source.replace("source.rename(target)", "source.rename(target.with_suffix('.x'))"), encoding="utf-8")
+    assert notes() == []
+
+
 def test_arguments_are_looked_at_before_a_run(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of the wrong type, unknown or missing: one sentence with the signature, and nothing runs. One effect is one effect."""
     for args, says in (

@@ -210,6 +210,11 @@ def test_plan_pairs_files_with_formats() -> None:
     quality = Path("quality.json")  # what is said for a file goes before its suffix
     assert plan(["junit", "gitlab"], [report, quality])[:2] == [Output("junit", report), Output("gitlab", quality)]
     assert plan(["github"], [sarif, quality])[1:] == [Output("json", quality), Output("github", None)]
+    assert plan(["github"], [sarif]) == [Output("sarif", sarif), Output("github", None)]
+    assert plan(["gitlab"], [quality]) == [Output("gitlab", quality), Output("plain", None)]
+    assert plan(["github"], [quality]) == [Output("json", quality), Output("github", None)]
+    assert plan(["github"], [Path("log.txt")]) == [Output("github", Path("log.txt")), Output("plain", None)]
+    assert plan(["json"], [Path("r.sarif")], ("plain", "json")) == [Output("json", Path("r.sarif")), Output("plain", None)]
     assert plan(["json"], [Path("out.json")]) == [Output("json", Path("out.json")), Output("plain", None)]
 
 

@@ -115,3 +115,19 @@ def test_required_attestation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     assert run(gate) == 3
     (skill,) = json.loads(capsys.readouterr().out)["skills"]
     assert skill["reasons"] == ["no attestation under the required key holds for these files"]
+
+
+def test_a_step_summary_that_cannot_be_written_is_a_warning(
+    drafts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The gate's verdict does not hang on a courtesy; where there is room the summary is added to what is there."""
+    command = ["gate", str(drafts / "s0"), "--static", "--checks", "parses", "--format", "github"]
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "/dev/full")
+    assert run(command) == 0
+    assert "warning: no step summary: /dev/full: cannot be written: No space left on device" in capsys.readouterr().err
+    summary = drafts / "summary.md"
+    summary.write_text("# Before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert run(command) == 0
+    assert summary.read_text().startswith("# Before\n")
+    assert "s0" in summary.read_text()

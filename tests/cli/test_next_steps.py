@@ -10,15 +10,18 @@ from factories import draft, report
 from fake import FakeSandbox, unchanged
 
 from sandbox.interface import RunRequest, SkillJob, Snapshot
-from synth.cli.counting import Counted, count_runs
+from synth.cli.counting import Counted, count_here, count_runs
 from synth.cli.metrics import path
 from synth.cli.next_steps import keep_draft, next_step
+from synth.cli.program import run
 from synth.cli.progress import Checks, dynamic_checks
 from synth.config import Config
 from synth.crystallization.outcome import PatternOutcome
 from synth.metrics import Metrics
 from verifiers.catalog import DYNAMIC
 from verifiers.interface import Behaviour, GeneratedCase, Question, Verdict
+
+RENAMES = Path(__file__).parents[2] / "fixtures" / "demo" / "rename.jsonl"
 
 QUESTIONS = (Question("unique-keys", "m", GeneratedCase("t0", Snapshot(), {}), Behaviour(Snapshot()), Behaviour(Snapshot())),)
 
@@ -88,7 +91,9 @@ def test_checks_are_counted() -> None:
 def test_runs_of_dropped_candidates_are_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run of the sandbox is in `assay metrics`, whatever became of what it was for."""
     monkeypatch.chdir(tmp_path)
-    path().parent.mkdir(parents=True)
+    count_runs(1)
+    assert not list(tmp_path.iterdir())  # judging leaves nothing in a project that keeps nothing
+    count_here()
     box = Counted(FakeSandbox([unchanged] * 3))
     for label, runs in (("traces", 1), ("skill", 2)):
         with box.session(label) as session:
@@ -96,3 +101,11 @@ def test_runs_of_dropped_candidates_are_counted_too(tmp_path: Path, monkeypatch:
     assert box.runs == 3
     count_runs(box.runs)
     assert Metrics(path()).values()["sandbox_runs"] == 3
+
+
+def test_the_first_crystallization_of_a_project_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a fresh directory, with recordings from elsewhere: what it did is in `assay metrics`, whatever became of it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("synth.cli.settings.Judging.sandbox", lambda *_: FakeSandbox([]))
+    run(["crystallize", str(RENAMES), "--registry", "skills"])
+    assert Metrics(path()).values()["crystallization_triggers"] == 1

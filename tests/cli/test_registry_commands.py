@@ -156,7 +156,7 @@ def test_a_mended_draft_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "left" in capsys.readouterr().out
     (place / "skill.py").write_text(source)
     assert run(command) == 0
-    assert "is active (score 0." in capsys.readouterr().out
+    assert "is active (score at least 0." in capsys.readouterr().out
     with Registry(tmp_path / "skills") as opened:
         (added,) = opened.list(None)
     assert (added.status, added.metadata["generator"]) == ("active", "hand")
@@ -240,7 +240,7 @@ def test_a_registered_skill_and_its_parameters_are_renamed(tmp_path: Path, capsy
     ]
     assert run(argv) == 0
     assert "change_suffix " in (told := capsys.readouterr().out)
-    assert "is active (suffix: str, new_ext: str; score 0." in told
+    assert "is active (suffix: str, new_ext: str; score at least 0." in told
     with Registry(tmp_path / "skills") as opened:
         assert {(e.name, e.status) for e in opened.list(None)} == {("rename_ext", "archived"), ("change_suffix", "active")}
         assert all(set(args) == {"suffix", "new_ext"} for args in opened.draft("change_suffix").bindings.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -231,8 +232,10 @@ def test_gc_removes_what_nobody_names(registry: Path, capsys: pytest.CaptureFixt
         assert [opened.versions.intact(e.version) for e in opened.versions_of("batch_rename")] == [True, True]
 
 
-def test_one_score_everywhere(registry: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A registered version is judged as the registry judged it; CI believes no registry. Routing shows the registry's score."""
+def test_one_score_everywhere(
+    registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A registered version is judged as the registry judged it, wherever its files lie; CI believes no registry."""
     monkeypatch.delenv("CI", raising=False)
     with Registry(registry) as opened:
         entry = opened.list("active")[0]
@@ -241,6 +244,15 @@ def test_one_score_everywhere(registry: Path, monkeypatch: pytest.MonkeyPatch, c
     (target,) = find([registry])
     assert Verifier(Judging()).job(target).options.unseen == origin.unseen
     assert Verifier(Judging()).job(target_of(RENAME)).options.unseen == frozenset()
+    copy = shutil.copytree(target.home, tmp_path / "copy")
+    (copy / "notes.txt").write_text("Not of the version.")
+    assert Verifier(Judging()).job(target_of(copy)).options.unseen == frozenset()
+    assert Verifier(Judging(), registry=registry).job(target_of(copy)).options.unseen == origin.unseen
+    monkeypatch.setenv("ASSAY_REGISTRY", str(registry))
+    assert Verifier(Judging()).job(target_of(copy)).options.unseen == origin.unseen
+    (copy / "SKILL.md").write_text("other")
+    assert Verifier(Judging()).job(target_of(copy)).options.unseen == frozenset()
+    monkeypatch.delenv("ASSAY_REGISTRY")
     monkeypatch.setenv("CI", "true")
     assert Verifier(Judging()).job(target).options.unseen == frozenset()
     monkeypatch.delenv("CI")
@@ -248,6 +260,8 @@ def test_one_score_everywhere(registry: Path, monkeypatch: pytest.MonkeyPatch, c
     head, row = capsys.readouterr().out.splitlines()
     assert head.split()[:2] == ["skill", "score"]
     assert row.split()[1] == bound(entry.score)
+    assert run(["registry", "show", entry.name, "--registry", str(registry)]) == 0
+    assert f"score          at least {bound(entry.score)}\n" in capsys.readouterr().out
 
 
 def test_diff_tells_what_a_failing_check_finds_now() -> None:

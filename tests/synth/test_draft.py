@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,6 +73,23 @@ def test_anything_else_of_that_name_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "batch_rename_2").symlink_to("elsewhere")
     assert write_draft(tmp_path, draft()) == tmp_path / "batch_rename_3"
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_draft_that_has_no_room_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says which draft, and no directory is left that was only made for it; an older draft stays."""
+
+    def full(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = write_draft(tmp_path / "old", draft())
+    kept = files_below(path)
+    monkeypatch.setattr(os, "fsync", full)
+    for root in (tmp_path / "new" / "drafts", tmp_path / "old"):
+        with pytest.raises(OSError, match="No space left") as e:
+            write_draft(root, draft(summary="Newer."))
+        assert e.value.filename == str(root / "batch_rename")
+    assert [p.name for p in tmp_path.iterdir()] == ["old"]
+    assert files_below(tmp_path / "old") == {f"batch_rename/{name}": data for name, data in kept.items()}
 
 
 def test_an_interrupted_replacement_is_taken_back(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from synth.export.document import checked, code, front_matter, prose, unsafe
 from synth.interface import Draft
 from synth.owned import Conflict
 from synth.registry import Registry
+from verifiers.formats.text import bound
 
 
 def exported(tmp_path: Path, of: Draft) -> Skill:
@@ -191,8 +192,11 @@ def test_places_of_parameters_are_told(tmp_path: Path) -> None:
 
 def test_the_text_says_what_was_verified(tmp_path: Path) -> None:
     """Usage, parameters, examples with their arguments, limits; short enough to be read."""
-    text = files_of(exported(tmp_path, draft()))["SKILL.md"].decode()
+    skill = exported(tmp_path, draft())
+    text = files_of(skill)["SKILL.md"].decode()
     for part in (
+        f"score at least {bound(skill.entry.score)} (",
+        f"assay-score: '{bound(skill.entry.score)}'",
         "## Usage",
         "## Parameters",
         "## Examples",

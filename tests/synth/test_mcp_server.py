@@ -27,6 +27,7 @@ from synth.registry.database import FILE
 from synth.serving.changes import changes_of, recorded_of, shown
 from synth.serving.watching import Watch
 from synth.tracing.record import record
+from verifiers.formats.text import bound
 from verifiers.interface import SkillFileError
 
 ROOT = Path(__file__).parents[2]
@@ -146,6 +147,8 @@ def test_a_host_sees_the_tools_with_measured_annotations(services: Services) -> 
     assert set(tools) == {"assay_verify", "assay_gate", "assay_route", "assay_show", "skill_batch_rename"}
     assert all(tools[n].annotations.read_only_hint for n in tools if n.startswith("assay_"))
     skill = tools["skill_batch_rename"]
+    with Registry(services.registry) as registry:
+        assert f"score at least {bound(registry.show('batch_rename').score)}." in str(skill.description)
     assert (skill.annotations.read_only_hint, skill.annotations.destructive_hint, skill.annotations.idempotent_hint) == (
         False,
         True,
@@ -170,6 +173,8 @@ def test_route_and_show_read_the_registry(services: Services) -> None:
     assert [m["skill"] for m in found] == ["batch_rename"]
     shown = call(services, "assay_show", {"name": "batch_rename"}).structured_content
     assert (shown["status"], shown["skill_md"][:14]) == ("active", "# batch_rename")
+    assert "score" in shown
+    assert "estimate" not in shown
     assert [e["kind"] for e in shown["history"]] == ["registered"]
 
 

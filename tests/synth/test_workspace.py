@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -123,3 +129,66 @@ def test_a_missing_directory_is_said(tmp_path: Path) -> None:
     """With advice, not a traceback."""
     with pytest.raises(WorkspaceError, match="is not a directory"):
         snapshot_of(tmp_path / "nowhere")
+
+
+BIG = Entry("file", 0o644, b"x" * (1 << 20))
+
+
+def file(content: bytes) -> Entry:
+    return Entry("file", 0o644, content)
+
+
+@contextmanager
+def limited(size: int) -> Iterator[None]:
+    """No file of this process becomes larger: the system refuses the write in its middle, as a full disk does."""
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_file_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+    """What the skill would remove or replace is still there, nothing else is, and the error names the path."""
+    before = Snapshot({"a": file(b"old"), "b": file(b"gone"), "d": Entry("dir", 0o755), "d/x": file(b"deep"), "f": file(b"leaf")})
+    after = Snapshot({"a": file(b"new"), "d": file(b"now a file"), "f": Entry("dir", 0o755), "f/y": file(b""), "z": BIG})
+    target = tmp_path / "tree"
+    write_tree(before, target)
+    with limited(1 << 16), pytest.raises(WorkspaceError, match="could not be applied: File too large") as e:
+        apply(effects(before, after), target)
+    assert bare(target) == before
+    assert e.value.diagnostics().startswith(f"{target / 'z'}: ")
+    apply(effects(before, after), target)
+    assert bare(target) == after
+
+
+@pytest.mark.parametrize("call", ["mkdir", "replace", "symlink", "fsync"])
+def test_whatever_fails_nothing_is_lost(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any one call of the system may be refused before all that is new is in place: nothing goes, nothing is left lying about."""
+    link = Entry("symlink", 0o777, target="b")
+    before = Snapshot({"b": file(b"gone"), "d": Entry("dir", 0o755), "d/x": file(b"deep"), "f": file(b"leaf")})
+    after = Snapshot({"c": file(b"c"), "d": link, "f": Entry("dir", 0o755), "f/y": Entry("dir", 0o755), "f/y/z": link})
+    real, refused = getattr(os, call), 0
+    for at in range(10):
+        target = tmp_path / str(at)
+        write_tree(before, target)
+        calls = count()
+
+        def refusing(*args: Any, at: int = at, calls: Iterator[int] = calls, **more: Any) -> Any:
+            if next(calls) == at:
+                raise OSError(28, "No space left on device")
+            return real(*args, **more)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, call, refusing)
+            try:
+                apply(effects(before, after), target)
+            except WorkspaceError:
+                refused += 1
+                assert bare(target) == before
+            else:
+                assert bare(target) == after
+    assert refused

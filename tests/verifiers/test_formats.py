@@ -184,6 +184,19 @@ def test_every_closed_skill_gets_an_annotation_and_a_result() -> None:
     assert all("check-0" not in reason or "14 more" in reason for row in result.rows for reason in row.reasons)
 
 
+def test_a_skill_that_asks_gets_its_error_too() -> None:
+    """An inconclusive skill with questions, among more findings than a step may have: why it is closed comes before they do."""
+    failing = [replace(many(2), path=f"{n}.py") for n in range(8)]
+    asking = load("asking")
+    assert asking.questions
+    unsure = replace(asking, path="asks.py", verdict=Verdict.INCONCLUSIVE, checks=())
+    result = judge([*failing, unsure], today=date(2026, 11, 21))
+    lines = render(list(result.reports), "github", gate=result, seconds=1.0).splitlines()
+    assert [line for line in lines if line.startswith("::error file=asks.py")]
+    assert [line for line in lines if line.startswith("::notice file=asks.py") and "QUESTION[1]" in line]
+    assert len([line for line in lines if line.startswith("::error")]) == 10
+
+
 def test_github_commands_cannot_be_forged() -> None:
     """A message with line breaks and ``::`` stays one command; properties cannot be ended early."""
     bad = Finding("a\r\n::error::b %0A", "x,y:z.py", 1)

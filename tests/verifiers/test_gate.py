@@ -133,7 +133,7 @@ def test_superfluous_waivers_are_noted() -> None:
 @pytest.mark.parametrize(
     ("report", "policy", "verdict", "part"),
     [
-        (PASSING, Policy(minimum_score=0.7), Verdict.FAIL, "score 0.676 is below the policy's 0.7"),
+        (PASSING, Policy(minimum_score=0.7), Verdict.FAIL, "score at least 0.67 is below the policy's 0.7"),
         (PASSING, Policy(minimum_score=0.6), Verdict.PASS, ""),
         (replace(PASSING, score=None), Policy(minimum_score=0.1), Verdict.INCONCLUSIVE, "no score"),
         (PASSING, Policy(min_usable=4), Verdict.INCONCLUSIVE, "3 usable traces, and 4 are needed"),

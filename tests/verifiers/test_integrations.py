@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -106,4 +107,12 @@ def test_two_calls_of_the_workflow_keep_out_of_each_others_way() -> None:
     assert key in steps["Keep the reports"]["with"]["name"]
     assert key in steps["Code scanning"]["with"]["category"]
     assert steps["Code scanning"]["continue-on-error"]
-    assert set(steps["Gate"]["env"]) == {"PATHS", "SINCE", "POLICY", "PYTHON"}
+    env = {name: f"{name}'s value" for name in steps["Gate"]["env"]}
+    assert {"${{ inputs.package }}", "${{ inputs.name }}"} <= set(steps["Gate"]["env"].values())
+    (line,) = [line for line in steps["Gate"]["run"].splitlines() if line.startswith("key=")]
+
+    def made(env: dict[str, str]) -> str:
+        return subprocess.check_output(["bash", "-c", f'{line}; echo "$key"'], env={**os.environ, **env}, text=True)
+
+    keys = {made(env), *(made({**env, name: "another"}) for name in env)}
+    assert len(keys) == len(env) + 1

@@ -3,6 +3,9 @@ INCONCLUSIVE."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -97,6 +100,27 @@ def test_a_lost_engine_is_inconclusive_and_says_so() -> None:
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "the engine stopped answering" in report.why
     assert "assay engine up" in report.why
+
+
+LITTER = """
+import sys
+from hypothesis import strategies as st
+from verifiers.subject import parse_subject
+from verifiers.verify import Options, verify
+from verifiers.worlds.draw import draw
+verify(parse_subject(sys.argv[1], "skill.py"), [], options=Options(static_only=True, checks=frozenset({"parses"})))
+draw(st.text(), 3, 1)
+"""
+
+
+def test_the_working_directory_stays_clean(tmp_path: Path) -> None:
+    """What generates cases keeps notes of its own: in a directory that is judged from they have no place."""
+    env = {name: value for name, value in os.environ.items() if name != "HYPOTHESIS_STORAGE_DIRECTORY"}
+    env |= {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    place = tmp_path / "project"
+    place.mkdir()
+    subprocess.run([sys.executable, "-c", LITTER, rename("good").source], cwd=place, env=env, check=True)
+    assert list(place.iterdir()) == []
 
 
 def test_narrowed_verification_is_partial_and_has_no_score() -> None:

@@ -53,6 +53,14 @@ def infer(
     return chosen.bindings, [Finding(f"bindings inferred: {chosen.why}", subject.path, severity="info")]
 
 
+def fitting(subject: Subject, replayed: Replayed, skill: Session) -> Mapping[str, Binding]:
+    """Bindings that the recordings support and under which the skill does what every one of them did; none where none are."""
+    usable = replayed.usable
+    guesses = [g for g in infer_bindings(subject, [u.evidence for u in usable]) if g.supported]
+    found = _fitting(subject, replayed, usable, guesses, skill) if guesses else []
+    return found[0].bindings if found else {}
+
+
 def reproducing(subject: Subject, replayed: Replayed, skill: Session, proposed: Iterable[Args]) -> Args | None:
     """The first of these arguments under which the skill does what the one trace did."""
     if not replayed.usable:

@@ -43,10 +43,11 @@ def fit_summary(markdown: str) -> str:
 
 
 def _annotations(page: Page) -> Iterator[tuple[str, str]]:
-    """First one finding of every skill, so that no skill is hidden by another's many; then the others."""
+    """First one finding of every skill, an error if it has one, so that no skill is hidden by another's many; then the others."""
     failures = page.gate.failures if page.gate is not None else ()
     queues = [[("error", _command("error", f.path, 1, f"assay: {f.verdict.name}", f.why))] for f in failures]
-    queues += [list(_of_report(page, r)) for r in page.reports]
+    # An error first: it must not be behind the report's questions and notes where there is room for one line of each skill.
+    queues += [sorted(_of_report(page, r), key=lambda line: line[0] != "error") for r in page.reports]
     for depth in range(max((len(q) for q in queues), default=0)):
         for queue in queues:
             if depth < len(queue):

@@ -9,6 +9,7 @@ from datetime import date
 from sandbox.interface import JsonValue
 from verifiers.formats.effects import headline
 from verifiers.formats.json_report import report_to_json
+from verifiers.formats.text import bound
 from verifiers.gating.policy import QUESTIONS, SCORE, Policy, Waiver
 from verifiers.interface import AssayError, CheckResult, NotChecked, NothingToVerify, Report, Verdict, merge
 
@@ -253,7 +254,7 @@ def _score_problems(report: Report, policy: Policy) -> Iterator[tuple[Verdict, s
         if report.verdict is Verdict.PASS:
             yield Verdict.INCONCLUSIVE, SCORE, "no score, and the policy asks for one (did mutants-killed run?)"
     elif report.score.value < policy.minimum_score:
-        yield Verdict.FAIL, SCORE, f"score {report.score.value:.3f} is below the policy's {policy.minimum_score:g}"
+        yield Verdict.FAIL, SCORE, f"score at least {bound(report.score.value)} is below the policy's {policy.minimum_score:g}"
 
 
 def _open_questions(report: Report, policy: Policy) -> Iterator[tuple[Verdict, str, str]]:
