@@ -122,7 +122,7 @@ def _reports(target: Target, judging: Judging, saved: Path | None) -> Iterator[R
     if saved is not None:
         yield _saved(target, saved)
         return
-    with console.talk() as talk, Verifier(judging, open_cache(), talk.step) as verifier:
+    with console.talk() as talk, Verifier(judging, open_cache(), talk.step, live=talk.live) as verifier:
         yield verifier.report(target)
         yield from verifier.before_answers(target)
 

@@ -94,7 +94,9 @@ def gate(
     tell_edits(targets)
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
-        verifier = stack.enter_context(Verifier(salted, open_cache(trusted=policy.cache == "trusted"), progress or talk.watched))
+        cache = open_cache(trusted=policy.cache == "trusted")
+        live = talk.live if progress is None else None
+        verifier = stack.enter_context(Verifier(salted, cache, progress or talk.watched, live=live))
         fleet = stack.enter_context(_fleet(scheduler)) if scheduler is not None else None
         if fleet is not None:
             there = fleet.facts(salted.image, salted.packages, engine=not salted.static)

@@ -100,7 +100,7 @@ def _check_again(target: Target, judging: Judging, trace: str | None, keep: Path
     """The check with the same seed on the same inputs: what it found, it finds again."""
     from verifiers.formats import render
 
-    with console.talk() as talk, Verifier(replace(judging, every=True), None, talk.step) as verifier:
+    with console.talk() as talk, Verifier(replace(judging, every=True), None, talk.step, live=talk.live) as verifier:
         report = _about(verifier.report(target), trace)
         box = verifier.open()
         trees = _trees(report, target, box) if keep is not None and box is not None else {}

@@ -98,7 +98,7 @@ def _once(targets: Sequence[Target], judging: Judging, outputs: list[Output]) ->
 def _verifier(judging: Judging, talk: console.Talk) -> Verifier:
     from verifiers.gating.cache import open_cache
 
-    return Verifier(judging, open_cache(), talk.watched)
+    return Verifier(judging, open_cache(), talk.watched, live=talk.live)
 
 
 def show(reports: list[Report], outputs: list[Output], seconds: float) -> None:
