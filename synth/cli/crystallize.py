@@ -17,7 +17,7 @@ from synth.cli import console
 from synth.cli.counting import Counted, count_outcomes, count_runs
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
-from synth.cli.next_steps import keep_draft, next_step
+from synth.cli.next_steps import keep_draft, keep_refusal, next_step
 from synth.cli.outcomes import after_review, exit_code, line, measured, plain, unused
 from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.patterns import show_patterns
@@ -269,6 +269,7 @@ def _each(
             for text in unused(outcome):
                 talk.note(f"    {text}")
             draft = keep_draft(outcome, request.config)
+            keep_refusal(outcome, request.config)
             advice = next_step(outcome, draft, request.judging.min_usable, request.registry)
             if advice:
                 talk.note(f"    next: {advice}")

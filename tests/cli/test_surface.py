@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import click
 import pytest
@@ -16,11 +20,19 @@ from factories import draft, report
 from sandbox.interface import Cause, SandboxError
 from sandbox.recipe import load_recipe
 from synth.cli.diff import _judged
+from synth.cli.next_steps import REFUSED, keep_draft, keep_refusal
 from synth.cli.program import assay, run
 from synth.cli.settings import Judging
 from synth.cli.targets import target_of
 from synth.cli.verifying import Verifier
+from synth.config import Config
+from synth.crystallization.outcome import PatternOutcome
+from synth.hooks.receive import default_store
 from synth.registry import Registry
+from synth.store.moments import Moment
+from synth.store.tasks import Store
+from synth.tracing.collector import TraceCollector
+from synth.tracing.traces import load_traces
 from verifiers.formats.text import bound
 from verifiers.gating.discover import find
 from verifiers.interface import CheckResult, Finding, Report, Verdict
@@ -141,6 +153,107 @@ def test_alone_it_says_how_things_stand(
     assert "skills      1 active in " in told
     assert "drafts      1 here: tidy" in told
     assert "waiting     batch_rename " in told
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with three recordings of one task in its own store and no configuration."""
+    for name in ("CI", "ASSAY_REGISTRY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr("sandbox.status.engine_status", lambda *args, **more: SimpleNamespace(missing=""))
+    made = tmp_path / "project"
+    store = TraceCollector(Config(made).trace_dir)
+    for trace in load_traces(TRACES):
+        store.store(trace)
+    monkeypatch.chdir(made)
+    return made
+
+
+def standing(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    assert run([]) == 0
+    return {name: rest for name, _, rest in (line.partition(" ") for line in capsys.readouterr().out.splitlines())}
+
+
+def refusal(settings: Config, **more: Any) -> PatternOutcome:
+    """Of all recordings; its draft is kept as ``crystallize`` does."""
+    made = replace(draft("tidy"), evidence=tuple(load_traces(TRACES)))
+    outcome = PatternOutcome("tidy", tuple(t.task_id for t in made.evidence), **{"ending": "refused", "why": "", **more})
+    keep_refusal(outcome, settings)
+    keep_draft(replace(outcome, draft=made), settings)
+    return outcome
+
+
+def test_what_was_refused_is_a_draft_and_not_due(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Until something new of it is recorded, or another version can try; what an engine hindered is due as before."""
+    settings = Config(project)
+    refusal(settings, ending="inconclusive")
+    told = standing(capsys)
+    assert told["due"].strip().startswith("1 repeated task")
+    assert told["next"].strip() == "assay crystallize"
+    refusal(settings)
+    refusal(settings)
+    told = standing(capsys)
+    assert told["due"].strip().startswith("0 repeated tasks")
+    assert told["drafts"].strip() == "1 here: .assay/drafts/tidy"
+    assert told["next"].strip() == "assay verify .assay/drafts/tidy"
+    notes = settings.path(REFUSED)
+    (line,) = notes.read_text(encoding="utf-8").splitlines()
+    notes.write_text("{\n" + line.replace(json.loads(line)["version"], "0") + "\n", encoding="utf-8")
+    assert standing(capsys)["due"].strip().startswith("1 repeated task")
+    notes.write_text(line, encoding="utf-8")
+    newer = replace(next(t for t in load_traces(TRACES) if t.success), task_id="new")
+    TraceCollector(settings.trace_dir).store(newer)
+    assert standing(capsys)["due"].strip().startswith("1 repeated task")
+
+
+def test_a_draft_that_became_a_skill_is_no_draft_any_more(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that a person mended and registered lies there still."""
+    settings, made = Config(project), draft("tidy")
+    keep_draft(PatternOutcome("tidy", (), "refused", "", draft=made), settings)
+    assert standing(capsys)["drafts"].strip().startswith("1 here")
+    with Registry(settings.registry_dir) as opened:
+        opened.register(made, report(made))
+    assert "drafts" not in standing(capsys)
+
+
+def test_below_a_project_it_speaks_of_the_project(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As git does; the next step goes there first. A directory with recordings of its own is its own project."""
+    below = project / "src" / "deep"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    told = standing(capsys)
+    assert told["project"].strip() == str(project)
+    assert not told["recordings"].strip().startswith("0 ")
+    assert told["next"].strip() == f"cd {project} && assay crystallize"
+    (below / ".assay").mkdir()
+    told = standing(capsys)
+    assert "project" not in told
+    assert told["recordings"].strip().startswith("0 ")
+    assert not (project / "src" / ".assay").exists()
+    shutil.rmtree(below / ".assay")
+    project.chmod(0o777)
+    assert "project" not in standing(capsys)
+
+
+def test_what_hooks_recorded_is_counted(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And what they saw often enough here is the next step, until something came of it or it was refused; elsewhere's is not."""
+    shutil.rmtree(project / ".assay")
+    kept = Store(default_store())
+    assert "hooks" not in standing(capsys)
+    kept.begin("codex", "s", project, {"text": "x"}).rename(kept.root / "tasks" / "1.jsonl")
+    recording = tmp_path / "a b.jsonl"
+    shutil.copy(TRACES, recording)
+    for key, root in (("here", project), ("there", tmp_path / "other")):
+        kept.moments.put(Moment(key, f"tidy_{key}", str(root), "codex", (), str(recording), "assay: …", time.time()), "told")
+    told = standing(capsys)
+    assert told["hooks"].strip() == f"1 task recorded in {kept.root}"
+    assert told["often"].strip() == "tidy_here"
+    assert told["next"].strip() == f"assay crystallize '{recording}'"
+    refusal(Config(project))
+    assert "often" not in standing(capsys)
 
 
 def test_less_and_more_is_said(capsys: pytest.CaptureFixture[str]) -> None:
