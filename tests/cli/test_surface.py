@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -40,6 +41,8 @@ from verifiers.interface import CheckResult, Finding, Report, Verdict
 ROOT = Path(__file__).parents[2]
 TRACES = ROOT / "fixtures" / "demo" / "rename.jsonl"
 RENAME = ROOT / "fixtures" / "skills" / "rename_ext"
+MOST_OPTIONS, MOST_SLOTS = 116, 331
+"""Different ones, and all of all commands."""
 
 
 @pytest.fixture
@@ -50,6 +53,40 @@ def registry(tmp_path: Path) -> Path:
         opened.register(made, report(made))
         opened.register(newer, report(newer), supersedes="batch_rename", require_approval=True)
     return tmp_path / "skills"
+
+
+@pytest.mark.parametrize(
+    ("argv", "note"),
+    [
+        (["replay", "nobody", "--checks", "generalises"], "--checks is now --check"),
+        (["replay", "nobody", "--static"], "--static says nothing to 'assay replay'"),
+        (["replay", "nobody", "--all"], "--all says nothing to 'assay replay'"),
+        (["answer", "nobody", "1", "--skill", "--static"], "--static says nothing to 'assay answer'"),
+        (["registry", "add", "empty", "--static"], "--static says nothing to 'assay registry add'"),
+        (["registry", "add", "empty", "--checks", "generalises"], "--checks says nothing to 'assay registry add'"),
+        (["registry", "rename", "nobody", "--to", "x", "--no-cache"], "--no-cache says nothing to 'assay registry rename'"),
+        (["registry", "verify", "nobody", "--no-cache"], "--no-cache says nothing to 'assay registry verify'"),
+    ],
+)
+def test_options_that_said_nothing_work_and_say_so(
+    argv: list[str],
+    note: str,
+    tmp_path: Path,
+    registry: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A line on stderr and no help; the command goes on as without them, here until it finds no skill."""
+    monkeypatch.setenv("ASSAY_REGISTRY", str(registry))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent.sock")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    run(argv)
+    told = capsys.readouterr().err
+    assert told.count(f"note: {note}; it goes with the next release\n") == 1
+    assert "No such option" not in told
+    run([*argv[: 2 if argv[0] == "registry" else 1], "--help"])
+    assert not re.search(f"^ +{note.split()[0]}( |$)", capsys.readouterr().out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -376,17 +413,34 @@ def test_diff_tells_what_a_failing_check_finds_now() -> None:
     ]  # fmt: skip
 
 
-def test_each_command_can_say_less_and_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`-q` and `-v` stand at every command and group, once; before the command they hold for it too."""
-
-    def walk(command: click.Command, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
-        yield ctx.command_path, command
-        if isinstance(command, click.Group):
-            for name in command.list_commands(ctx):
-                below = command.get_command(ctx, name)
-                assert below is not None
+def walk(command: click.Command, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """Every command and group with how it is called, but names of before."""
+    yield ctx.command_path, command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            below = command.get_command(ctx, name)
+            assert below is not None
+            if not below.hidden:
                 yield from walk(below, click.Context(below, parent=ctx, info_name=name))
 
+
+def test_the_surface_does_not_grow() -> None:
+    """Ceilings: what is new takes the place of something. ``-h``, ``-q`` and ``-v`` apart, which all have."""
+    usual = {"--help", "--quiet", "--verbose"}
+    found = dict(walk(assay, click.Context(assay, info_name="assay")))
+    options = {
+        path: {max(p.opts, key=len) for p in command.params if isinstance(p, click.Option) and not p.hidden} - usual
+        for path, command in found.items()
+    }
+    assert sum(path.count(" ") == 1 for path in found) <= 26
+    assert sum(not isinstance(command, click.Group) for command in found.values()) <= 50
+    assert len(set.union(*options.values())) <= MOST_OPTIONS
+    assert sum(map(len, options.values())) <= MOST_SLOTS
+    assert max(map(len, options.values())) <= 33
+
+
+def test_each_command_can_say_less_and_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`-q` and `-v` stand at every command and group, once; before the command they hold for it too."""
     for path, command in walk(assay, click.Context(assay, info_name="assay")):
         flags = [flag for p in command.params for flag in p.opts]
         assert [flags.count(flag) for flag in ("-q", "--quiet", "-v", "--verbose")] == [1, 1, 1, 1], path
