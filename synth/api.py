@@ -15,6 +15,7 @@ from synth.asynchronous import Cancelled, Step, off_the_loop
 from synth.config import Config
 from synth.crystallization.outcome import PatternOutcome
 from synth.crystallizer import SkillCrystallizer
+from synth.draft import read_draft
 from synth.registry import Registry
 from synth.registry.load import load
 from synth.route import RouteIndex
@@ -26,7 +27,7 @@ from verifiers.verify import Options
 
 __all__ = [
     "Cancelled", "Config", "Options", "PatternOutcome", "Registry", "Report", "RouteIndex", "SkillCrystallizer", "Verdict",
-    "Workspace", "load", "verify_skill", "verify_skill_sync",
+    "Workspace", "load", "read_draft", "verify_skill", "verify_skill_sync",
 ]  # fmt: skip
 
 

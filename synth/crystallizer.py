@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sandbox.interface import Sandbox, SandboxError
+from sandbox.interface import JsonValue, Sandbox, SandboxError
 from synth.asynchronous import Step, off_the_loop
 from synth.config import Config
 from synth.crystallization.judge import Judge, SandboxJudge
@@ -96,8 +96,10 @@ class SkillCrystallizer:
         exit_codes: Sequence[int] | None = None,
         workspace: Workspace | Mapping[str, Any] | None = None,
         post_workspace: Workspace | Mapping[str, Any] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        **more: Any,
+        metadata: Mapping[str, JsonValue] | None = None,
+        task_id: str | None = None,
+        task_family: str | None = None,
+        steps: Sequence[Mapping[str, JsonValue]] | None = None,
     ) -> str:
         """Stores one execution and, if it completes a pattern, crystallizes it.
 
@@ -111,7 +113,9 @@ class SkillCrystallizer:
             workspace: The directory before, as ``Workspace.from_directory`` takes it; None = it is reconstructed.
             post_workspace: The directory after.
             metadata: Anything else worth keeping, as JSON.
-            more: Other keys of the trace format: ``task_id``, ``task_family``, ``steps``.
+            task_id: Its name; made from time and process without one.
+            task_family: What all executions of one task share, where that is known.
+            steps: Commands by index, and edits, in order (docs/design.md, "The trace format"); None = the commands alone.
 
         Returns:
             The trace's task_id. What a crystallization came to is in ``outcomes``.
@@ -121,9 +125,12 @@ class SkillCrystallizer:
             TraceStoreError: it cannot be stored.
         """
         trees = {"workspace": _tree(workspace), "post_workspace": _tree(post_workspace)}
-        known = {"exit_codes": list(exit_codes) if exit_codes is not None else None, **trees}
-        more |= {name: value for name, value in known.items() if value is not None}
-        trace = new_trace(task_description, commands, outputs, success, duration_ms, metadata=metadata, **more)
+        lists = {"exit_codes": exit_codes, "steps": steps}
+        known: dict[str, Any] = {name: list(value) for name, value in lists.items() if value is not None}
+        known |= {name: value for name, value in {**trees, "task_family": task_family}.items() if value is not None}
+        trace = new_trace(
+            task_description, commands, outputs, success, duration_ms, task_id=task_id, metadata=metadata, **known
+        )  # fmt: skip
         path = await asyncio.to_thread(self.tracer.store, trace)
         self.metrics.add("traces_recorded")
         for pattern in await asyncio.to_thread(self._due, path, trace):

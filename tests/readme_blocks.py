@@ -91,24 +91,42 @@ def manual() -> str:
     return render_manual()
 
 
+def shown(text: str) -> list[str]:
+    """The command lines of ours in a page's blocks without a language, which are not run: without settings before them and
+    remarks."""
+    blocks = re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", text)
+    lines = [line for language, block in blocks if not language for line in block.splitlines()]
+    return [m[1].strip() for line in lines if (m := re.match(r"(?:[A-Z_]+=\S+ )*(assay [^#]+)", line))]
+
+
 def misspelt(lines: Iterable[str]) -> list[str]:
     """The command lines of ours that have an option which their command has not; what names no command is passed over."""
+    from synth.cli.program import COMMANDS
+
+    split = ((line, shlex.split(line.replace("…", "x"))) for line in lines)
+    return [line for line, words in split if len(words) > 1 and words[1] in COMMANDS and not _spelt_right(words[1:])]
+
+
+def _spelt_right(words: list[str]) -> bool:
+    """Whether a command, with those below it, has all these options. What follows ``--`` is another program's."""
     import click
 
-    from synth.cli.program import COMMANDS, assay
+    from synth.cli.program import assay
 
-    wrong = []
-    for line in lines:
-        words = shlex.split(line.replace("…", "x"))
-        if len(words) < 2 or words[1] not in COMMANDS:
-            continue
-        with click.Context(assay) as ctx:
-            command = assay.get_command(ctx, words[1])
-        assert command is not None
-        known = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help", "-h", "--"}
-        options = {w.split("=")[0] for w in words[2:] if w.startswith("-")}
-        wrong += [line] if not isinstance(command, click.Group) and not options <= known else []
-    return wrong
+    command: click.Command = assay
+    known, rest = {"--help", "-h", "--"}, words[: words.index("--")] if "--" in words else words
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        below = command.get_command(click.Context(command), rest[0])
+        if below is None:
+            return not _named(rest[0])
+        command, rest = below, rest[1:]
+    known |= {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
+    return {w.split("=")[0] for w in rest if w.startswith("-")} <= known
+
+
+def _named(word: str) -> bool:
+    """Whether a word is meant as it stands: alternatives are written as ``a|b``, what the reader chooses in capitals."""
+    return word.islower() and word.isalpha()
 
 
 def main() -> int:

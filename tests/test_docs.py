@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
-from readme_blocks import ROOT
+from factories import draft, report
+from readme_blocks import GUIDES, README, ROOT, TUTORIAL, misspelt, shown
 
 from sandbox.container import HOME, WORKSPACE, ContainerSpec
+from sandbox.interface import Snapshot
 from synth.crystallization.outcome import PatternOutcome
 from verifiers.context import SKILL_LIMITS
+from verifiers.formats.json_report import report_to_json
 from verifiers.interface import MOST_QUESTIONS
+from verifiers.score import ScoreInputs, Trial, score
+from verifiers.subject import parse_subject
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -101,6 +109,83 @@ def test_the_contracts_are_short() -> None:
 def test_the_install_commands_are_those_of_the_readme() -> None:
     (block,) = re.findall(r"(?ms)^```\n.*?^```$", (DOCS / "index.md").read_text(encoding="utf-8"))
     assert block in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+BLOCK = re.compile(r"(?ms)^```(\w*)\n(.*?)^```$")
+RUN = {
+    "console": {README, TUTORIAL, *GUIDES},  # test_readme, test_guides
+    "python": {README, DOCS / "score.md", DOCS / "api.md", DOCS / "checks.md"},
+    # below, and test_api; the manual is made from examples that are judged
+    "yaml": {*GUIDES, DOCS / "gate.md", DOCS / "history.md"},  # test_guides, below and test_policy, test_drift
+    "json": {DOCS / "design.md"},  # below
+}
+"""Where blocks of each language are run, or read by what they are for."""
+
+
+@pytest.mark.parametrize("page", [README, *PAGES], ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_no_block_is_only_looked_at(page: Path) -> None:
+    """What is run elsewhere is run on this page; the options of what is only shown are those of its command."""
+    text = page.read_text(encoding="utf-8")
+    languages = {language for language, _ in BLOCK.findall(text)} - {""}
+    assert [language for language in languages if page not in RUN.get(language, set())] == []
+    assert misspelt(shown(text)) == []
+
+
+def test_a_misspelt_command_is_noticed() -> None:
+    """Also below another, after settings, in a list of them."""
+    wrong = ["assay gate d --sinc main", "assay registry gc --dry", "assay hook instal"]
+    right = ["assay record -o f -- ls --all", "assay hook install --agent codex", "other --options"]
+    assert misspelt(shown("```\nKEY=x " + "  # why\n".join([*wrong, *right]) + "\n```\n")) == wrong
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a reader's own names; one recording is no task yet. A skill's head is one by its decorator."""
+    monkeypatch.chdir(tmp_path)
+    agent, skill = (block for language, block in BLOCK.findall(README.read_text(encoding="utf-8")) if language == "python")
+    known = {"directory": tmp_path, "commands": ["true"], "outputs": [""], "codes": [0]}
+    running = eval(compile(agent, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), known)  # our own page
+
+    async def awaited() -> None:
+        await running
+
+    asyncio.run(awaited())
+    assert len(list((tmp_path / "data" / "traces").glob("*.json"))) == 1
+    assert parse_subject("from skill_api import Query, skill_command\n" + skill, "README.md", "seed").name == "rename_ext"
+
+
+def test_the_python_of_the_score_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a report as `assay verify --format json` writes it."""
+    monkeypatch.chdir(tmp_path)
+    (block,) = (b for language, b in BLOCK.findall((DOCS / "score.md").read_text(encoding="utf-8")) if language == "python")
+    result = score(ScoreInputs((Trial("a", True, False), Trial("b", False, False)), generated=10, adequacy=0.5))
+    assert result is not None
+    saved = replace(report(draft()), score=result)
+    (tmp_path / "report.json").write_text(json.dumps(report_to_json(saved)), encoding="utf-8")
+    exec(compile(block, "score.md", "exec"), {})  # our own page
+
+
+def test_the_configurations_of_the_gate_are_those_of_its_files() -> None:
+    """The hooks are ours, and the workflow takes what it is given."""
+    text = (DOCS / "gate.md").read_text(encoding="utf-8")
+    _, hooks, workflow = (block for language, block in BLOCK.findall(text) if language == "yaml")
+    ours = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    (repository,) = yaml.safe_load(hooks.replace("<", "").replace(">", ""))["repos"]
+    assert {hook["id"] for hook in repository["hooks"]} <= ours
+    job = yaml.safe_load(workflow)["jobs"]["gate"]
+    called = yaml.safe_load((ROOT / ".github/workflows/assay-gate.yml").read_text(encoding="utf-8"))[True]["workflow_call"]
+    assert set(job["with"]) <= set(called["inputs"])
+    assert set(job["secrets"]) <= set(called["secrets"])
+
+
+def test_the_snapshot_that_is_shown_is_one() -> None:
+    (block,) = (b for language, b in BLOCK.findall((DOCS / "design.md").read_text(encoding="utf-8")) if language == "json")
+    assert len(Snapshot.from_json(json.loads(block))) == 3
+
+
+def test_the_tutorial_has_a_picture() -> None:
+    """Of what its last step can print; test_html_browser keeps the ones that are looked at."""
+    (picture,) = re.findall(r"!\[[^]]+\]\(([^)]+)\)", TUTORIAL.read_text(encoding="utf-8"))
+    assert (DOCS / picture).is_file()
 
 
 def test_every_field_of_a_report_is_told() -> None:

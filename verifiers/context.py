@@ -6,7 +6,7 @@ import hashlib
 import random
 import shlex
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -225,6 +225,8 @@ class Context:
     """Where counterexamples of this skill's name are kept."""
     decisions: tuple[Decision, ...] = ()
     """Answers to earlier questions."""
+    planned: Callable[[int], None] | None = None
+    """Told how many runs are to come."""
     first: dict[str, ReplayRecord] = field(default_factory=dict)
     """label of a recorded case -> the first (observed) run on its base."""
     primed: float = 0.0
@@ -273,6 +275,8 @@ class Context:
         """Runs the skill (or variants of it) and keeps the facts."""
         waiting = list(requests)
         records: list[ReplayRecord] = []
+        if self.planned:
+            self.planned(len(waiting))
         while waiting:
             batch, waiting = waiting[:BATCH], waiting[BATCH:]
             hung = any(r.ended == "timeout" for _, r in self.ran)

@@ -96,6 +96,8 @@ class Options:
     """Replays of traces to share between verifications in one process."""
     progress: Callable[[str], None] | None = None
     """Called with the id of each check as it starts."""
+    planned: Callable[[int], None] | None = None
+    """Called with how many runs of the skill are to come, wherever a check has settled that."""
     look: Callable[[Context], None] | None = None
     """Called once with what the checks worked with, when they have ended."""
 
@@ -261,6 +263,7 @@ def _dynamic(
                 options.reproduce_with,
                 Past(options.database, subject.name) if options.database is not None else None,
                 options.decisions,
+                planned=options.planned,
             )  # fmt: skip
             _run_checks(run, checks, run.context, options, waiting)
             if options.bindings_path:

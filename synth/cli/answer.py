@@ -14,7 +14,7 @@ import click
 from synth.cli import console
 from synth.cli.exits import PASS
 from synth.cli.home import config
-from synth.cli.settings import Judging, judging_options, sandbox_options
+from synth.cli.settings import Judging, judging_options, sandbox_options, without
 from synth.cli.targets import target_of
 from synth.cli.verify import FILES, again
 from synth.cli.verifying import Verifier
@@ -40,6 +40,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--bindings", type=FILE, metavar="FILE")
 @click.option("--decisions", type=FILE, metavar="FILE", help="Where to write. Default: beside the evidence.")
 @click.option("--registry", type=FILE, metavar="DIR")
+@without("static")
 @judging_options
 @sandbox_options
 def command(skill: Path, n: int, who: str, case: str, saved: Path | None, **rest: Any) -> int:
@@ -122,7 +123,7 @@ def _reports(target: Target, judging: Judging, saved: Path | None) -> Iterator[R
     if saved is not None:
         yield _saved(target, saved)
         return
-    with console.talk() as talk, Verifier(judging, open_cache(), talk.step) as verifier:
+    with console.talk() as talk, Verifier(judging, open_cache(), talk.step, live=talk.live) as verifier:
         yield verifier.report(target)
         yield from verifier.before_answers(target)
 

@@ -94,6 +94,15 @@ class Talk:
         """``step`` where a person waits or asked for steps: a log gets the result alone."""
         return self.step if self._bar is not None or _LEVEL[0] >= VERBOSE else None
 
+    @property
+    def live(self) -> Callable[[Callable[[], str]], None] | None:
+        """Takes what stands after the step and changes while it goes on; None where no bar shows that."""
+        return self._beside if self._bar is not None else None
+
+    def _beside(self, text: Callable[[], str]) -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, beside=text)
+
     def note(self, text: str) -> None:
         """Says something that stays on the screen."""
         if self._quiet:
@@ -112,10 +121,12 @@ def talk(quiet: bool = False) -> Iterator[Talk]:
         yield Talk(None, quiet)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    from synth.cli.bar import StepColumn
 
     console = Console(file=sys.stderr, no_color=not colour(sys.stderr))
-    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(), StepColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         yield Talk(bar, quiet)
 

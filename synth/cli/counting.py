@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from synth.cli.metrics import path
 
 if TYPE_CHECKING:
-    from sandbox.interface import Sandbox, SandboxInfo, Session
+    from sandbox.interface import ReplayRecord, RunRequest, Sandbox, SandboxInfo, Session
     from synth.crystallization.outcome import PatternOutcome
     from synth.metrics import Metrics
     from verifiers.interface import Report
@@ -46,11 +46,12 @@ def count_runs(runs: int) -> None:
 
 
 class Counted:
-    """A sandbox that knows how many runs its sessions have made."""
+    """A sandbox that knows how many runs its sessions have made, and how many will have been made as far as that is settled."""
 
     def __init__(self, box: Sandbox) -> None:
         self._box = box
         self._sessions: list[Session] = []
+        self._planned = 0
 
     @property
     def info(self) -> SandboxInfo:
@@ -60,9 +61,18 @@ class Counted:
     def runs(self) -> int:
         return sum(session.runs for session in self._sessions)
 
+    @property
+    def planned(self) -> int:
+        """Never less than ``runs``."""
+        return max(self._planned, self.runs)
+
+    def expect(self, runs: int) -> None:
+        """So many are to come. What was expected before includes them: a batch is part of its check."""
+        self._planned = max(self._planned, self.runs + runs)
+
     def session(self, label: str, workers: int | None = None) -> Session:
         self._sessions.append(self._box.session(label, workers))
-        return self._sessions[-1]
+        return _Expecting(self._sessions[-1], self.expect)
 
     def close(self) -> None:
         self._box.close()
@@ -73,6 +83,36 @@ class Counted:
 
     def __exit__(self, *exc: object) -> None:
         self._box.__exit__(*exc)
+
+
+class _Expecting:
+    """A session that says how many runs it was asked for before it makes them."""
+
+    def __init__(self, session: Session, expect: Callable[[int], None]) -> None:
+        self._session = session
+        self._expect = expect
+
+    @property
+    def runs(self) -> int:
+        return self._session.runs
+
+    def run(self, request: RunRequest) -> ReplayRecord:
+        return self._session.run(request)
+
+    def map(self, requests: Iterable[RunRequest]) -> list[ReplayRecord]:
+        wanted = list(requests)
+        self._expect(len(wanted))
+        return self._session.map(wanted)
+
+    def close(self) -> None:
+        self._session.close()
+
+    def __enter__(self) -> _Expecting:
+        self._session.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._session.__exit__(*exc)
 
 
 def count_demotions(skills: int) -> None:

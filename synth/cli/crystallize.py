@@ -17,10 +17,11 @@ from synth.cli import console
 from synth.cli.counting import Counted, count_here, count_outcomes, count_runs
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
-from synth.cli.next_steps import keep_draft, next_step
+from synth.cli.next_steps import keep_draft, keep_refusal, next_step
 from synth.cli.outcomes import after_review, exit_code, line, measured, plain, unused
 from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.patterns import show_patterns
+from synth.cli.progress import Checks, Runs, dynamic_checks
 from synth.cli.settings import Judging, budget_option, sandbox_options
 from synth.cli.synthesize import make_drafts
 from synth.cli.tracefiles import TOGETHER, nothing_repeated, read_traces, said_together
@@ -263,12 +264,13 @@ def _each(
         _ask_ahead(request, crystallization, patterns, talk)
         for number, pattern in enumerate(patterns):
             talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
-            crystallization.say = partial(_say, talk, number, len(patterns), pattern.task_category)
+            _tell_checks(crystallization, talk, partial(_say, talk, number, len(patterns), pattern.task_category))
             outcome = _guarded(crystallization, pattern)
             talk.note(line(outcome))
             for text in unused(outcome):
                 talk.note(f"    {text}")
             draft = keep_draft(outcome, request.config)
+            keep_refusal(outcome, request.config)
             advice = next_step(outcome, draft, request.judging.min_usable, request.registry)
             if advice:
                 talk.note(f"    next: {advice}")
@@ -371,6 +373,23 @@ def _crystallization(request: Request) -> Iterator[Crystallization]:
         yield Crystallization(
             generator, judge, registry, settings, request.review or request.config.registry.approve, attest=attest
         )
+
+
+def _tell_checks(crystallization: Crystallization, talk: console.Talk, step: Callable[[str], None]) -> None:
+    """Has one pattern's candidates say how far their checks and runs are, where somebody watches; else only each candidate."""
+    from synth.crystallization.judge import SandboxJudge
+
+    judge, checks = crystallization.judge, Checks(step, dynamic_checks(None))
+    crystallization.say = checks.begin
+    box = judge.sandbox if isinstance(judge, SandboxJudge) else None
+    if not isinstance(judge, SandboxJudge) or not isinstance(box, Counted) or talk.watched is None:
+        return
+    runs = Runs(lambda: box)
+    if talk.live is not None:
+        talk.live(runs)
+    else:
+        checks.runs = runs
+    judge.progress, judge.planned = checks, box.expect
 
 
 def _say(talk: console.Talk, number: int, total: int, task: str, text: str) -> None:

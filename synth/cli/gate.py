@@ -95,7 +95,8 @@ def gate(
     with ExitStack() as stack:
         talk = stack.enter_context(console.talk())
         cache = open_cache(trusted=policy.cache == "trusted")
-        verifier = stack.enter_context(Verifier(salted, cache, progress or talk.watched, registry=registry))
+        live = talk.live if progress is None else None
+        verifier = stack.enter_context(Verifier(salted, cache, progress or talk.watched, live=live, registry=registry))
         fleet = stack.enter_context(_fleet(scheduler)) if scheduler is not None else None
         if fleet is not None:
             there = fleet.facts(salted.image, salted.packages, engine=not salted.static)

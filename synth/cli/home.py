@@ -58,10 +58,10 @@ REGISTRY = "ASSAY_REGISTRY"
 """Environment variable that names the registry where no option does."""
 
 
-def registry_dir(given: Path | None = None) -> Path:
-    """The registry's directory: as given, else of the environment, else as configured."""
+def registry_dir(given: Path | None = None, settings: Config | None = None) -> Path:
+    """The registry's directory: as given, else of the environment, else as configured (without ``settings``: here)."""
     named = given or (Path(os.environ[REGISTRY]) if os.environ.get(REGISTRY) else None)
-    return named if named is not None else config().registry_dir
+    return named if named is not None else (settings or config()).registry_dir
 
 
 def open_registry(given: Path | None = None, *, must_exist: bool = False) -> Registry:

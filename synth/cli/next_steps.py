@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +43,44 @@ def next_step(outcome: PatternOutcome, kept: Path | None, least: int, registry: 
     if usable < least:
         return f"record it {plural(least - usable, 'more time')}, on other data: assay record --task TEXT -- COMMAND"
     return "see what is missing: assay engine status"
+
+
+REFUSED = "{PRJ_DATA}/refused.jsonl"
+"""Of which recordings nothing came, a line each, with the version that tried."""
+
+
+def keep_refusal(outcome: PatternOutcome, settings: Config) -> None:
+    """Notes that nothing came of these recordings, so that they are due again only with a new one, or for another version."""
+    settled = outcome.ending in ("refused", "no-candidate") or (outcome.ending == "inconclusive" and outcome.report is not None)
+    if not settled or frozenset(outcome.task_ids) in refused(settings):
+        return
+    file = settings.path(REFUSED)
+    line = json.dumps({"task_ids": sorted(outcome.task_ids), "version": metadata.version("skill-assay")})
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as notes:
+            notes.write(f"{line}\n")
+    except OSError as e:
+        console.error(f"{file}: what was refused cannot be noted: {e.strerror}")
+
+
+def refused(settings: Config) -> tuple[frozenset[str], ...]:
+    """The recordings of each task of which nothing came with this version."""
+    return tuple(_refused(settings.path(REFUSED)))
+
+
+def _refused(file: Path) -> Iterator[frozenset[str]]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return  # nothing was refused, or nobody can tell
+    for line in lines:
+        try:
+            found = json.loads(line)
+            if found["version"] == metadata.version("skill-assay"):
+                yield frozenset(map(str, found["task_ids"]))
+        except (ValueError, TypeError, KeyError):
+            continue  # a line that a full disk cut off
 
 
 def keep_draft(outcome: PatternOutcome, settings: Config) -> Path | None:

@@ -102,10 +102,9 @@ def assay(ctx: click.Context, config_file: Path | None) -> None:
     Exit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive, 4 nothing to verify, 70 internal, 130 interrupted.
     """
     if ctx.invoked_subcommand is None:
-        from synth.cli.home import config, registry_dir
-        from synth.cli.state import state
+        from synth.cli.state import stand
 
-        console.out("\n".join(state(config(), registry_dir(), Path.cwd()).lines()))
+        console.out("\n".join(stand().lines()))
 
 
 def main() -> None:

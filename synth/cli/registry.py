@@ -18,7 +18,7 @@ from synth.cli.files import dump
 from synth.cli.groups import Group
 from synth.cli.home import actor, config, open_registry, registry_option
 from synth.cli.outputs import emit_document, output_options, plan
-from synth.cli.settings import Judging, judging_options, sandbox_options
+from synth.cli.settings import Judging, judging_options, sandbox_options, without
 from synth.judged_by import engine_facts, tools
 
 if TYPE_CHECKING:
@@ -200,6 +200,7 @@ def retire(registry: Path | None, name: str, version: str | None, reason: str, f
 @click.option("--parameter", "parameters", multiple=True, metavar="OLD=NEW", help="A parameter's new name (repeatable).")
 @click.option("--description", metavar="TEXT", help="What it does, in other words.")
 @click.option("--describe", "described", multiple=True, metavar="PARAMETER=TEXT", help="A parameter in other words (repeatable).")
+@without("static", "checks", "no_cache")
 @judging_options
 @sandbox_options
 def rename(
@@ -329,6 +330,7 @@ def gc(registry: Path | None) -> int:
 @command.command("add")
 @registry_option
 @click.argument("draft", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DRAFT_DIR")
+@without("static", "checks", "no_cache")
 @judging_options
 @sandbox_options
 def add(registry: Path | None, draft: Path, **rest: Any) -> int:
@@ -379,6 +381,7 @@ def register_draft(opened: Registry, draft: Draft, report: Report, generator: st
 @command.command("verify")
 @registry_option
 @click.argument("names", nargs=-1, metavar="[NAME]...")
+@without("no_cache")
 @judging_options
 @sandbox_options
 @output_options(PLAIN_JSON)

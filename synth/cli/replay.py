@@ -13,7 +13,7 @@ from synth.cli import console
 from synth.cli.exits import FAIL, PASS, exit_code
 from synth.cli.files import must_have_parent
 from synth.cli.home import config
-from synth.cli.settings import Judging, judging_options, sandbox_options
+from synth.cli.settings import Judging, judging_options, sandbox_options, without
 from synth.cli.targets import target_of
 from synth.cli.verifying import Verifier
 
@@ -46,6 +46,7 @@ class Scene:
 @click.option("--bindings", type=FILE, metavar="FILE")
 @click.option("--decisions", type=FILE, metavar="FILE")
 @click.option("--registry", type=FILE, metavar="DIR")
+@without("static", "every", checks="--check")
 @judging_options
 @sandbox_options
 def command(skill: Path, trace: str | None, check: str | None, keep: Path | None, **rest: Any) -> int:
@@ -53,9 +54,10 @@ def command(skill: Path, trace: str | None, check: str | None, keep: Path | None
 
     Exit code 0: as expected. 1: the finding shows again. 3: it cannot be said.
     """
+    check = check or rest["checks"]
     _useful(rest)
     target = target_of(skill, rest["evidence"], rest["bindings"], rest["registry"], rest["decisions"])
-    judging = replace(Judging.of({**rest, "checks": check or rest["checks"]}, config(skill)), no_cache=True)
+    judging = replace(Judging.of({**rest, "checks": check}, config(skill)), no_cache=True)
     if keep is not None:
         _must_be_new(keep)
     fault = _fault(rest["crash_at"], rest["torn"], rest["errno_at"])
@@ -75,9 +77,6 @@ def _useful(given: dict[str, Any]) -> None:
         raise click.UsageError("--crash-at and --errno-at are two faults: replay them one by one")
     if given["torn"] and given["crash_at"] is None:
         raise click.UsageError("--torn needs --crash-at")
-    for name in ("static", "checks"):
-        if given[name]:
-            raise click.UsageError(f"--{name} judges: use it with `assay verify`, or name one check with --check")
 
 
 def _fault(crash_at: int | None, torn: bool, errno_at: str | None) -> Fault | None:
@@ -100,7 +99,7 @@ def _check_again(target: Target, judging: Judging, trace: str | None, keep: Path
     """The check with the same seed on the same inputs: what it found, it finds again."""
     from verifiers.formats import render
 
-    with console.talk() as talk, Verifier(replace(judging, every=True), None, talk.step) as verifier:
+    with console.talk() as talk, Verifier(replace(judging, every=True), None, talk.step, live=talk.live) as verifier:
         report = _about(verifier.report(target), trace)
         box = verifier.open()
         trees = _trees(report, target, box) if keep is not None and box is not None else {}

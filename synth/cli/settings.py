@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from synth.cli import console
 from synth.config_origin import in_ci
 
 if TYPE_CHECKING:
@@ -49,6 +52,32 @@ def judging_options(command: Command) -> Command:
     for option in reversed(JUDGING):
         command = option(command)
     return command
+
+
+def without(*names: str, **now: str) -> Callable[[Command], Command]:
+    """Takes options away from a command, by the names of their parameters; to be written above those that add them. Who gives one
+    hears so for one release more.
+
+    Args:
+        names: What says nothing there: it counts for nothing.
+        now: What has another option now: it counts as before, for the command to take as that option.
+    """
+
+    def taken(command: Command) -> Command:
+        for option in getattr(command, "__click_params__", []):
+            if option.name in {*names, *now}:
+                option.hidden, option.expose_value = True, option.name in now
+                option.callback = partial(_gone, now.get(option.name))
+        return command
+
+    return taken
+
+
+def _gone(now: str | None, ctx: click.Context, option: click.Parameter, value: object) -> object:
+    if ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE:
+        told = f"is now {now}" if now is not None else f"says nothing to '{ctx.command_path}'"
+        console.say(f"note: {option.opts[0]} {told}; it goes with the next release")
+    return value
 
 
 def sandbox_options(command: Command) -> Command:

@@ -98,7 +98,7 @@ def _once(targets: Sequence[Target], judging: Judging, outputs: list[Output], re
 def _verifier(judging: Judging, talk: console.Talk, registry: Path | None) -> Verifier:
     from verifiers.gating.cache import open_cache
 
-    return Verifier(judging, open_cache(), talk.watched, registry=registry)
+    return Verifier(judging, open_cache(), talk.watched, live=talk.live, registry=registry)
 
 
 def show(reports: list[Report], outputs: list[Output], seconds: float) -> None:

@@ -14,7 +14,7 @@ from sandbox.interface import JsonValue
 from synth.cli import console
 from synth.cli.counting import Counted
 from synth.cli.home import registry_dir
-from synth.cli.progress import Checks, dynamic_checks
+from synth.cli.progress import Checks, Live, Runs, dynamic_checks
 from synth.cli.settings import Judging
 from synth.config_origin import in_ci
 from synth.judged_by import engine_facts, judge_code, tools
@@ -48,6 +48,8 @@ class Verifier:
     """What progress begins with."""
     registry: Path | None = None
     """The one that knows how registered skills were made; None = the configured one."""
+    live: Live | None = None
+    """Where the runs are counted as they are made; without it each step says how many there were."""
 
     def __enter__(self) -> Verifier:
         return self
@@ -138,15 +140,24 @@ class Verifier:
         from synth.verification import NoSandbox, run_job
 
         job = self.job(target, origin)
-        progress = None
+        progress, live = None, self.live or (lambda text: None)
         if self.progress is not None:
-            before = self._runs()
-            progress = Checks(self.progress, dynamic_checks(self.judging.checks), self.heading, lambda: self._runs() - before)
-        options = replace(job.options, progress=progress, memory=self._memory)
-        return run_job(job, lambda: self.open() or NoSandbox(self._no_box), options)
+            runs = Runs(self._counted)
+            live(runs)
+            told = runs if self.live is None else lambda: ""
+            progress = Checks(self.progress, dynamic_checks(self.judging.checks), self.heading, told)
+        options = replace(job.options, progress=progress, planned=self._expect, memory=self._memory)
+        try:
+            return run_job(job, lambda: self.open() or NoSandbox(self._no_box), options)
+        finally:
+            live(lambda: "")
 
-    def _runs(self) -> int:
-        return self._box.runs if isinstance(self._box, Counted) else 0
+    def _counted(self) -> Counted | None:
+        return self._box if isinstance(self._box, Counted) else None
+
+    def _expect(self, runs: int) -> None:
+        if (box := self._counted()) is not None:
+            box.expect(runs)
 
     def open(self) -> Sandbox | None:
         """The sandbox; None where there is none, and then the reason was said."""

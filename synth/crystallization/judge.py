@@ -83,6 +83,8 @@ class SandboxJudge:
     programs: frozenset[str] = frozenset()
     """Programs that skills may start besides those that recordings name."""
     progress: Callable[[str], None] | None = None
+    planned: Callable[[int], None] | None = None
+    """Told how many runs are to come."""
     decisions: tuple[Decision, ...] = ()
     _memory: Memory = field(default_factory=dict)
 
@@ -147,7 +149,7 @@ class SandboxJudge:
         options = Options(
             budget=self.budget, profile=self.profile, seed=self.seed, salt=self.salt, unseen=unseen,
             leave_one_out_failures=failures, min_usable=self.min_usable, memory=self._memory, progress=self.progress,
-            extra_imports=self.extra_imports, programs=self.programs, decisions=held,
+            planned=self.planned, extra_imports=self.extra_imports, programs=self.programs, decisions=held,
         )  # fmt: skip
         return verify(self._subject(candidate), evidence, _typed(bindings), sandbox=self.sandbox, options=options)
 

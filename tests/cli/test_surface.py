@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import click
 import pytest
@@ -17,11 +21,19 @@ from factories import draft, report
 from sandbox.interface import Cause, SandboxError
 from sandbox.recipe import load_recipe
 from synth.cli.diff import _judged
+from synth.cli.next_steps import REFUSED, keep_draft, keep_refusal
 from synth.cli.program import assay, run
 from synth.cli.settings import Judging
 from synth.cli.targets import target_of
 from synth.cli.verifying import Verifier
+from synth.config import Config
+from synth.crystallization.outcome import PatternOutcome
+from synth.hooks.receive import default_store
 from synth.registry import Registry
+from synth.store.moments import Moment
+from synth.store.tasks import Store
+from synth.tracing.collector import TraceCollector
+from synth.tracing.traces import load_traces
 from verifiers.formats.text import bound
 from verifiers.gating.discover import find
 from verifiers.interface import CheckResult, Finding, Report, Verdict
@@ -29,6 +41,8 @@ from verifiers.interface import CheckResult, Finding, Report, Verdict
 ROOT = Path(__file__).parents[2]
 TRACES = ROOT / "fixtures" / "demo" / "rename.jsonl"
 RENAME = ROOT / "fixtures" / "skills" / "rename_ext"
+MOST_OPTIONS, MOST_SLOTS = 116, 331
+"""Different ones, and all of all commands."""
 
 
 @pytest.fixture
@@ -39,6 +53,40 @@ def registry(tmp_path: Path) -> Path:
         opened.register(made, report(made))
         opened.register(newer, report(newer), supersedes="batch_rename", require_approval=True)
     return tmp_path / "skills"
+
+
+@pytest.mark.parametrize(
+    ("argv", "note"),
+    [
+        (["replay", "nobody", "--checks", "generalises"], "--checks is now --check"),
+        (["replay", "nobody", "--static"], "--static says nothing to 'assay replay'"),
+        (["replay", "nobody", "--all"], "--all says nothing to 'assay replay'"),
+        (["answer", "nobody", "1", "--skill", "--static"], "--static says nothing to 'assay answer'"),
+        (["registry", "add", "empty", "--static"], "--static says nothing to 'assay registry add'"),
+        (["registry", "add", "empty", "--checks", "generalises"], "--checks says nothing to 'assay registry add'"),
+        (["registry", "rename", "nobody", "--to", "x", "--no-cache"], "--no-cache says nothing to 'assay registry rename'"),
+        (["registry", "verify", "nobody", "--no-cache"], "--no-cache says nothing to 'assay registry verify'"),
+    ],
+)
+def test_options_that_said_nothing_work_and_say_so(
+    argv: list[str],
+    note: str,
+    tmp_path: Path,
+    registry: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A line on stderr and no help; the command goes on as without them, here until it finds no skill."""
+    monkeypatch.setenv("ASSAY_REGISTRY", str(registry))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent.sock")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    run(argv)
+    told = capsys.readouterr().err
+    assert told.count(f"note: {note}; it goes with the next release\n") == 1
+    assert "No such option" not in told
+    run([*argv[: 2 if argv[0] == "registry" else 1], "--help"])
+    assert not re.search(f"^ +{note.split()[0]}( |$)", capsys.readouterr().out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +190,107 @@ def test_alone_it_says_how_things_stand(
     assert "skills      1 active in " in told
     assert "drafts      1 here: tidy" in told
     assert "waiting     batch_rename " in told
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with three recordings of one task in its own store and no configuration."""
+    for name in ("CI", "ASSAY_REGISTRY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr("sandbox.status.engine_status", lambda *args, **more: SimpleNamespace(missing=""))
+    made = tmp_path / "project"
+    store = TraceCollector(Config(made).trace_dir)
+    for trace in load_traces(TRACES):
+        store.store(trace)
+    monkeypatch.chdir(made)
+    return made
+
+
+def standing(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    assert run([]) == 0
+    return {name: rest for name, _, rest in (line.partition(" ") for line in capsys.readouterr().out.splitlines())}
+
+
+def refusal(settings: Config, **more: Any) -> PatternOutcome:
+    """Of all recordings; its draft is kept as ``crystallize`` does."""
+    made = replace(draft("tidy"), evidence=tuple(load_traces(TRACES)))
+    outcome = PatternOutcome("tidy", tuple(t.task_id for t in made.evidence), **{"ending": "refused", "why": "", **more})
+    keep_refusal(outcome, settings)
+    keep_draft(replace(outcome, draft=made), settings)
+    return outcome
+
+
+def test_what_was_refused_is_a_draft_and_not_due(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Until something new of it is recorded, or another version can try; what an engine hindered is due as before."""
+    settings = Config(project)
+    refusal(settings, ending="inconclusive")
+    told = standing(capsys)
+    assert told["due"].strip().startswith("1 repeated task")
+    assert told["next"].strip() == "assay crystallize"
+    refusal(settings)
+    refusal(settings)
+    told = standing(capsys)
+    assert told["due"].strip().startswith("0 repeated tasks")
+    assert told["drafts"].strip() == "1 here: .assay/drafts/tidy"
+    assert told["next"].strip() == "assay verify .assay/drafts/tidy"
+    notes = settings.path(REFUSED)
+    (line,) = notes.read_text(encoding="utf-8").splitlines()
+    notes.write_text("{\n" + line.replace(json.loads(line)["version"], "0") + "\n", encoding="utf-8")
+    assert standing(capsys)["due"].strip().startswith("1 repeated task")
+    notes.write_text(line, encoding="utf-8")
+    newer = replace(next(t for t in load_traces(TRACES) if t.success), task_id="new")
+    TraceCollector(settings.trace_dir).store(newer)
+    assert standing(capsys)["due"].strip().startswith("1 repeated task")
+
+
+def test_a_draft_that_became_a_skill_is_no_draft_any_more(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that a person mended and registered lies there still."""
+    settings, made = Config(project), draft("tidy")
+    keep_draft(PatternOutcome("tidy", (), "refused", "", draft=made), settings)
+    assert standing(capsys)["drafts"].strip().startswith("1 here")
+    with Registry(settings.registry_dir) as opened:
+        opened.register(made, report(made))
+    assert "drafts" not in standing(capsys)
+
+
+def test_below_a_project_it_speaks_of_the_project(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As git does; the next step goes there first. A directory with recordings of its own is its own project."""
+    below = project / "src" / "deep"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    told = standing(capsys)
+    assert told["project"].strip() == str(project)
+    assert not told["recordings"].strip().startswith("0 ")
+    assert told["next"].strip() == f"cd {project} && assay crystallize"
+    (below / ".assay").mkdir()
+    told = standing(capsys)
+    assert "project" not in told
+    assert told["recordings"].strip().startswith("0 ")
+    assert not (project / "src" / ".assay").exists()
+    shutil.rmtree(below / ".assay")
+    project.chmod(0o777)
+    assert "project" not in standing(capsys)
+
+
+def test_what_hooks_recorded_is_counted(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And what they saw often enough here is the next step, until something came of it or it was refused; elsewhere's is not."""
+    shutil.rmtree(project / ".assay")
+    kept = Store(default_store())
+    assert "hooks" not in standing(capsys)
+    kept.begin("codex", "s", project, {"text": "x"}).rename(kept.root / "tasks" / "1.jsonl")
+    recording = tmp_path / "a b.jsonl"
+    shutil.copy(TRACES, recording)
+    for key, root in (("here", project), ("there", tmp_path / "other")):
+        kept.moments.put(Moment(key, f"tidy_{key}", str(root), "codex", (), str(recording), "assay: …", time.time()), "told")
+    told = standing(capsys)
+    assert told["hooks"].strip() == f"1 task recorded in {kept.root}"
+    assert told["often"].strip() == "tidy_here"
+    assert told["next"].strip() == f"assay crystallize '{recording}'"
+    refusal(Config(project))
+    assert "often" not in standing(capsys)
 
 
 def test_less_and_more_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,17 +426,34 @@ def test_diff_tells_what_a_failing_check_finds_now() -> None:
     ]  # fmt: skip
 
 
-def test_each_command_can_say_less_and_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`-q` and `-v` stand at every command and group, once; before the command they hold for it too."""
-
-    def walk(command: click.Command, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
-        yield ctx.command_path, command
-        if isinstance(command, click.Group):
-            for name in command.list_commands(ctx):
-                below = command.get_command(ctx, name)
-                assert below is not None
+def walk(command: click.Command, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """Every command and group with how it is called, but names of before."""
+    yield ctx.command_path, command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            below = command.get_command(ctx, name)
+            assert below is not None
+            if not below.hidden:
                 yield from walk(below, click.Context(below, parent=ctx, info_name=name))
 
+
+def test_the_surface_does_not_grow() -> None:
+    """Ceilings: what is new takes the place of something. ``-h``, ``-q`` and ``-v`` apart, which all have."""
+    usual = {"--help", "--quiet", "--verbose"}
+    found = dict(walk(assay, click.Context(assay, info_name="assay")))
+    options = {
+        path: {max(p.opts, key=len) for p in command.params if isinstance(p, click.Option) and not p.hidden} - usual
+        for path, command in found.items()
+    }
+    assert sum(path.count(" ") == 1 for path in found) <= 26
+    assert sum(not isinstance(command, click.Group) for command in found.values()) <= 50
+    assert len(set.union(*options.values())) <= MOST_OPTIONS
+    assert sum(map(len, options.values())) <= MOST_SLOTS
+    assert max(map(len, options.values())) <= 33
+
+
+def test_each_command_can_say_less_and_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`-q` and `-v` stand at every command and group, once; before the command they hold for it too."""
     for path, command in walk(assay, click.Context(assay, info_name="assay")):
         flags = [flag for p in command.params for flag in p.opts]
         assert [flags.count(flag) for flag in ("-q", "--quiet", "-v", "--verbose")] == [1, 1, 1, 1], path

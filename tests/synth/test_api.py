@@ -89,6 +89,19 @@ def test_a_directory_is_a_workspace(tmp_path: Path) -> None:
     assert Workspace.from_directory(tmp_path).to_json() == snapshot_of(tmp_path).to_json()
 
 
+def test_no_argument_is_hidden() -> None:
+    """A misspelt keyword is an error where it is written, for a type checker and when it runs."""
+    kinds = {p.kind for f in (api.SkillCrystallizer, api.SkillCrystallizer.record_execution, api.verify_skill)
+             for p in inspect.signature(f).parameters.values()}  # fmt: skip
+    assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
+
+
+def test_the_page_needs_the_api_alone() -> None:
+    """Every import of ours is of ``synth.api``."""
+    imported = {m for block in BLOCKS for m in re.findall(r"(?m)^(?:from|import) ([\w.]+)", block)}
+    assert {m for m in imported if m.partition(".")[0] in ("synth", "verifiers", "sandbox")} == {"synth.api"}
+
+
 def test_everything_it_names_is_there() -> None:
     """``__all__`` and the page agree with the module."""
     assert all(hasattr(api, name) for name in api.__all__)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from factories import SANDBOX, draft, report, source
 
-from sandbox.interface import Cause, SandboxError, SandboxInfo
+from sandbox.interface import Cause, JsonValue, SandboxError, SandboxInfo
 from sandbox.snapshot import Entry, Snapshot
 from synth.config import parse_config
 from synth.crystallization.outcome import counts, to_json
@@ -23,6 +23,7 @@ from synth.interface import Candidate, Template, TracePattern
 from synth.llm import ModelGenerator
 from synth.registry import Registry
 from synth.registry.receipt import evidence_sha256
+from synth.tracing.traces import load_traces
 from verifiers.decisions import add, decided, home
 from verifiers.interface import (
     Args,
@@ -152,6 +153,17 @@ def test_the_third_success_makes_a_skill(tmp_path: Path) -> None:
     assert RouteIndex(made.registry).route("rename all txt files to md")[0].skill == "batch_rename"
     assert made.metrics.values()["skills_crystallized"] == 1
     made.close()
+
+
+def test_all_of_a_trace_can_be_told(tmp_path: Path) -> None:
+    """By name: its task, the family of the task and the order of its steps."""
+    made = SkillCrystallizer(tmp_path / "traces", tmp_path / "skills")
+    empty: dict[str, JsonValue] = {"type": "file", "mode": "0644", "content_b64": ""}
+    steps: list[dict[str, JsonValue]] = [{"edit": {"path": "a", "before": None, "after": empty}}, {"command": 0}]
+    told = asyncio.run(made.record_execution("x", ["true"], [""], False, 1.0, task_id="t", task_family="f", steps=steps))
+    (trace,) = load_traces(tmp_path / "traces")
+    assert (told, trace.task_id, trace.task_family) == ("t", "t", "f")
+    assert list(trace.steps or ()) == steps
 
 
 def test_a_failure_is_stored_and_triggers_nothing(tmp_path: Path) -> None:
