@@ -132,6 +132,20 @@ def test_how_things_stand_counts_questions_that_nobody_has_answered(
     assert "next        assay registry verify rename_ext" in out or "next        assay engine" in out
 
 
+def test_a_skill_that_no_longer_passes_waits_for_no_approval(draft: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To activate it would be refused: why it fails is the next thing to look at."""
+    made = replace(read_draft(draft), name="rename_ext")
+    with Registry("assets/skills/learned_skills") as registry:
+        entry = registry.register(made, registered(made))
+        registry.demote(entry.name, entry.version, "against what was decided")
+    shutil.rmtree(draft)
+    assert run([]) == 0
+    out = capsys.readouterr().out
+    assert "waiting" not in out
+    assert "refused     rename_ext: it passed once and no longer does" in out
+    assert "next        assay verify rename_ext" in out or "next        assay engine" in out
+
+
 def test_a_cached_verdict_shows_the_same(draft: Path, judge: Asking, capsys: pytest.CaptureFixture[str]) -> None:
     """Questions and decisions are in the cache; another decision is another key."""
     texts = []
