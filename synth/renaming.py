@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import keyword
 import re
 from collections.abc import Mapping
@@ -9,11 +10,15 @@ from dataclasses import replace
 
 import libcst as cst
 
+from synth.export.document import front_matter, prose
 from synth.interface import Draft
 from verifiers.interface import AssayError
 from verifiers.subject import parse_subject
 
 LONGEST_TEXT = 200
+_FIELD = "description: "
+_CLAIM = re.compile(rf"(?m)^(?P<before>{_FIELD}|\|(?:.*[^\\])?\| |)(?P<text>\S.*?)(?P<after> \||)$")
+"""What may be a description by itself: the field of the front matter, a whole line, the last cell of a row."""
 
 
 class RenameError(AssayError, ValueError):
@@ -56,7 +61,7 @@ def renamed(
         taken.add(word)
     source = module.visit(_Renaming(subject.name, new, chosen, texts)).code
     bindings = {task: {chosen.get(n, n): value for n, value in args.items()} for task, args in draft.bindings.items()}
-    text = _in_text(_reworded(draft.skill_md, texts), chosen)
+    text = _in_text(_documented(draft.skill_md, texts), chosen)
     if new != subject.name:
         text = re.sub(rf"\b{re.escape(subject.name)}\b", new, text)
     return replace(draft, name=new, source=source, bindings=bindings, skill_md=text)
@@ -67,6 +72,25 @@ def _plain(text: str, name: str) -> str:
         advice = f"Use one line of at most {LONGEST_TEXT} characters without quotes, braces and backslashes"
         raise RenameError(f"{text[:40]!r} cannot be a description here", advice, name)
     return text.strip()
+
+
+def _documented(text: str, texts: Mapping[str, str]) -> str:
+    """``SKILL.md`` in other words. It says a description with marks of its own: OLD_EXT for <old_ext>, quotes, escapes."""
+    told = {words: new for old, new in texts.items() if (words := _words(old))}
+
+    def claim(found: re.Match[str]) -> str:
+        new = told.get(_words(found["text"]))
+        if new is None:
+            return _reworded(found[0], texts)
+        if found["before"] == _FIELD:
+            return front_matter({"description": new}).split("\n")[1]
+        return f"{found['before']}{prose(new)}{found['after']}"
+
+    return _CLAIM.sub(claim, text)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", html.unescape(text).casefold()))
 
 
 def _reworded(text: str, texts: Mapping[str, str]) -> str:
