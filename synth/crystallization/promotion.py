@@ -112,19 +112,24 @@ class Crystallization:
         found = Search(pattern, evidence, self.generator, judge, self.settings, self.say, bound).run()
         found = replace(found, notes=(*found.notes, unclear)) if unclear else found
         if isinstance(found, NotFound):
-            return self._not_found(pattern, found)
+            return self._not_found(pattern, found, decisions)
         return self.register(pattern, found, {e.task_id: e for e in evidence}, supersedes, decisions)
 
-    def _not_found(self, pattern: TracePattern, found: NotFound) -> PatternOutcome:
+    def _not_found(self, pattern: TracePattern, found: NotFound, decisions: tuple[Decision, ...]) -> PatternOutcome:
         ending: Ending = "no-candidate"
         if found.refused_evidence or found.interrupted:
             ending = "inconclusive"
         elif found.report is not None:
             ending = "refused" if found.report.verdict is Verdict.FAIL else "inconclusive"
+        draft = None
+        if found.nearest is not None:
+            draft = unverified(found.nearest.candidate, pattern, found.nearest.bindings)
+            # Whoever mends it is held to what was answered, too.
+            there = {t.task_id for t in pattern.traces}
+            draft = replace(draft, decisions=tuple(d for d in decisions if d.question.case.task_id in there))
         return self._end(
             pattern, ending, found.why, held_out=found.held_out, tried=found.tried, notes=found.notes, unused=found.unused,
-            report=found.report,
-            draft=unverified(found.nearest.candidate, pattern, found.nearest.bindings) if found.nearest is not None else None,
+            report=found.report, draft=draft,
         )  # fmt: skip
 
     def register(

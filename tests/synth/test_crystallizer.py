@@ -248,6 +248,8 @@ def test_an_answer_outlives_the_version_that_it_refuses(tmp_path: Path) -> None:
     calls = len(judge.seen)
     again = asyncio.run(made.crystallize_due())
     assert [o.ending for o in again] == ["refused"]
+    assert again[0].draft is not None
+    assert again[0].draft.decisions == made.registry.decisions(entry)
     assert len(judge.seen) == calls + 1  # nothing is gained from the same search once more
     assert made.registry.list() == []
     maker.text = judge.right
