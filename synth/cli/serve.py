@@ -129,7 +129,7 @@ class Offered:
         return changes_of(document, changes, made)
 
     def record(self, task: str, commands: Sequence[str], workspace: Path, say: Say) -> dict[str, Any]:
-        """``assay-recorded/1``: what the commands printed, and the recording's name."""
+        """``assay-recorded/1``: what the commands printed, the recording's name, and what it lacks."""
         from synth.tracing.collector import TraceCollector
         from synth.tracing.record import record
 
@@ -141,7 +141,7 @@ class Offered:
         store.store(trace)
         return {
             "schema": "assay-recorded/1", "task_id": trace.task_id, "success": trace.success, "outputs": list(trace.outputs),
-            "exit_codes": list(trace.exit_codes or ()),
+            "exit_codes": list(trace.exit_codes or ()), "left_out": list(trace.metadata.get("left_out", ())),
         }  # fmt: skip
 
     def learn(self, say: Say) -> dict[str, Any]:
