@@ -176,6 +176,23 @@ def test_commands_copied_from_one_report_all_mean_what_they_say(
     capsys.readouterr()
 
 
+def test_what_is_answered_already_is_said_at_once(draft: Path, judge: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not after minutes of verification; one question that is left is asked about as before."""
+    run(["verify", str(draft)])
+    for question, says in zip(questions(judge.task_id)[:2], ("invalid", "skill"), strict=True):
+        assert run(["answer", str(draft), "1", "--case", question.case.digest[:12], f"--{says}"]) == 0
+    assert run(["answer", str(draft), "1", "--commands"]) == 0
+    capsys.readouterr()
+    runs = len(judge.runs)
+    assert run(["answer", str(draft), "1", "--skill"]) == 2
+    assert "every question is answered already (1: " in capsys.readouterr().err
+    assert len(judge.runs) == runs
+    run(["verify", str(draft)])
+    capsys.readouterr()
+    assert run(["answer", str(draft), "1", "--skill"]) == 2
+    assert "no question 1: all that it asked is answered (invalid, skill, commands)" in capsys.readouterr().err
+
+
 def test_a_saved_report_can_be_answered(draft: Path, judge: Asking, capsys: pytest.CaptureFixture[str]) -> None:
     """The gate's own report of another machine, say; one on other code is refused."""
     run(["verify", str(draft), "-o", "report.json"])
