@@ -23,7 +23,7 @@ from synth.cli.outputs import Output, emit_document, output_options, plan
 from synth.cli.patterns import show_patterns
 from synth.cli.settings import Judging, budget_option, sandbox_options
 from synth.cli.synthesize import make_drafts
-from synth.cli.tracefiles import TOGETHER, nothing_repeated, read_traces, said_together
+from synth.cli.tracefiles import TOGETHER, nothing_repeated, said_together, stored_traces
 
 if TYPE_CHECKING:
     from synth.config import Config
@@ -165,7 +165,7 @@ def _once(request: Request) -> int:
     from synth.detect import detect
     from verifiers.formats.text import plural
 
-    traces = read_traces(request.traces or (request.config.trace_dir,))
+    traces = stored_traces(request.traces, request.config.trace_dir)
     together = said_together(request.together, traces)
     patterns = detect(traces, request.config, together)
     grouping = None
