@@ -222,26 +222,32 @@ def _settle(
     from synth.usage import take_usage, total
 
     began, interrupted = time.monotonic(), False
+    took: list[float] = []
     if found:
         console.say(found)
     outcomes: list[PatternOutcome] = []
     try:
         if patterns:
-            _take_up(request, patterns, outcomes)
+            _take_up(request, patterns, outcomes, lambda: took.append(time.monotonic() - began))
     except KeyboardInterrupt:
         interrupted = True
     metrics = measured(outcomes, patterns)
     count_outcomes(outcomes, metrics["success_rate_improvement"])
     usages = [u for u in (grouping, take_usage(request.generator(), last=True) if outcomes else None) if u is not None]
     beside = total(usages) if usages else None
-    emit_document(request.outputs, to_json(outcomes, metrics, beside), plain(outcomes, time.monotonic() - began, beside))
+    seconds = took[0] if took else time.monotonic() - began
+    emit_document(request.outputs, to_json(outcomes, metrics, beside), plain(outcomes, seconds, beside))
     if interrupted:
         raise KeyboardInterrupt
     return outcomes
 
 
-def _take_up(request: Request, patterns: Sequence[TracePattern], found: list[PatternOutcome]) -> None:
-    """Adds the outcome of each pattern to ``found``; of an interrupted one, what was spent."""
+def _take_up(request: Request, patterns: Sequence[TracePattern], found: list[PatternOutcome], judged: Callable[[], None]) -> None:
+    """Adds the outcome of each pattern to ``found``; of an interrupted one, what was spent.
+
+    Args:
+        judged: Called when all are, before anybody is asked about them.
+    """
     with _crystallization(request) as crystallization:
         try:
             _each(request, crystallization, patterns, found)
@@ -249,6 +255,7 @@ def _take_up(request: Request, patterns: Sequence[TracePattern], found: list[Pat
             why = "interrupted; the same again goes on from here"
             found += [_unsettled(crystallization, p, why) for p in patterns[len(found) :][:1]]
             raise
+        judged()
         if request.review:
             found[:] = _reviewed(crystallization, found)
 

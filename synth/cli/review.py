@@ -63,7 +63,7 @@ class Review:
         from verifiers.interface import AssayError
 
         while True:
-            words = self.ask("accept? [y/n/r/p/c/q/?]").split()
+            words = self.ask("accept? [y/n/r/p/d/c/q/?]").split()
             try:
                 match words:
                     case ["y" | "n" | "q" as answer]:
@@ -78,8 +78,10 @@ class Review:
                         entry = self._renamed(entry, None, {}, {"": " ".join(more)})
                     case ["c"]:
                         console.out(self.registry.source(entry))
-                    case _:
+                    case ["?"]:
                         console.out(HELP)
+                    case _:
+                        console.out(f"{' '.join(words)!r} is none of these:\n{HELP}")
             except AssayError as e:
                 console.error(e.diagnostics())
 
@@ -94,6 +96,8 @@ class Review:
         console.say("verifying it under its new names")
         new = renamed_version(self.registry, entry, self.verify, name, parameters, described, require_approval=True)
         console.out(f"now {new.name}: {signature(new)}")
+        for line in told(new):
+            console.out(line)
         return new
 
 
@@ -135,10 +139,8 @@ def shown(registry: Registry, entry: RegistryEntry) -> Iterator[str]:
     from verifiers.formats.text import bound
 
     draft, report = registry.draft(entry.name, entry.version), registry.report(entry.name, entry.version)
-    yield entry.description
+    yield from told(entry)
     yield f"  {entry.name}({signature(entry)}), score at least {bound(entry.score)}; {', '.join(report['capabilities'])}"
-    for p in entry.metadata["parameters"]:
-        yield f"    {p['name']}: {p['description']}"
     for trace in draft.evidence:
         e = to_evidence(trace)
         if e.base is not None and e.post is not None and trace.task_id in draft.bindings:
@@ -150,6 +152,14 @@ def shown(registry: Registry, entry: RegistryEntry) -> Iterator[str]:
             break
     for n, question in enumerate(report.get("questions", ()), 1):
         yield f"  question {n}: {question['message']}"
+    if report.get("questions"):
+        yield f"  its case, and the answers: assay verify {entry.name}"
+
+
+def told(entry: RegistryEntry) -> Iterator[str]:
+    """What it and its parameters are, in words."""
+    yield entry.description
+    yield from (f"    {p['name']}: {p['description']}" for p in entry.metadata["parameters"])
 
 
 def signature(entry: RegistryEntry) -> str:
