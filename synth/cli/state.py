@@ -125,6 +125,7 @@ class _Standing:
     @classmethod
     def of(cls, directory: Path) -> _Standing:
         from synth.registry import Registry
+        from synth.registry.inspection import open_questions
 
         questions, answered, known = [], [], set[str]()
         with Registry(directory) as opened:
@@ -133,9 +134,8 @@ class _Standing:
             waiting = tuple(f"{e.name} {e.version[:12]}" for e in staged if not e.metadata["drifted"])
             unused = {e.name for e in staged if e.metadata["drifted"]} - {e.name for e in entries}
             for e in entries:
-                asked = {q["invariant"] for q in opened.report(e.name, e.version).get("questions", ())}
-                unanswered = asked - {d.question.invariant for d in opened.decisions(e)}
-                questions += [(e.name, len(unanswered))] if unanswered else []
-                answered += [e.name] if unanswered != asked else []
+                unanswered, some = open_questions(opened, e)
+                questions += [(e.name, unanswered)] if unanswered else []
+                answered += [e.name] if some else []
                 known |= {t.task_id for t in opened.draft(e.name, e.version).evidence}
         return cls(len(entries), waiting, tuple(sorted(unused)), tuple(questions), tuple(answered), frozenset(known))
