@@ -12,7 +12,7 @@ import libcst as cst
 
 from synth.export.document import front_matter, prose
 from synth.interface import Draft
-from verifiers.interface import AssayError
+from verifiers.interface import AssayError, Decision
 from verifiers.subject import parse_subject
 
 LONGEST_TEXT = 200
@@ -42,8 +42,6 @@ def renamed(
         RenameError: there is no such parameter, or the new name is no identifier, a keyword, or taken in the function; or the new
             description is no plain sentence.
     """
-    if draft.decisions:
-        raise RenameError("answers to questions name its arguments", "Rename it before you answer, or answer again", draft.name)
     subject = parse_subject(draft.source, "skill.py")
     chosen, new = dict(parameters or {}), name or subject.name
     told = {"": subject.description} | {q.name: q.description for q in subject.parameters}
@@ -64,7 +62,15 @@ def renamed(
     text = _in_text(_documented(draft.skill_md, texts), chosen)
     if new != subject.name:
         text = re.sub(rf"\b{re.escape(subject.name)}\b", new, text)
-    return replace(draft, name=new, source=source, bindings=bindings, skill_md=text)
+    decisions = tuple(_asked_so(d, chosen) for d in draft.decisions)
+    return replace(draft, name=new, source=source, bindings=bindings, skill_md=text, decisions=decisions)
+
+
+def _asked_so(decision: Decision, chosen: Mapping[str, str]) -> Decision:
+    """The answer to the same case, whose arguments are called otherwise."""
+    case = decision.question.case
+    args = {chosen.get(n, n): value for n, value in case.args.items()}
+    return replace(decision, question=replace(decision.question, case=replace(case, args=args)))
 
 
 def _plain(text: str, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -118,7 +118,8 @@ def renamed_version(
     """
     from synth.renaming import renamed
 
-    draft = renamed(registry.draft(entry.name, entry.version), name, parameters, described)
+    answered = replace(registry.draft(entry.name, entry.version), decisions=registry.decisions(entry))
+    draft = renamed(answered, name, parameters, described)
     kept = {key: entry.metadata[key] for key in ORIGIN if key in entry.metadata}
     before = entry.name if draft.name == entry.name else None
     new = registry.register(
@@ -185,6 +186,7 @@ def judged_by(judge: Judge, registry: Registry) -> Callable[[Draft, RegistryEntr
             draft.name, draft.source, draft.bindings, entry.description, str(entry.metadata.get("generator", ""))
         )
         evidence = [to_evidence(t) for t in draft.evidence]
-        return judge.verify(candidate, evidence, draft.bindings, origin.unseen, origin.failures)
+        deciding = judge.deciding(draft.decisions)
+        return deciding.verify(candidate, evidence, draft.bindings, origin.unseen, origin.failures)
 
     return judged

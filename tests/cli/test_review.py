@@ -19,7 +19,8 @@ from synth.cli.trees import diff_lines
 from synth.crystallization.outcome import PatternOutcome
 from synth.interface import Draft, RegistryEntry, TracePattern
 from synth.registry import Registry
-from verifiers.interface import Report, Verdict
+from verifiers.decisions import add, decided, home
+from verifiers.interface import Behaviour, Decision, GeneratedCase, Question, Report, Verdict
 
 
 @pytest.fixture
@@ -89,6 +90,24 @@ def test_renaming_is_verified_and_kept(registry: Registry) -> None:
     assert all("suffix" in args for args in registry.draft(active.name).bindings.values())
     assert active.metadata["source"] == "crystallized"
     assert {e.status for e in registry.versions_of("batch_rename")} == {"archived"}
+
+
+def test_an_answer_goes_along_under_the_new_names(registry: Registry) -> None:
+    """What was decided since a version was registered holds for its renamed form: it is judged by it, and has it."""
+    entry = registry.show("batch_rename")
+    start = Snapshot({"a b.txt": Entry("file")})
+    case = GeneratedCase(registry.draft("batch_rename").evidence[0].task_id, start, {"old_ext": "txt", "new_ext": "md"})
+    skill = Path(entry.path) / "skill.py"
+    question = Question("no-blanks-in-names", "A blank.", case, Behaviour(start), Behaviour(start))
+    add(home(skill, skill.with_name("evidence.jsonl")), [Decision(question, "invalid", who="kim")])
+
+    def judged(made: Draft, entry: RegistryEntry) -> Report:
+        return report(made, decisions=tuple(decided(d) for d in made.decisions))
+
+    assert review(registry, "p old_ext suffix", "y", "q", verify=judged) == 1
+    (kept,) = registry.decisions(registry.show("batch_rename"))
+    assert dict(kept.question.case.args) == {"suffix": "txt", "new_ext": "md"}
+    assert (kept.says, kept.who) == ("invalid", "kim")
 
 
 def test_a_renaming_that_does_not_pass_changes_nothing(registry: Registry, capsys: pytest.CaptureFixture[str]) -> None:
