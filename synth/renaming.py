@@ -17,6 +17,8 @@ from verifiers.subject import parse_subject
 
 LONGEST_TEXT = 200
 _FIELD = "description: "
+_SUMMARY = re.compile(rf"---\n(?:(?!---\n).*\n)*?{_FIELD}(.*\w.*)\n(?![ \t])")
+"""Front matter up to its description, where that is one line."""
 _CLAIM = re.compile(rf"(?m)^(?P<before>{_FIELD}|\|(?:.*[^\\])?\| |)(?P<text>\S.*?)(?P<after> \||)$")
 """What may be a description by itself: the field of the front matter, a whole line, the last cell of a row."""
 
@@ -59,7 +61,7 @@ def renamed(
         taken.add(word)
     source = module.visit(_Renaming(subject.name, new, chosen, texts)).code
     bindings = {task: {chosen.get(n, n): value for n, value in args.items()} for task, args in draft.bindings.items()}
-    text = _in_text(_documented(draft.skill_md, texts), chosen)
+    text = _in_text(_documented(draft.skill_md, texts, texts.get(subject.description)), chosen)
     if new != subject.name:
         text = re.sub(rf"\b{re.escape(subject.name)}\b", new, text)
     decisions = tuple(_asked_so(d, chosen) for d in draft.decisions)
@@ -80,9 +82,16 @@ def _plain(text: str, name: str) -> str:
     return text.strip()
 
 
-def _documented(text: str, texts: Mapping[str, str]) -> str:
-    """``SKILL.md`` in other words. It says a description with marks of its own: OLD_EXT for <old_ext>, quotes, escapes."""
+def _documented(text: str, texts: Mapping[str, str], summary: str | None) -> str:
+    """``SKILL.md`` in other words. It says a description with marks of its own: OLD_EXT for <old_ext>, quotes, escapes.
+
+    Args:
+        summary: What the skill does, where that is new: its front matter may have said it otherwise than the code did.
+    """
     told = {words: new for old, new in texts.items() if (words := _words(old))}
+    said = _SUMMARY.match(text)
+    if said is not None and summary is not None:
+        told[_words(said[1])] = summary
 
     def claim(found: re.Match[str]) -> str:
         new = told.get(_words(found["text"]))

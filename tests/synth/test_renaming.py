@@ -115,6 +115,23 @@ def test_the_document_says_it_in_other_words_too(draft: Draft) -> None:
     assert "| Extension to replace, without the dot |" in other.skill_md
 
 
+def test_a_document_that_said_something_else_says_the_new_words(draft: Draft) -> None:
+    """A model's summary is not its docstring: the front matter tells what SKILL.md calls the description."""
+    was = "Rename every file with one extension to another"
+    text = draft.skill_md.replace(was, "Gives files a new ending")
+    other = renamed(replace(draft, skill_md=text), described={"": "Change endings"})
+    assert "description: Change endings\n" in other.skill_md
+    assert "\n\nChange endings\n\n" in other.skill_md
+    assert "Gives files" not in other.skill_md
+    folded = text.replace("description: Gives files a new ending", "description: Gives files\n  a new ending")
+    assert (
+        "description: Gives files\n  a new ending\n"
+        in renamed(replace(draft, skill_md=folded), described={"": "Change endings"}).skill_md
+    )
+    named = renamed(replace(draft, skill_md=text), described={"old_ext": "The ending"})
+    assert "description: Gives files a new ending\n" in named.skill_md
+
+
 def test_the_same_words_in_the_code_stay(draft: Draft) -> None:
     """A description of one word may stand in a text that the code compares with."""
     was = parse_subject(draft.source, "skill.py").parameters[0].description
