@@ -25,7 +25,7 @@ class State:
     traces_in: Path
     traces: int
     due: tuple[str, ...] | None
-    """Names of tasks that are repeated and have neither a skill nor a draft that was refused; None where nobody has counted."""
+    """Names of tasks that are repeated and have no skill; None where nobody has counted."""
     registry: Path
     active: int | None
     """None where there is no registry."""
@@ -51,7 +51,7 @@ class State:
             yield f"due         {plural(len(self.due), 'repeated task')} without a skill{named}{more}"
         yield f"skills      {'no registry' if self.active is None else f'{self.active} active'} in {self.registry}"
         if self.drafts:
-            yield f"drafts      {len(self.drafts)}: {', '.join(str(d) for d in self.drafts[:MOST_NAMED])}"
+            yield f"drafts      {len(self.drafts)} here: {', '.join(str(d) for d in self.drafts[:MOST_NAMED])}"
         for what in self.waiting:
             yield f"waiting     {what}"
         for skill in self.refused:
@@ -92,35 +92,22 @@ def state(settings: Config, registry: Path, here: Path) -> State:
     found = engine_status(settings.sandbox.host, probe=False, image=settings.sandbox.image, packages=settings.sandbox.packages)
     files = TraceCollector(settings.trace_dir, settings.evolution.max_traces_stored).files()
     standing = _Standing.of(registry) if (registry / "registry.db").is_file() else _Standing()
-    due, kept = _due(settings, standing.known) if files and len(files) <= MOST_TRACES else (None, ())
+    due = _due(settings, standing.known) if files and len(files) <= MOST_TRACES else None
     inside = registry.resolve()
     drafts = sorted(p.parent for pattern in DRAFTS for p in here.glob(pattern) if not p.resolve().is_relative_to(inside))
-    shown = tuple(d.relative_to(here) if d.is_relative_to(here) else d for d in dict.fromkeys((*drafts, *kept)))
+    shown = tuple(d.relative_to(here) for d in drafts)
     return State(
         found.missing, settings.trace_dir, len(files), due, registry,
         standing.active, standing.waiting, standing.refused, standing.questions, standing.answered, shown,
     )  # fmt: skip
 
 
-def _due(settings: Config, known: frozenset[str]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """Tasks that the next ``assay crystallize`` may learn; and drafts of those whose very recordings were refused."""
+def _due(settings: Config, known: frozenset[str]) -> tuple[str, ...]:
     from synth.detect import detect
     from synth.tracing.traces import consolidate
 
     patterns = detect(consolidate([settings.trace_dir], lambda problem: None), settings)
-    lacking = [(p.task_category, ids) for p in patterns if not (ids := {t.task_id for t in p.traces}) <= known]
-    kept = list(_kept_drafts(settings.path("{PRJ_DATA}/drafts"))) if lacking else []
-    refused = {name: [draft for draft, made_of in kept if ids <= made_of] for name, ids in lacking}
-    return tuple(name for name, _ in lacking if not refused[name]), tuple(found[-1] for found in refused.values() if found)
-
-
-def _kept_drafts(place: Path) -> Iterator[tuple[Path, set[str]]]:
-    """Drafts of tasks that did not become a skill, with the recordings that each is made of, oldest first."""
-    from synth.draft import EVIDENCE
-    from synth.tracing.traces import load_traces
-
-    found = sorted(place.glob(f"*/{EVIDENCE}"), key=lambda file: file.stat().st_mtime)
-    yield from ((file.parent, {t.task_id for t in load_traces(file, lambda problem: None)}) for file in found)
+    return tuple(p.task_category for p in patterns if not {t.task_id for t in p.traces} <= known)
 
 
 @dataclass(frozen=True, slots=True)

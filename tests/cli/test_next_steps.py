@@ -6,19 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from factories import draft, report, trace
+from factories import draft, report
 from fake import FakeSandbox, unchanged
 
 from sandbox.interface import RunRequest, SkillJob, Snapshot
 from synth.cli.counting import Counted, count_runs
 from synth.cli.metrics import path
 from synth.cli.next_steps import keep_draft, next_step
-from synth.cli.program import run
 from synth.cli.progress import Checks, dynamic_checks
 from synth.config import Config
 from synth.crystallization.outcome import PatternOutcome
 from synth.metrics import Metrics
-from synth.tracing.collector import TraceCollector
 from verifiers.catalog import DYNAMIC
 from verifiers.interface import Behaviour, Decision, GeneratedCase, Question, Verdict
 
@@ -74,31 +72,6 @@ def test_the_draft_of_a_refusal_is_kept(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "file").write_text("x")
     assert keep_draft(refused, Config(tmp_path / "file")) is None
     assert "the draft of tidy cannot be kept" in capsys.readouterr().err
-
-
-def test_a_task_that_was_refused_is_due_again_with_a_new_recording(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The same ones would be refused once more: the kept draft is the next thing to look at."""
-    monkeypatch.chdir(tmp_path)
-    settings = Config(tmp_path)
-    store = TraceCollector(settings.trace_dir, 100)
-    refused = draft("tidy")
-    for made in refused.evidence:
-        store.store(made)
-
-    def told() -> str:
-        run([])
-        return capsys.readouterr().out
-
-    assert "due         1 repeated task without a skill" in told()
-    assert keep_draft(outcome("refused", draft=refused), settings) is not None
-    out = told()
-    assert "due         0 repeated tasks" in out
-    assert "drafts      1: .assay/drafts/tidy" in out
-    assert "next        assay verify .assay/drafts/tidy" in out or "next        assay engine" in out
-    store.store(trace(7))
-    assert "due         1 repeated task without a skill" in told()
 
 
 def test_checks_are_counted() -> None:

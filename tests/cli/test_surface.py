@@ -139,7 +139,7 @@ def test_alone_it_says_how_things_stand(
     told = capsys.readouterr().out
     assert "due         1 repeated task without a skill: rename_suffix_files" in told
     assert "skills      1 active in " in told
-    assert "drafts      1: tidy" in told
+    assert "drafts      1 here: tidy" in told
     assert "waiting     batch_rename " in told
 
 
