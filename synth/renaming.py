@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import keyword
 import re
 from collections.abc import Mapping
@@ -9,11 +10,17 @@ from dataclasses import replace
 
 import libcst as cst
 
+from synth.export.document import front_matter, prose
 from synth.interface import Draft
-from verifiers.interface import AssayError
+from verifiers.interface import AssayError, Decision
 from verifiers.subject import parse_subject
 
 LONGEST_TEXT = 200
+_FIELD = "description: "
+_SUMMARY = re.compile(rf"---\n(?:(?!---\n).*\n)*?{_FIELD}(.*\w.*)\n(?![ \t])")
+"""Front matter up to its description, where that is one line."""
+_CLAIM = re.compile(rf"(?m)^(?P<before>{_FIELD}|\|(?:.*[^\\])?\| |)(?P<text>\S.*?)(?P<after> \||)$")
+"""What may be a description by itself: the field of the front matter, a whole line, the last cell of a row."""
 
 
 class RenameError(AssayError, ValueError):
@@ -37,8 +44,6 @@ def renamed(
         RenameError: there is no such parameter, or the new name is no identifier, a keyword, or taken in the function; or the new
             description is no plain sentence.
     """
-    if draft.decisions:
-        raise RenameError("answers to questions name its arguments", "Rename it before you answer, or answer again", draft.name)
     subject = parse_subject(draft.source, "skill.py")
     chosen, new = dict(parameters or {}), name or subject.name
     told = {"": subject.description} | {q.name: q.description for q in subject.parameters}
@@ -56,10 +61,18 @@ def renamed(
         taken.add(word)
     source = module.visit(_Renaming(subject.name, new, chosen, texts)).code
     bindings = {task: {chosen.get(n, n): value for n, value in args.items()} for task, args in draft.bindings.items()}
-    text = _in_text(_reworded(draft.skill_md, texts), chosen)
+    text = _in_text(_documented(draft.skill_md, texts, texts.get(subject.description)), chosen)
     if new != subject.name:
         text = re.sub(rf"\b{re.escape(subject.name)}\b", new, text)
-    return replace(draft, name=new, source=source, bindings=bindings, skill_md=text)
+    decisions = tuple(_asked_so(d, chosen) for d in draft.decisions)
+    return replace(draft, name=new, source=source, bindings=bindings, skill_md=text, decisions=decisions)
+
+
+def _asked_so(decision: Decision, chosen: Mapping[str, str]) -> Decision:
+    """The answer to the same case, whose arguments are called otherwise."""
+    case = decision.question.case
+    args = {chosen.get(n, n): value for n, value in case.args.items()}
+    return replace(decision, question=replace(decision.question, case=replace(case, args=args)))
 
 
 def _plain(text: str, name: str) -> str:
@@ -67,6 +80,32 @@ def _plain(text: str, name: str) -> str:
         advice = f"Use one line of at most {LONGEST_TEXT} characters without quotes, braces and backslashes"
         raise RenameError(f"{text[:40]!r} cannot be a description here", advice, name)
     return text.strip()
+
+
+def _documented(text: str, texts: Mapping[str, str], summary: str | None) -> str:
+    """``SKILL.md`` in other words. It says a description with marks of its own: OLD_EXT for <old_ext>, quotes, escapes.
+
+    Args:
+        summary: What the skill does, where that is new: its front matter may have said it otherwise than the code did.
+    """
+    told = {words: new for old, new in texts.items() if (words := _words(old))}
+    said = _SUMMARY.match(text)
+    if said is not None and summary is not None:
+        told[_words(said[1])] = summary
+
+    def claim(found: re.Match[str]) -> str:
+        new = told.get(_words(found["text"]))
+        if new is None:
+            return _reworded(found[0], texts)
+        if found["before"] == _FIELD:
+            return front_matter({"description": new}).split("\n")[1]
+        return f"{found['before']}{prose(new)}{found['after']}"
+
+    return _CLAIM.sub(claim, text)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", html.unescape(text).casefold()))
 
 
 def _reworded(text: str, texts: Mapping[str, str]) -> str:

@@ -124,8 +124,27 @@ def _reports(target: Target, judging: Judging, saved: Path | None) -> Iterator[R
         yield _saved(target, saved)
         return
     with console.talk() as talk, Verifier(judging, open_cache(), talk.step, live=talk.live) as verifier:
-        yield verifier.report(target)
-        yield from verifier.before_answers(target)
+        known, earlier = verifier.known(target), list(verifier.before_answers(target))
+        if known is None and earlier:
+            _must_ask(earlier[0], target)
+        yield known or verifier.fresh(target)
+        yield from earlier
+
+
+def _must_ask(report: Report, target: Target) -> None:
+    """Returns if a report from before the latest answers has a question without one: else minutes would be spent to say that.
+
+    Raises:
+        DecisionError: names the answers.
+    """
+    from verifiers.decisions import DecisionError, load_decisions
+
+    assert target.decisions is not None  # there are answers
+    says = {d.question.case.digest: d.says for d in load_decisions(target.decisions)}
+    if report.questions and all(q.case.digest in says for q in report.questions):
+        told = ", ".join(f"{n}: {says[q.case.digest]}" for n, q in enumerate(report.questions, 1))
+        advice = f"Remove its line in {target.decisions} to decide anew. Whether there are more questions says: assay verify"
+        raise DecisionError(f"every question is answered already ({told})", advice, target.path)
 
 
 def _saved(target: Target, file: Path) -> Report:

@@ -24,7 +24,7 @@ from synth.cli.patterns import show_patterns
 from synth.cli.progress import Checks, Runs, dynamic_checks
 from synth.cli.settings import Judging, budget_option, sandbox_options
 from synth.cli.synthesize import make_drafts
-from synth.cli.tracefiles import TOGETHER, nothing_repeated, read_traces, said_together
+from synth.cli.tracefiles import TOGETHER, nothing_repeated, said_together, stored_traces
 
 if TYPE_CHECKING:
     from synth.config import Config
@@ -166,7 +166,7 @@ def _once(request: Request) -> int:
     from synth.detect import detect
     from verifiers.formats.text import plural
 
-    traces = read_traces(request.traces or (request.config.trace_dir,))
+    traces = stored_traces(request.traces, request.config.trace_dir)
     together = said_together(request.together, traces)
     patterns = detect(traces, request.config, together)
     grouping = None
@@ -223,26 +223,32 @@ def _settle(
     from synth.usage import take_usage, total
 
     began, interrupted = time.monotonic(), False
+    took: list[float] = []
     if found:
         console.say(found)
     outcomes: list[PatternOutcome] = []
     try:
         if patterns:
-            _take_up(request, patterns, outcomes)
+            _take_up(request, patterns, outcomes, lambda: took.append(time.monotonic() - began))
     except KeyboardInterrupt:
         interrupted = True
     metrics = measured(outcomes, patterns)
     count_outcomes(outcomes, metrics["success_rate_improvement"])
     usages = [u for u in (grouping, take_usage(request.generator(), last=True) if outcomes else None) if u is not None]
     beside = total(usages) if usages else None
-    emit_document(request.outputs, to_json(outcomes, metrics, beside), plain(outcomes, time.monotonic() - began, beside))
+    seconds = took[0] if took else time.monotonic() - began
+    emit_document(request.outputs, to_json(outcomes, metrics, beside), plain(outcomes, seconds, beside))
     if interrupted:
         raise KeyboardInterrupt
     return outcomes
 
 
-def _take_up(request: Request, patterns: Sequence[TracePattern], found: list[PatternOutcome]) -> None:
-    """Adds the outcome of each pattern to ``found``; of an interrupted one, what was spent."""
+def _take_up(request: Request, patterns: Sequence[TracePattern], found: list[PatternOutcome], judged: Callable[[], None]) -> None:
+    """Adds the outcome of each pattern to ``found``; of an interrupted one, what was spent.
+
+    Args:
+        judged: Called when all are, before anybody is asked about them.
+    """
     count_here()
     with _crystallization(request) as crystallization:
         try:
@@ -251,6 +257,7 @@ def _take_up(request: Request, patterns: Sequence[TracePattern], found: list[Pat
             why = "interrupted; the same again goes on from here"
             found += [_unsettled(crystallization, p, why) for p in patterns[len(found) :][:1]]
             raise
+        judged()
         if request.review:
             found[:] = _reviewed(crystallization, found)
 

@@ -86,11 +86,15 @@ def _refused(file: Path) -> Iterator[frozenset[str]]:
 def keep_draft(outcome: PatternOutcome, settings: Config) -> Path | None:
     """Writes the draft of a task that did not become a skill into the data directory; an edited one stays beside it."""
     from synth.draft import write_draft
+    from verifiers.decisions import DecisionError
 
     if outcome.draft is None or outcome.ending == "registered":
         return None
     try:
         return write_draft(settings.path("{PRJ_DATA}/drafts"), outcome.draft)
+    except DecisionError as e:
+        console.error(f"the draft of {outcome.task} cannot be kept: {e.diagnostics()}")
+        return None
     except OSError as e:
         console.error(f"the draft of {outcome.task} cannot be kept in {e.filename}: {e.strerror}")
         return None

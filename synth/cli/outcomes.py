@@ -74,6 +74,8 @@ def exit_code(outcomes: Sequence[PatternOutcome]) -> int:
 
 def plain(outcomes: Sequence[PatternOutcome], seconds: float, beside: Usage | None = None) -> str:
     """The table of all, and the sum beneath it."""
+    if not outcomes and beside is None:
+        return "no pattern"
     from synth.crystallization.outcome import counts
     from verifiers.formats.text import plural
 

@@ -12,7 +12,7 @@ from synth.cli import console
 from synth.cli.exits import NOTHING, PASS
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit_document, output_options, plan
-from synth.cli.tracefiles import TOGETHER, nothing_repeated, read_traces, said_together
+from synth.cli.tracefiles import TOGETHER, nothing_repeated, said_together, stored_traces
 
 if TYPE_CHECKING:
     from synth.config import Config
@@ -36,7 +36,7 @@ def show_patterns(traces: Sequence[Path], settings: Config, outputs: Sequence[Ou
     """Lists the tasks that are due for a skill, and on stderr each trace that belongs to none, with the reason."""
     from synth.detect import detect, ungrouped
 
-    known = read_traces(traces or (settings.trace_dir,))
+    known = stored_traces(traces, settings.trace_dir)
     found = detect(known, settings, said_together(together, known))
     left = ungrouped(known, found, settings)
     document = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +15,10 @@ from synth.cli.exits import FAIL, PASS
 from synth.cli.files import append_lines, check_appendable
 from synth.cli.home import config
 
+if TYPE_CHECKING:
+    from synth.interface import ExecutionTrace
+
+MOST_NAMED = 5
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
@@ -28,8 +34,8 @@ def command(
 ) -> int:
     """Runs COMMAND in the workspace and keeps it with its output, exit code and the directory before and after.
 
-    One argument after `--` is a shell line; several are one program with its arguments. Exit code 1: the command failed (the
-    trace is kept all the same, as one that failed).
+    One argument after `--` is a shell line; several are one program with its arguments. Exit code 1: a command failed (the others
+    ran; the trace is kept, as one that failed, of which no skill is made). One that may fail says so: 'COMMAND || true'.
     """
     from synth.tracing.collector import TraceCollector
     from synth.tracing.record import record
@@ -59,4 +65,18 @@ def command(
         kept = store.store(trace)
     count_recorded()
     console.say(f"recorded {trace.task_id} in {kept}")
+    for text in remarks(trace):
+        console.say(text)
     return PASS if trace.success else FAIL
+
+
+def remarks(trace: ExecutionTrace) -> Iterator[str]:
+    """Why a recording may not be what somebody takes it for: it failed, or the pictures lack something."""
+    failed = [(c, code) for c, code in zip(trace.commands, trace.exit_codes or (), strict=True) if code]
+    if not trace.success:
+        which = f": {failed[0][0]} ended with exit code {failed[0][1]}" if failed else ""
+        yield f"it is kept as failed, and no skill is made of it{which}"
+    left_out = list(trace.metadata.get("left_out", ()))
+    if left_out:
+        more = f" and {len(left_out) - MOST_NAMED} more" if len(left_out) > MOST_NAMED else ""
+        yield f"not in its pictures: {', '.join(left_out[:MOST_NAMED])}{more}. What a task does there is not learned"

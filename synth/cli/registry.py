@@ -290,7 +290,8 @@ def seeds(registry: Path | None, **rest: Any) -> int:
 @registry_option
 @output_options(PLAIN_JSON)
 def audit(registry: Path | None, **rest: Any) -> int:
-    """Lists what someone should look at: stale, duplicate, broken, drifted, unmeasured, orphan.
+    """Lists what someone should look at: stale, duplicate, broken, drifted, unmeasured, orphan; what asks, and what was answered
+    and not judged by that since.
 
     Stale: last verified long ago, or with other tools or another image than today's (the image only where an engine answers).
     Exit code 1: there is something.

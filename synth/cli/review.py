@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -63,7 +63,7 @@ class Review:
         from verifiers.interface import AssayError
 
         while True:
-            words = self.ask("accept? [y/n/r/p/c/q/?]").split()
+            words = self.ask("accept? [y/n/r/p/d/c/q/?]").split()
             try:
                 match words:
                     case ["y" | "n" | "q" as answer]:
@@ -78,8 +78,10 @@ class Review:
                         entry = self._renamed(entry, None, {}, {"": " ".join(more)})
                     case ["c"]:
                         console.out(self.registry.source(entry))
-                    case _:
+                    case ["?"]:
                         console.out(HELP)
+                    case _:
+                        console.out(f"{' '.join(words)!r} is none of these:\n{HELP}")
             except AssayError as e:
                 console.error(e.diagnostics())
 
@@ -94,6 +96,8 @@ class Review:
         console.say("verifying it under its new names")
         new = renamed_version(self.registry, entry, self.verify, name, parameters, described, require_approval=True)
         console.out(f"now {new.name}: {signature(new)}")
+        for line in told(new):
+            console.out(line)
         return new
 
 
@@ -114,7 +118,8 @@ def renamed_version(
     """
     from synth.renaming import renamed
 
-    draft = renamed(registry.draft(entry.name, entry.version), name, parameters, described)
+    answered = replace(registry.draft(entry.name, entry.version), decisions=registry.decisions(entry))
+    draft = renamed(answered, name, parameters, described)
     kept = {key: entry.metadata[key] for key in ORIGIN if key in entry.metadata}
     before = entry.name if draft.name == entry.name else None
     new = registry.register(
@@ -135,10 +140,8 @@ def shown(registry: Registry, entry: RegistryEntry) -> Iterator[str]:
     from verifiers.formats.text import bound
 
     draft, report = registry.draft(entry.name, entry.version), registry.report(entry.name, entry.version)
-    yield entry.description
+    yield from told(entry)
     yield f"  {entry.name}({signature(entry)}), score at least {bound(entry.score)}; {', '.join(report['capabilities'])}"
-    for p in entry.metadata["parameters"]:
-        yield f"    {p['name']}: {p['description']}"
     for trace in draft.evidence:
         e = to_evidence(trace)
         if e.base is not None and e.post is not None and trace.task_id in draft.bindings:
@@ -150,6 +153,14 @@ def shown(registry: Registry, entry: RegistryEntry) -> Iterator[str]:
             break
     for n, question in enumerate(report.get("questions", ()), 1):
         yield f"  question {n}: {question['message']}"
+    if report.get("questions"):
+        yield f"  its case, and the answers: assay verify {entry.name}"
+
+
+def told(entry: RegistryEntry) -> Iterator[str]:
+    """What it and its parameters are, in words."""
+    yield entry.description
+    yield from (f"    {p['name']}: {p['description']}" for p in entry.metadata["parameters"])
 
 
 def signature(entry: RegistryEntry) -> str:
@@ -175,6 +186,7 @@ def judged_by(judge: Judge, registry: Registry) -> Callable[[Draft, RegistryEntr
             draft.name, draft.source, draft.bindings, entry.description, str(entry.metadata.get("generator", ""))
         )
         evidence = [to_evidence(t) for t in draft.evidence]
-        return judge.verify(candidate, evidence, draft.bindings, origin.unseen, origin.failures)
+        deciding = judge.deciding(draft.decisions)
+        return deciding.verify(candidate, evidence, draft.bindings, origin.unseen, origin.failures)
 
     return judged

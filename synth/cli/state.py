@@ -37,6 +37,8 @@ class State:
     """None where there is no registry."""
     waiting: tuple[str, ...] = ()
     """Versions that wait for an approval, or to be activated, as ``NAME VERSION``."""
+    refused: tuple[str, ...] = ()
+    """Skills that passed once and no longer do, and of which no version is in use."""
     questions: tuple[tuple[str, int], ...] = ()
     """Skill, and how many questions about it nobody has answered."""
     answered: tuple[str, ...] = ()
@@ -70,6 +72,8 @@ class State:
             yield f"drafts      {len(self.drafts)} here: {', '.join(str(d) for d in self.drafts[:MOST_NAMED])}"
         for what in self.waiting:
             yield f"waiting     {what}"
+        for skill in self.refused:
+            yield f"refused     {skill}: it passed once and no longer does"
         for skill, n in self.questions:
             yield f"open        {plural(n, 'question')} about {skill}"
         for skill in self.answered:
@@ -90,6 +94,8 @@ class State:
             return f"assay verify {shlex.quote(str(self.drafts[0]))}"
         if self.waiting:
             return f"assay registry activate {self.waiting[0]}"
+        if self.refused:
+            return f"assay verify {self.refused[0]}"
         if self.answered:
             return f"assay registry verify {self.answered[0]}"
         if self.questions:
@@ -141,7 +147,7 @@ def state(settings: Config, registry: Path, here: Path) -> State:
     hooks, often = _hooked(here, settled)
     return State(
         found.missing, settings.trace_dir, len(files), due, registry,
-        standing.active, standing.waiting, standing.questions, standing.answered,
+        standing.active, standing.waiting, standing.refused, standing.questions, standing.answered,
         _drafts(settings, registry, here, standing.known), hooks, often,
     )  # fmt: skip
 
@@ -197,6 +203,7 @@ class _Standing:
 
     active: int | None = None
     waiting: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     questions: tuple[tuple[str, int], ...] = ()
     answered: tuple[str, ...] = ()
     known: frozenset[str] = frozenset()
@@ -205,15 +212,17 @@ class _Standing:
     @classmethod
     def of(cls, directory: Path) -> _Standing:
         from synth.registry import Registry
+        from synth.registry.inspection import open_questions
 
         questions, answered, known = [], [], set[str]()
         with Registry(directory) as opened:
             entries = opened.list("active")
-            waiting = tuple(f"{e.name} {e.version[:12]}" for e in opened.list("staged"))
+            staged = opened.list("staged")
+            waiting = tuple(f"{e.name} {e.version[:12]}" for e in staged if not e.metadata["drifted"])
+            unused = {e.name for e in staged if e.metadata["drifted"]} - {e.name for e in entries}
             for e in entries:
-                asked = {q["invariant"] for q in opened.report(e.name, e.version).get("questions", ())}
-                unanswered = asked - {d.question.invariant for d in opened.decisions(e)}
-                questions += [(e.name, len(unanswered))] if unanswered else []
-                answered += [e.name] if unanswered != asked else []
+                unanswered, some = open_questions(opened, e)
+                questions += [(e.name, unanswered)] if unanswered else []
+                answered += [e.name] if some else []
                 known |= {t.task_id for t in opened.draft(e.name, e.version).evidence}
-        return cls(len(entries), waiting, tuple(questions), tuple(answered), frozenset(known))
+        return cls(len(entries), waiting, tuple(sorted(unused)), tuple(questions), tuple(answered), frozenset(known))

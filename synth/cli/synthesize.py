@@ -15,7 +15,7 @@ from synth.cli.exits import NOTHING, PASS
 from synth.cli.files import must_have_parent
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config
-from synth.cli.tracefiles import nothing_repeated, read_traces
+from synth.cli.tracefiles import nothing_repeated, stored_traces
 
 if TYPE_CHECKING:
     from synth.config import Config
@@ -47,7 +47,7 @@ def make_drafts(
 
     if drafts is not None:
         must_have_parent(drafts)
-    known = read_traces(traces or (settings.trace_dir,))
+    known = stored_traces(traces, settings.trace_dir)
     patterns = detect(known, settings)
     if not patterns:
         console.error(nothing_repeated(known, settings.evolution))

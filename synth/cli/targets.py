@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synth.cli.home import registry_dir
+from synth.cli.home import REGISTRY, registry_dir
 
 if TYPE_CHECKING:
     from synth.interface import RegistryEntry
     from verifiers.gating.discover import Target
     from verifiers.interface import AssayError
 
+_NAMED = f"Give a skill file, a draft directory, or the registry with --registry DIR or ${REGISTRY}"
 OMNI = Path("scripts", "commands.py")
 
 
@@ -109,7 +110,7 @@ def unknown(name: str, registry: Path | None) -> AssayError:
     directory = registry_dir(registry)
     there = (directory / "registry.db").is_file()
     where = f"no skill of that name in the registry {directory}" if there else f"no registry in {directory}"
-    advice = f"See: assay registry list --registry {directory}" if there else "Give a skill file or a draft directory"
+    advice = f"See: assay registry list --registry {directory}" if there else _NAMED
     return ConfigError(f"is no file, and there is {where}", advice, name)
 
 

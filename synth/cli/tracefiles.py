@@ -24,7 +24,7 @@ def nothing_repeated(traces: Sequence[ExecutionTrace], evolution: Evolution) -> 
     from verifiers.formats.text import plural
 
     if not traces:
-        return "there is no trace: name the files, or the directories that were recorded in"
+        return "there is no trace: record one with 'assay record', or name the files, or the directories that were recorded in"
     thresholds = f"{evolution.min_frequency} successful traces", f"{plural(evolution.min_complexity, 'command')} in one"
     needed = (" and " if evolution.trigger == "all" else " or ").join(thresholds)
     failed = sum(not t.success for t in traces)
@@ -53,6 +53,15 @@ def said_together(texts: Sequence[str], traces: Sequence[ExecutionTrace]) -> lis
             raise click.BadParameter(what, param_hint="--together")
         taken |= ids
     return groups
+
+
+def stored_traces(paths: Sequence[Path], store: Path) -> list[ExecutionTrace]:
+    """``read_traces`` of what was named, else of the configured store; none where nothing was ever recorded.
+
+    Raises:
+        EvidenceError: as ``read_traces``.
+    """
+    return read_traces(paths or (store,)) if paths or store.is_dir() else []
 
 
 def read_traces(paths: Sequence[Path]) -> list[ExecutionTrace]:

@@ -27,8 +27,14 @@ def funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutcome],
             _losses((t.task_id, f"done fewer than {evolution.min_frequency} times") for t in good if t.task_id not in members),
         ),
         Stage("replayable", len(judged - unusable.keys()), _losses((t, why) for t, why in unusable.items())),
-        Stage("skills", len(skills), _losses((o.task, o.why) for o in outcomes if o.ending != "registered")),
+        Stage("skills", len(skills), _losses((o.task, _kind(o)) for o in outcomes if o.ending != "registered")),
     ]  # fmt: skip
+
+
+def _kind(outcome: PatternOutcome) -> str:
+    """Why, without the case: each task's line has said that, and many tasks may fail by one check."""
+    checks = {f"{c.id}:" for c in outcome.report.checks} if outcome.report is not None else set()
+    return next((c.removesuffix(":") for c in sorted(checks) if outcome.why.startswith(c)), outcome.why)
 
 
 def _losses(found: Iterable[tuple[str, str]]) -> tuple[Loss, ...]:

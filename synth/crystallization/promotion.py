@@ -37,6 +37,11 @@ class Known:
     decisions: tuple[Decision, ...] = ()
     """Answers to questions about it, which hold for its next version too."""
 
+    @property
+    def in_use(self) -> bool:
+        """It is the active version; else it passed once and no longer does, mostly because of an answer."""
+        return self.entry.status == "active"
+
 
 @dataclass
 class Crystallization:
@@ -77,23 +82,27 @@ class Crystallization:
 
     def _run(self, pattern: TracePattern) -> PatternOutcome:
         known = self._known(pattern)
-        if known is not None:
-            new = _new_traces(pattern.traces, known.traces)
-            passed_over = set(known.entry.metadata.get("unused", ()))
-            fresh = [t for t in new if trace_digest(t) not in passed_over]
-            if len(fresh) < self.enough_new:
-                return self._already(pattern, known, len(fresh))
-            what = f"its evidence and {len(fresh)} new traces make a new version"
-            self.say(f"{known.entry.name} is registered for this task: {what}")
-            merged = replace(pattern, traces=(*known.traces, *new), frequency=len(known.traces) + len(new))
-            outcome = self._crystallize(merged, known)
-            if outcome.ending == "registered":
-                return replace(outcome, task_ids=tuple(t.task_id for t in pattern.traces))
-        return self._crystallize(pattern, None)
+        if known is None:
+            given = self.registry.answers_about(pattern.traces) if self.registry is not None else ()
+            return self._crystallize(pattern, None, given)
+        new = _new_traces(pattern.traces, known.traces)
+        passed_over = set(known.entry.metadata.get("unused", ()))
+        fresh = [t for t in new if trace_digest(t) not in passed_over]
+        if known.in_use and len(fresh) < self.enough_new:
+            return self._already(pattern, known, len(fresh))
+        is_now = "is registered for this task" if known.in_use else "was made for this task and no longer passes"
+        self.say(f"{known.entry.name} {is_now}: its evidence and {len(fresh)} new traces make a new version")
+        merged = replace(pattern, traces=(*known.traces, *new), frequency=len(known.traces) + len(new))
+        outcome = self._crystallize(merged, known, known.decisions)
+        # Nothing is promised of a skill that is out of use: its traces once more would be the same search once more.
+        same = not known.in_use and not _new_traces(known.traces, pattern.traces)
+        if outcome.ending == "registered" or same:
+            return replace(outcome, task_ids=tuple(t.task_id for t in pattern.traces))
+        return self._crystallize(pattern, None, known.decisions)
 
-    def _crystallize(self, pattern: TracePattern, known: Known | None) -> PatternOutcome:
-        supersedes, decisions = (known.entry.name, known.decisions) if known is not None else (None, ())
-        bound = frozenset(t.task_id for t in known.traces) if known is not None else frozenset[str]()
+    def _crystallize(self, pattern: TracePattern, known: Known | None, decisions: tuple[Decision, ...]) -> PatternOutcome:
+        supersedes = known.entry.name if known is not None else None
+        bound = frozenset(t.task_id for t in known.traces) if known is not None and known.in_use else frozenset[str]()
         traces, unclear = with_answers(pattern.traces)
         pattern = replace(pattern, traces=traces)
         evidence = self.judge.rebuilt([to_evidence(t) for t in traces])
@@ -103,19 +112,24 @@ class Crystallization:
         found = Search(pattern, evidence, self.generator, judge, self.settings, self.say, bound).run()
         found = replace(found, notes=(*found.notes, unclear)) if unclear else found
         if isinstance(found, NotFound):
-            return self._not_found(pattern, found)
+            return self._not_found(pattern, found, decisions)
         return self.register(pattern, found, {e.task_id: e for e in evidence}, supersedes, decisions)
 
-    def _not_found(self, pattern: TracePattern, found: NotFound) -> PatternOutcome:
+    def _not_found(self, pattern: TracePattern, found: NotFound, decisions: tuple[Decision, ...]) -> PatternOutcome:
         ending: Ending = "no-candidate"
         if found.refused_evidence or found.interrupted:
             ending = "inconclusive"
         elif found.report is not None:
             ending = "refused" if found.report.verdict is Verdict.FAIL else "inconclusive"
+        draft = None
+        if found.nearest is not None:
+            draft = unverified(found.nearest.candidate, pattern, found.nearest.bindings)
+            # Whoever mends it is held to what was answered, too.
+            there = {t.task_id for t in pattern.traces}
+            draft = replace(draft, decisions=tuple(d for d in decisions if d.question.case.task_id in there))
         return self._end(
             pattern, ending, found.why, held_out=found.held_out, tried=found.tried, notes=found.notes, unused=found.unused,
-            report=found.report,
-            draft=unverified(found.nearest.candidate, pattern, found.nearest.bindings) if found.nearest is not None else None,
+            report=found.report, draft=draft,
         )  # fmt: skip
 
     def register(
@@ -182,14 +196,16 @@ class Crystallization:
         )  # fmt: skip
 
     def _known(self, pattern: TracePattern) -> Known | None:
-        """The active skill that was made for the same task."""
+        """The skill that was made for the same task: the active one, else one that no longer passes."""
         if self.registry is None:
             return None
-        made = [e for e in self.registry.list() if e.metadata.get("source") == "crystallized"]
-        entry = match_existing(pattern, made)
+        made = [e for e in self.registry.list(None) if e.metadata.get("source") == "crystallized"]
+        entry = match_existing(pattern, [e for e in made if e.status == "active"])
+        entry = entry or match_existing(pattern, [e for e in made if e.metadata["drifted"]])
         if entry is None:
             return None
-        return Known(entry, tuple(self.registry.draft(entry.name).evidence), self.registry.decisions(entry))
+        evidence = self.registry.draft(entry.name, entry.version).evidence
+        return Known(entry, tuple(evidence), self.registry.decisions(entry))
 
     def _end(self, pattern: TracePattern, ending: Ending, why: str, **rest: Any) -> PatternOutcome:
         return PatternOutcome(pattern.task_category, tuple(t.task_id for t in pattern.traces), ending, why, **rest)

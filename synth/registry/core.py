@@ -5,14 +5,14 @@ from __future__ import annotations
 import builtins
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from synth.draft import DOCUMENT, SKILL, read_draft
-from synth.interface import Draft, RegistryEntry, Status
+from synth.interface import Draft, ExecutionTrace, RegistryEntry, Status
 from synth.registry.database import Database
 from synth.registry.entries import COLUMNS, Event, entry_of, event_of
 from synth.registry.errors import RegistryError, RegistryUnusable, UnknownSkill, WrongState
@@ -164,6 +164,24 @@ class RegistryReader:
         """
         file = of_version(Path(entry.path))
         return load_decisions(file) if file is not None else ()
+
+    def answers_about(self, traces: Iterable[ExecutionTrace]) -> tuple[Decision, ...]:
+        """Answers to questions about cases of these very recordings, given for whatever version; of one case, the latest's.
+
+        Raises:
+            DecisionError: a file of them is damaged.
+            RegistryUnusable: a version that they were given for is.
+        """
+        # Not by digest: a version keeps a recording with the start that was reconstructed for it.
+        wanted = {t.task_id: (t.commands, t.outputs) for t in traces}
+        found: dict[str, Decision] = {}
+        for entry in sorted(self.list(None), key=lambda e: e.registered_at):
+            given = [d for d in self.decisions(entry) if d.question.case.task_id in wanted]
+            evidence = self.draft(entry.name, entry.version).evidence if given else ()
+            recorded = {t.task_id for t in evidence if wanted.get(t.task_id) == (t.commands, t.outputs)}
+            same = [d for d in given if d.question.case.task_id in recorded]
+            found |= {d.question.case.digest: d for d in same}
+        return tuple(found.values())
 
     def check_intact(self, entry: RegistryEntry) -> None:
         """Returns if the version's directory holds the bytes that were verified.

@@ -1,4 +1,4 @@
-"""Looking the registry over: what is stale, duplicate, broken or drifted, how versions differ, and verifying all again."""
+"""Looking the registry over: what is stale, duplicate, broken, drifted or open, how versions differ, and verifying all again."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from synth.interface import Draft, RegistryEntry
 from synth.registry.errors import RegistryUnusable, WrongState
 from synth.registry.lifecycle import Lifecycle
 from synth.registry.receipt import plain
+from verifiers.decisions import DecisionError
 from verifiers.interface import AssayError, Report, Verdict
 
 STALE_DAYS = 180
 
-Ailment = Literal["stale", "duplicate", "broken", "drifted", "unmeasured", "orphan"]
+Ailment = Literal["stale", "duplicate", "broken", "drifted", "unmeasured", "orphan", "asks", "answered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ def audit(
     found = [a for entry in registry.list(None) if entry.status != "revoked" for a in _broken(registry, entry)]
     for entry in active:
         found += _stale(entry, now - timedelta(days=stale_days), inventory, tools)
+        found += _asking(registry, entry)
         if not entry.metadata["measured"]:
             found.append(_of(entry, "unmeasured", "its score was cleared", f"Run 'assay registry verify {entry.name}'"))
     for entry in registry.list("staged"):
@@ -105,6 +107,33 @@ def _stale(entry: RegistryEntry, limit: datetime, inventory: str | None, tools: 
     changed = sorted(k for k in today.keys() | known.keys() if today.get(k) != known.get(k))
     if changed:
         yield _of(entry, "stale", f"verified with other versions of {', '.join(changed)}", advice)
+
+
+def open_questions(registry: Lifecycle, entry: RegistryEntry) -> tuple[int, bool]:
+    """How many questions about a version nobody has answered, and whether one was answered that it was not judged by since.
+
+    Raises:
+        DecisionError: the answers are damaged.
+        RegistryUnusable, WrongState: the report is, or is gone.
+    """
+    asked = {q["invariant"] for q in registry.report(entry.name, entry.version).get("questions", ())}
+    unanswered = asked - {d.question.invariant for d in registry.decisions(entry)}
+    return len(unanswered), unanswered != asked
+
+
+def _asking(registry: Lifecycle, entry: RegistryEntry) -> Iterator[Ailing]:
+    try:
+        unanswered, answered = open_questions(registry, entry)
+    except AssayError as e:
+        if isinstance(e, DecisionError):  # of its report, what is broken says so
+            yield _of(entry, "broken", e.what, e.advice)
+        return
+    if answered:
+        what = "a question about it was answered, and it was not judged by that since"
+        yield _of(entry, "answered", what, f"Run 'assay registry verify {entry.name}'")
+    if unanswered:
+        asks = "a question about it is" if unanswered == 1 else f"{unanswered} questions about it are"
+        yield _of(entry, "asks", f"{asks} open", f"See 'assay verify {entry.name}', then 'assay answer {entry.name} 1'")
 
 
 _LINK = re.compile(r"\]\(([^)\s#]+)")

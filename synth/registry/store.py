@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from synth.registry.errors import NotAccepted, Revoked, UnknownSkill, WrongState
 from synth.registry.inspection import Ailing, Difference, Reverification, Verify, audit, difference, reverify
 from synth.registry.lifecycle import Lifecycle
 from synth.registry.receipt import canonical, document_sha256, plain, report_document
+from verifiers.decisions import load_decisions
+from verifiers.decisions.places import of_version
 from verifiers.interface import Report, Subject
 from verifiers.subject import parse_subject
 
@@ -97,7 +99,8 @@ class Registry(Lifecycle):
     ) -> RegistryEntry:
         """Registers a verified draft and returns its entry: active, or staged while it waits for an approval.
 
-        The same bytes again change nothing but the report and the score, which are always those of the latest verification.
+        The same bytes again change nothing but the report and the score, which are always those of the latest verification. What
+        was answered about them since must be in that report.
 
         Args:
             draft: The four files.
@@ -114,9 +117,9 @@ class Registry(Lifecycle):
             UnknownSkill: ``supersedes`` names none.
             RegistryUnusable: it cannot be written. Nothing was changed.
         """
-        admit(draft, report, sandbox, tools)
         files = draft_files(draft)
         version = manifest_digest(manifest_of(files))
+        admit(self._as_answered(draft, version), report, sandbox, tools)
         subject = parse_subject(draft.source, f"{draft.name}/skill.py", report.profile)
         entry_metadata = {**_facts(subject, report), **plain(dict(metadata or {}))}
         with self.versions.writer():
@@ -152,6 +155,11 @@ class Registry(Lifecycle):
     def verify(self, verify: Verify, names: Iterable[str] | None = None, *, actor: str = "assay") -> Iterator[Reverification]:
         """Verifies registered skills again (``synth.registry.inspection.reverify``): drifted ones are demoted."""
         return reverify(self, verify, names, actor=actor)
+
+    def _as_answered(self, draft: Draft, version: str) -> Draft:
+        """The draft with what was answered since these very bytes were registered: a report without that is about less."""
+        file = of_version(self.versions.path(version))
+        return replace(draft, decisions=load_decisions(file)) if file is not None else draft
 
     def _refuse_revoked(self, draft: Draft, version: str) -> None:
         row = self.database.read(

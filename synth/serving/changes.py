@@ -57,6 +57,7 @@ def recorded_of(trace: ExecutionTrace) -> dict[str, Any]:
         "task_id": trace.task_id,
         "success": trace.success,
         "exit_codes": list(trace.exit_codes or ()),
+        "left_out": list(trace.metadata.get("left_out", ())),
         "outputs": outputs,
         **_told(effects(before, after)),
     }

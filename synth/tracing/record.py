@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from sandbox.interface import Entry, Snapshot
@@ -31,6 +31,8 @@ SKIPPED = frozenset(
     {".git", "node_modules", "__pycache__", ".venv", ".tox", ".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".assay"}
 )
 """Directories left out of snapshots unless asked for."""
+_OURS = ".assay"
+"""Where recordings are kept: no part of any task."""
 _WITH_GIT = SKIPPED - {".git"}
 _CHANGES_GIT = re.compile(
     r"(?<![\w./-])git\s+(?:-\S+\s+(?:\S+\s+)?)*?(?:add|am|apply|branch|checkout|cherry-pick|clone|commit|config|fetch|init|merge|"
@@ -89,7 +91,7 @@ def record(
         task: What the commands are for.
         commands: Shell command lines.
         workdir: The workspace. Both snapshots are of it.
-        success: Whether the task was done; None = the last command exited 0.
+        success: Whether the task was done; None = every command exited 0. What may fail says so itself: ``COMMAND || true``.
         task_id: Made from time and process without one.
         limits: What is kept.
         echo: Shows outputs while they come (standard output and error of this process).
@@ -109,11 +111,12 @@ def record(
         raise RecordError("a command has a NUL character, which no command can hold", "")
     if not root.is_dir():
         raise RecordError("is not a directory", "Name the directory that the task works on", root)
-    skip, before = _first_picture(root, commands, limits, skip)
+    left_out: set[str] = set()
+    skip, before = _first_picture(root, commands, limits, skip, left_out)
     began, clock = datetime.now(UTC), time.monotonic()
     ran = _run_all(commands, root, limits, echo, step)
     duration_ms = (time.monotonic() - clock) * 1000
-    after = snapshot_directory(root, limits, skip)
+    after = snapshot_directory(root, limits, skip, left_out)
     facts: dict[str, Any] = {
         "source": "assay record",
         "workspace_root": str(root),
@@ -121,8 +124,9 @@ def record(
         "stderrs": [_text(r.err) for r in ran],
         **(metadata or {}),
     }
-    if skip is SKIPPED and any(map(_CHANGES_GIT.search, commands)):
-        facts["left_out"] = [".git"]
+    named = sorted(p for p in left_out if PurePosixPath(p).name != _OURS)
+    if named:
+        facts["left_out"] = named
     for name, flagged in (("truncated", [r.truncated for r in ran]), ("timed_out", [r.timed_out for r in ran])):
         if any(flagged):
             facts[name] = [i for i, yes in enumerate(flagged) if yes]
@@ -132,7 +136,7 @@ def record(
             "task_description": task,
             "commands": list(commands[: len(ran)]),
             "outputs": [_text(r.out) + _text(r.err) for r in ran],
-            "success": success if success is not None else ran[-1].exit_code == 0,
+            "success": success if success is not None else all(r.exit_code == 0 for r in ran),
             "duration_ms": duration_ms,
             "timestamp": began.isoformat(),
             "metadata": facts,
@@ -145,14 +149,14 @@ def record(
 
 
 def _first_picture(
-    root: Path, commands: Sequence[str], limits: RecordLimits, skip: frozenset[str] | None
+    root: Path, commands: Sequence[str], limits: RecordLimits, skip: frozenset[str] | None, left_out: set[str]
 ) -> tuple[frozenset[str], Snapshot]:
     """What snapshots leave out, and the one before the commands."""
     if skip is None and any(map(_CHANGES_GIT.search, commands)):
         with suppress(RecordError):  # a long history: its commands cannot be replayed, others of the task may
-            return _WITH_GIT, snapshot_directory(root, limits, _WITH_GIT)
+            return _WITH_GIT, snapshot_directory(root, limits, _WITH_GIT, left_out)
     skip = SKIPPED if skip is None else skip
-    return skip, snapshot_directory(root, limits, skip)
+    return skip, snapshot_directory(root, limits, skip, left_out)
 
 
 def _text(data: bytes) -> str:
@@ -271,8 +275,14 @@ def _copy(stream: IO[bytes], keep: bytearray, limit: int, show: IO[bytes] | None
 # ---------------------------------------------------------------- snapshots
 
 
-def snapshot_directory(path: Path | str, limits: RecordLimits = RecordLimits(), skip: frozenset[str] = SKIPPED) -> Snapshot:
+def snapshot_directory(
+    path: Path | str, limits: RecordLimits = RecordLimits(), skip: frozenset[str] = SKIPPED, left_out: set[str] | None = None
+) -> Snapshot:
     """The picture of a directory on disk. Links are not followed; sockets and devices are left out.
+
+    Args:
+        skip: Names of directories that are left out too.
+        left_out: Gets the paths of all that is left out.
 
     Raises:
         RecordError: it is larger than the limits, or a part of it cannot be read.
@@ -288,6 +298,8 @@ def snapshot_directory(path: Path | str, limits: RecordLimits = RecordLimits(), 
             info = item.stat(follow_symlinks=False)
             entry = _entry(item, info, skip, room)
             if entry is None:
+                if left_out is not None:
+                    left_out.add(name)
                 continue
             entries[name] = entry
             room -= len(entry.content)

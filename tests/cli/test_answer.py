@@ -132,6 +132,20 @@ def test_how_things_stand_counts_questions_that_nobody_has_answered(
     assert "next        assay registry verify rename_ext" in out or "next        assay engine" in out
 
 
+def test_a_skill_that_no_longer_passes_waits_for_no_approval(draft: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To activate it would be refused: why it fails is the next thing to look at."""
+    made = replace(read_draft(draft), name="rename_ext")
+    with Registry("assets/skills/learned_skills") as registry:
+        entry = registry.register(made, registered(made))
+        registry.demote(entry.name, entry.version, "against what was decided")
+    shutil.rmtree(draft)
+    assert run([]) == 0
+    out = capsys.readouterr().out
+    assert "waiting" not in out
+    assert "refused     rename_ext: it passed once and no longer does" in out
+    assert "next        assay verify rename_ext" in out or "next        assay engine" in out
+
+
 def test_a_cached_verdict_shows_the_same(draft: Path, judge: Asking, capsys: pytest.CaptureFixture[str]) -> None:
     """Questions and decisions are in the cache; another decision is another key."""
     texts = []
@@ -160,6 +174,23 @@ def test_commands_copied_from_one_report_all_mean_what_they_say(
         (q.case.digest, s) for q, s in zip(asked, ("commands", "skill", "invalid"), strict=True)
     ]
     capsys.readouterr()
+
+
+def test_what_is_answered_already_is_said_at_once(draft: Path, judge: Asking, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not after minutes of verification; one question that is left is asked about as before."""
+    run(["verify", str(draft)])
+    for question, says in zip(questions(judge.task_id)[:2], ("invalid", "skill"), strict=True):
+        assert run(["answer", str(draft), "1", "--case", question.case.digest[:12], f"--{says}"]) == 0
+    assert run(["answer", str(draft), "1", "--commands"]) == 0
+    capsys.readouterr()
+    runs = len(judge.runs)
+    assert run(["answer", str(draft), "1", "--skill"]) == 2
+    assert "every question is answered already (1: " in capsys.readouterr().err
+    assert len(judge.runs) == runs
+    run(["verify", str(draft)])
+    capsys.readouterr()
+    assert run(["answer", str(draft), "1", "--skill"]) == 2
+    assert "no question 1: all that it asked is answered (invalid, skill, commands)" in capsys.readouterr().err
 
 
 def test_a_saved_report_can_be_answered(draft: Path, judge: Asking, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ from synth.crystallization.search import SearchSettings
 from synth.embedded import EmbeddedGenerator
 from synth.metrics import Metrics
 from verifiers.catalog import DYNAMIC
-from verifiers.interface import Behaviour, GeneratedCase, Question, Verdict
+from verifiers.interface import Behaviour, Decision, GeneratedCase, Question, Verdict
 
 RENAMES = Path(__file__).parents[2] / "fixtures" / "demo" / "rename.jsonl"
 
@@ -75,6 +75,10 @@ def test_the_draft_of_a_refusal_is_kept(tmp_path: Path, capsys: pytest.CaptureFi
     assert again != kept
     assert (kept / "skill.py").read_text() == "# mine\n"
     assert keep_draft(replace(refused, ending="registered"), settings) is None
+    says = Decision(QUESTIONS[0], "skill")
+    assert keep_draft(outcome("refused", draft=draft("other", decisions=(says,))), settings) is not None
+    assert keep_draft(outcome("refused", draft=draft("other", decisions=(replace(says, says="commands"),))), settings) is None
+    assert "contradict" in capsys.readouterr().err
     (tmp_path / "file").write_text("x")
     assert keep_draft(refused, Config(tmp_path / "file")) is None
     assert "the draft of tidy cannot be kept" in capsys.readouterr().err

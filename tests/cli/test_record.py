@@ -24,11 +24,11 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_records_outputs_codes_and_both_trees(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Commands run one after another where the previous one ended; their output is passed on."""
     out = work.parent / "t.jsonl"
-    steps = ["-c", "mkdir sub && cd sub", "-c", "pwd >&2; echo hi; false"]
+    steps = ["-c", "mkdir sub && cd sub", "-c", "pwd >&2; echo hi; false; true"]
     assert run(["record", "--task", "move it", *steps, "-o", str(out), "--", "mv ../a.txt b.md"]) == 0
     (trace,) = load_traces(out)
     assert trace.commands[-1] == "mv ../a.txt b.md"
-    assert trace.exit_codes == (0, 1, 0)
+    assert trace.exit_codes == (0, 0, 0)
     assert trace.metadata["cwds"] == [".", "sub", "sub"]
     assert trace.outputs[1].startswith("hi\n")
     assert trace.success
@@ -40,13 +40,28 @@ def test_records_outputs_codes_and_both_trees(work: Path, capsys: pytest.Capture
     assert "hi" in capsys.readouterr().out
 
 
-def test_a_failed_command_is_kept_as_failed(work: Path) -> None:
-    """Exit code 1, and the trace says that it did not succeed."""
+def test_a_failed_command_is_kept_as_failed(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 1, and the trace says that it did not succeed; so is the user told, also of a step before one that succeeds."""
     out = work.parent / "t.jsonl"
     assert run(["record", "--task", "fail", "-o", str(out), "--", "ls", "no such file"]) == 1
     (trace,) = load_traces(out)
     assert not trace.success
     assert trace.commands == ("ls 'no such file'",)
+    assert "kept as failed, and no skill is made of it: ls 'no such file' ended with exit code 2" in capsys.readouterr().err
+    assert run(["record", "--task", "fetch", "-o", str(out), "-c", "exit 7", "--", "true"]) == 1
+    assert "kept as failed, and no skill is made of it: exit 7 ended with exit code 7" in capsys.readouterr().err
+    assert run(["record", "--task", "fetch", "-o", str(out), "-c", "false || true", "--", "true"]) == 0
+    assert "as failed" not in capsys.readouterr().err
+
+
+def test_it_says_what_is_not_in_the_pictures(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A task that cleans these up could not be learned, and nobody would know why."""
+    for n in range(6):
+        (work / f"p{n}" / "__pycache__").mkdir(parents=True)
+    assert run(["record", "--task", "look", "-o", str(work.parent / "t.jsonl"), "--", "ls"]) == 0
+    said = capsys.readouterr().err
+    assert "not in its pictures: p0/__pycache__, p1/__pycache__, " in said
+    assert "p4/__pycache__ and 1 more. What a task does there is not learned" in said
 
 
 def test_records_into_the_configured_store(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:

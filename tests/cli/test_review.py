@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from factories import draft, report
 
 from sandbox.interface import Entry, Snapshot, effects
+from synth.cli import crystallize
 from synth.cli.outcomes import after_review
+from synth.cli.outputs import plan
 from synth.cli.review import Review, shown
 from synth.cli.trees import diff_lines
 from synth.crystallization.outcome import PatternOutcome
-from synth.interface import Draft, RegistryEntry
+from synth.interface import Draft, RegistryEntry, TracePattern
 from synth.registry import Registry
-from verifiers.interface import Report, Verdict
+from verifiers.decisions import add, decided, home
+from verifiers.interface import Behaviour, Decision, GeneratedCase, Question, Report, Verdict
 
 
 @pytest.fixture
@@ -51,6 +56,7 @@ def test_accepting_and_leaving(registry: Registry, capsys: pytest.CaptureFixture
     told = capsys.readouterr().out
     assert "[1/2] batch_rename" in told
     assert "[2/2] other_rename" in told
+    assert "'what' is none of these:\n" in told
     assert "r NAME rename it" in told
 
 
@@ -86,6 +92,24 @@ def test_renaming_is_verified_and_kept(registry: Registry) -> None:
     assert {e.status for e in registry.versions_of("batch_rename")} == {"archived"}
 
 
+def test_an_answer_goes_along_under_the_new_names(registry: Registry) -> None:
+    """What was decided since a version was registered holds for its renamed form: it is judged by it, and has it."""
+    entry = registry.show("batch_rename")
+    start = Snapshot({"a b.txt": Entry("file")})
+    case = GeneratedCase(registry.draft("batch_rename").evidence[0].task_id, start, {"old_ext": "txt", "new_ext": "md"})
+    skill = Path(entry.path) / "skill.py"
+    question = Question("no-blanks-in-names", "A blank.", case, Behaviour(start), Behaviour(start))
+    add(home(skill, skill.with_name("evidence.jsonl")), [Decision(question, "invalid", who="kim")])
+
+    def judged(made: Draft, entry: RegistryEntry) -> Report:
+        return report(made, decisions=tuple(decided(d) for d in made.decisions))
+
+    assert review(registry, "p old_ext suffix", "y", "q", verify=judged) == 1
+    (kept,) = registry.decisions(registry.show("batch_rename"))
+    assert dict(kept.question.case.args) == {"suffix": "txt", "new_ext": "md"}
+    assert (kept.says, kept.who) == ("invalid", "kim")
+
+
 def test_a_renaming_that_does_not_pass_changes_nothing(registry: Registry, capsys: pytest.CaptureFixture[str]) -> None:
     """The reason is said, and the same version is asked about again; a bad name too."""
 
@@ -99,6 +123,38 @@ def test_a_renaming_that_does_not_pass_changes_nothing(registry: Registry, capsy
     assert "nothing that fails is registered" in told
     assert "'class' cannot be a name here" in told
     assert "there is no parameter 'nope'" in told
+
+
+def test_all_answers_are_named_and_new_words_are_shown(registry: Registry, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the prompt; what was typed wrong is said, what was asked for help is not; a new description is read back."""
+    waiting = [(e.name, e.version) for e in registry.list("staged")]
+    given = iter(("?", "p old_ext=suffix", "d Give files another ending.", "d old_ext: The old ending", "q"))
+    prompts: list[str] = []
+    Review(registry, passing, lambda text: prompts.append(text) or next(given)).run(waiting)
+    assert set(prompts) == {"accept? [y/n/r/p/d/c/q/?]"}
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "is none of these" in line] == ["'p old_ext=suffix' is none of these:"]
+    assert "Give files another ending." in lines
+    assert "    old_ext: The old ending" in lines
+
+
+def test_waiting_for_a_person_is_no_time_of_the_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The sum beneath the table says how long judging took, however long somebody looked at what came of it."""
+    clock = [0.0]
+
+    def reviewed(request: object, patterns: object, found: list[PatternOutcome], judged: Callable[[], None]) -> None:
+        found.append(PatternOutcome("tidy", ("t0",), "registered", "", "tidy", score=0.5))
+        clock[0] += 7
+        judged()
+        clock[0] += 1000
+
+    monkeypatch.setattr(crystallize, "_take_up", reviewed)
+    monkeypatch.setattr(crystallize, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(crystallize, "count_outcomes", lambda *of: None)
+    request: Any = SimpleNamespace(outputs=plan((), (), ("plain", "json")), generator=object)
+    pattern = TracePattern("repeated", (), 1, 1.0, "tidy", "", ())
+    crystallize._settle(request, [pattern], "")
+    assert "7.0 s)" in capsys.readouterr().out
 
 
 def test_what_is_shown(registry: Registry) -> None:

@@ -35,3 +35,17 @@ def test_each_stage_says_what_it_lost() -> None:
     ):
         assert line in lines
     assert lines.endswith("most would be saved by more recordings of the same task (1)")
+
+
+def test_a_reason_that_the_table_has_is_not_told_whole_once_more() -> None:
+    """Tasks that fail by one check are one loss; what no check says stays as it is."""
+    failed = report(draft())
+    check = failed.checks[0].id
+    outcomes = [
+        PatternOutcome("one", ("t0",), "refused", f"{check}: trace t0: a.txt: content: expected 1, observed 2", report=failed),
+        PatternOutcome("two", ("t1",), "refused", f"{check}: trace t1: no such path", report=failed),
+        PatternOutcome("three", ("t2",), "inconclusive", "no engine: none answers"),
+    ]
+    lines = "\n".join(shown(funnel([], outcomes, Evolution())))
+    assert f"skills: 2 lost, {check} (one)" in lines
+    assert "skills: 1 lost, no engine: none answers (three)" in lines

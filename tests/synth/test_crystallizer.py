@@ -19,7 +19,7 @@ from synth.crystallization.outcome import counts, to_json
 from synth.crystallization.promotion import Crystallization
 from synth.crystallizer import SkillCrystallizer
 from synth.documentation import _limits
-from synth.interface import Candidate, Template, TracePattern
+from synth.interface import Candidate, RegistryEntry, Template, TracePattern
 from synth.llm import ModelGenerator
 from synth.registry import Registry
 from synth.registry.receipt import evidence_sha256
@@ -71,6 +71,8 @@ class Judge:
     error: Exception | None = None
     seen: list[int] = field(default_factory=list)
     decisions: tuple[Decision, ...] = ()
+    right: str = ""
+    """Code that does what was decided: with a decision, no other passes; "" = all do."""
     info: SandboxInfo | None = SANDBOX
 
     def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
@@ -100,10 +102,11 @@ class Judge:
         tasks = {e.task_id for e in evidence}
         held = tuple(decided(d) for d in self.decisions if d.question.case.task_id in tasks)
         made = report(replace(draft(), source=candidate.source), evidence=summary, bindings=dict(bindings), decisions=held)
-        if self.verdict is Verdict.PASS:
+        if self.verdict is Verdict.PASS and not (held and self.right and candidate.source != self.right):
             return made
         check = CheckResult("effect-equivalent", self.verdict, (Finding("it does something else"),))
-        return replace(made, verdict=self.verdict, score=None, checks=(check,))
+        verdict = Verdict.FAIL if self.verdict is Verdict.PASS else self.verdict
+        return replace(made, verdict=verdict, score=None, checks=(replace(check, verdict=verdict),))
 
     def deciding(self, decisions: tuple[Decision, ...]) -> Judge:
         self.decisions = decisions
@@ -232,6 +235,65 @@ def test_answers_hold_for_the_next_version(tmp_path: Path) -> None:
     assert draft.decisions == answers[:1]
     assert "- A blank. (breaks: no-blanks-in-names)" in draft.skill_md
     assert "of traces that are not judged any more do not hold: gone" in made.outcomes[-1].notes[-1]
+    made.close()
+
+
+def answered(made: SkillCrystallizer) -> RegistryEntry:
+    """The skill's version, of which somebody has said that the commands are right."""
+    entry = made.registry.show("batch_rename")
+    start = Snapshot({"a b.txt": Entry("file")})
+    case = GeneratedCase(made.registry.draft("batch_rename").evidence[0].task_id, start, {})
+    question = Question("no-blanks-in-names", "A blank.", case, Behaviour(start), Behaviour(start))
+    skill = Path(entry.path) / "skill.py"
+    add(home(skill, skill.with_name("evidence.jsonl")), [Decision(question, "commands")])
+    return entry
+
+
+def test_an_answer_outlives_the_version_that_it_refuses(tmp_path: Path) -> None:
+    """The same recordings make that version not once more, but one that does what was decided, under the same name."""
+    judge, maker = Judge(right=source("batch_rename", "Rename as decided.")), Proposing()
+    made = crystallizer(tmp_path, judge)
+    made.generator = maker
+    run_all(made, 0, 1, 2)
+    entry = answered(made)
+    made.registry.demote(entry.name, entry.version, "against what was decided")
+    calls = len(judge.seen)
+    again = asyncio.run(made.crystallize_due())
+    assert [o.ending for o in again] == ["refused"]
+    assert again[0].draft is not None
+    assert again[0].draft.decisions == made.registry.decisions(entry)
+    assert len(judge.seen) == calls + 1  # nothing is gained from the same search once more
+    assert made.registry.list() == []
+    maker.text = judge.right
+    assert [o.ending for o in asyncio.run(made.crystallize_due())] == ["registered"]
+    now = made.registry.show("batch_rename")
+    assert now.version != entry.version
+    assert made.registry.decisions(now) == made.registry.decisions(entry) != ()
+    made.close()
+
+
+@pytest.mark.parametrize("forever", [False, True])
+def test_an_answer_outlives_a_skill_that_is_retired(tmp_path: Path, forever: bool) -> None:
+    """What was said of a recording's case holds for whatever is made of that recording."""
+    judge = Judge(right=source("batch_rename", "Rename as decided."))
+    made = crystallizer(tmp_path, judge)
+    run_all(made, 0, 1, 2)
+    entry = answered(made)
+    (made.registry.revoke if forever else made.registry.archive)(entry.name, entry.version)
+    assert [o.ending for o in asyncio.run(made.crystallize_due())] == ["refused"]
+    assert len(judge.decisions) == 1
+    assert made.registry.list() == []
+    made.close()
+
+
+def test_an_answer_holds_where_only_the_new_traces_are_left(tmp_path: Path) -> None:
+    """A next version that the answer refuses does not come in as a skill of its own."""
+    made = crystallizer(tmp_path, Judge(right=source("batch_rename", "Rename as decided.")))
+    run_all(made, 0, 1, 2)
+    entry = answered(made)
+    run_all(made, 3, 4, 5)
+    assert made.outcomes[-1].ending == "refused"
+    assert [e.version for e in made.registry.list(None)] == [entry.version]
     made.close()
 
 

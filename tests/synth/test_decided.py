@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from factories import draft, report
+from factories import draft, report, ticking_registry
 
 from sandbox.snapshot import Entry, Snapshot
 from synth.attest import sign, signed_reports, statement, write_attestation
@@ -95,6 +95,31 @@ def test_an_answer_about_a_registered_skill_leaves_its_version_alone(tmp_path: P
         assert registry.reverified(entry.name, entry.version, again).report_sha256 == report_sha256(again)
         with pytest.raises(NotAccepted, match="other decisions"):
             registry.reverified(entry.name, entry.version, judged(of))
+
+
+def test_bytes_that_an_answer_is_about_come_in_with_it_only(tmp_path: Path) -> None:
+    """The very version once more, by a report that knows nothing of the answer, is refused; what was refused stays out of use."""
+    with Registry(tmp_path) as registry:
+        entry = registry.register(draft(), report(draft()))
+        add(home(Path(entry.path) / "skill.py", Path(entry.path) / "evidence.jsonl"), [YES])
+        registry.demote(entry.name, entry.version, "against what was decided")
+        with pytest.raises(NotAccepted, match="other decisions"):
+            registry.register(draft(), report(draft()))
+        assert registry.list() == []
+        again = registry.register(draft(), judged(draft(decisions=(YES,))))
+        assert (again.version, again.status) == (entry.version, "active")
+
+
+def test_answers_are_found_by_the_recording_that_they_are_about(tmp_path: Path) -> None:
+    """Of whatever version; another recording under the same name is none of them, and of one case the latest answer counts."""
+    with ticking_registry(tmp_path) as registry:
+        of = draft(decisions=(YES, NEVER))
+        registry.register(of, judged(of))
+        assert registry.answers_about(of.evidence) == (YES, NEVER)
+        assert registry.answers_about([replace(t, commands=("ls",)) for t in of.evidence]) == ()
+        later = draft("other", decisions=(replace(YES, says="commands"),))
+        registry.register(later, judged(later))
+        assert registry.answers_about(of.evidence) == (*later.decisions, NEVER)
 
 
 def test_reports_without_questions_keep_their_digest() -> None:

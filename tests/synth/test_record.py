@@ -26,7 +26,7 @@ def test_a_recording_holds_what_replay_needs(tmp_path: Path) -> None:
     assert trace.metadata["stderrs"] == ["", "cat: nothing: No such file or directory\n", "", ""]
     assert trace.exit_codes == (0, 1, 0, 0)
     assert trace.metadata["cwds"] == [".", ".", ".", "d"]
-    assert trace.success
+    assert not trace.success
     evidence = to_evidence(trace)
     assert evidence.base is not None
     assert evidence.post is not None
@@ -35,9 +35,11 @@ def test_a_recording_holds_what_replay_needs(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_success_is_the_last_exit_code_unless_said(tmp_path: Path) -> None:
-    """A failing last command is a failed task; the user may know better."""
+def test_success_is_that_every_command_exited_0_unless_said(tmp_path: Path) -> None:
+    """A failing command is a failed task, whatever came after it; within one, the shell decides; the user may know better."""
     assert not record("x", ["true", "false"], tmp_path).success
+    assert not record("x", ["false", "true"], tmp_path).success
+    assert record("x", ["false || true", "false; true"], tmp_path).success
     assert record("x", ["false"], tmp_path, success=True).success
 
 
@@ -185,3 +187,14 @@ def test_a_repository_is_kept_where_a_command_changes_it(tmp_path: Path) -> None
     assert long.workspace is not None
     assert set(long.workspace) == {"a"}
     assert long.metadata["left_out"] == [".git"]
+
+
+def test_what_is_left_out_of_the_pictures_is_named(tmp_path: Path) -> None:
+    """Before or after, at any depth, directories and what has no form; our own store is no part of a task."""
+    for name in ("node_modules/a", "src/__pycache__", ".assay"):
+        (tmp_path / name).mkdir(parents=True)
+    made = record("clean", ["rm -r node_modules; mkdir .venv; true"], tmp_path)
+    assert made.metadata["left_out"] == [".venv", "node_modules", "src/__pycache__"]
+    assert set(made.workspace or ()) == {"src"}
+    whole = record("clean", ["true"], tmp_path, skip=frozenset())
+    assert "left_out" not in whole.metadata

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from factories import SANDBOX, draft, report
 
+from sandbox.interface import Entry, Snapshot
 from synth.interface import Draft, RegistryEntry
 from synth.registry import Registry, WrongState
-from verifiers.interface import CheckResult, Report, Verdict
+from verifiers.decisions import add, home
+from verifiers.interface import Behaviour, CheckResult, Decision, GeneratedCase, Question, Report, Verdict
 
 
 class Clock:
@@ -63,6 +65,26 @@ def test_duplicates_are_found_by_code_and_by_description(registry: Registry) -> 
     alike = replace(draft(), name="third", source=draft().source + "# more\n")
     registry.register(alike, report(alike))
     assert kinds(registry) == [("other", "duplicate"), ("third", "duplicate")]
+
+
+def test_open_questions_and_answers_that_it_was_not_judged_by_are_found(registry: Registry) -> None:
+    """Of what is in use; who was asked and who has answered each know the next command; damaged answers are broken."""
+    start = Snapshot({"a b.txt": Entry("file", content=b"x")})
+    case = GeneratedCase("rename-01", start, {})
+    asked = [Question(name, "m", case, Behaviour(start), Behaviour(start)) for name in ("no-blanks", "unique-keys")]
+    of = replace(draft(summary="Asks."), name="asking")
+    registry.register(of, replace(report(of), questions=tuple(asked)))
+    (one,) = registry.audit()
+    assert (one.name, one.kind, one.message) == ("asking", "asks", "2 questions about it are open")
+    assert "assay answer asking 1" in one.advice
+    skill = Path(registry.show("asking").path) / "skill.py"
+    file = home(skill, skill.with_name("evidence.jsonl"))
+    add(file, [Decision(asked[0], "skill")])
+    assert kinds(registry) == [("asking", "answered"), ("asking", "asks")]
+    file.write_text("cut", "utf-8")
+    assert kinds(registry) == [("asking", "broken")]
+    registry.archive("asking")
+    assert kinds(registry) == []
 
 
 def test_damage_is_broken(registry: Registry) -> None:

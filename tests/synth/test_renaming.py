@@ -96,6 +96,42 @@ def test_other_words_change_nothing_else(draft: Draft) -> None:
     assert all(r.verdict is Verdict.PASS for r in results), [r.why for r in results]
 
 
+def test_the_document_says_it_in_other_words_too(draft: Draft) -> None:
+    """SKILL.md writes a description in a manual's way: placeholders in capitals, quoted in the front matter, begun small."""
+    was = "Give *.<old_ext>: -> another ending <new_ext>"
+    source = draft.source.replace("Rename every file with one extension to another", was)
+    shown = "give \\*.OLD_EXT: -> another ending NEW_EXT"
+    text = draft.skill_md.replace(
+        "description: Rename every file with one extension to another",
+        "description: 'give *.OLD_EXT: → another ending NEW_EXT'",
+    ).replace("\nRename every file with one extension to another\n", f"\n{shown}\n\nNot this: {shown}, or that.\n")
+    assert text.count(shown) == 2
+    other = renamed(
+        replace(draft, source=source, skill_md=text), None, {"old_ext": "before"}, {"": "Change <old_ext>: to <new_ext>"}
+    )
+    assert "description: 'Change BEFORE: to NEW_EXT'\n" in other.skill_md
+    assert "\n\nChange BEFORE: to NEW_EXT\n\nNot this: give \\*.BEFORE" in other.skill_md
+    assert parse_subject(other.source, "skill.py").description == "Change <before>: to <new_ext>"
+    assert "| Extension to replace, without the dot |" in other.skill_md
+
+
+def test_a_document_that_said_something_else_says_the_new_words(draft: Draft) -> None:
+    """A model's summary is not its docstring: the front matter tells what SKILL.md calls the description."""
+    was = "Rename every file with one extension to another"
+    text = draft.skill_md.replace(was, "Gives files a new ending")
+    other = renamed(replace(draft, skill_md=text), described={"": "Change endings"})
+    assert "description: Change endings\n" in other.skill_md
+    assert "\n\nChange endings\n\n" in other.skill_md
+    assert "Gives files" not in other.skill_md
+    folded = text.replace("description: Gives files a new ending", "description: Gives files\n  a new ending")
+    assert (
+        "description: Gives files\n  a new ending\n"
+        in renamed(replace(draft, skill_md=folded), described={"": "Change endings"}).skill_md
+    )
+    named = renamed(replace(draft, skill_md=text), described={"old_ext": "The ending"})
+    assert "description: Gives files a new ending\n" in named.skill_md
+
+
 def test_the_same_words_in_the_code_stay(draft: Draft) -> None:
     """A description of one word may stand in a text that the code compares with."""
     was = parse_subject(draft.source, "skill.py").parameters[0].description

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import io
 import lzma
 import sqlite3
@@ -178,6 +179,20 @@ def test_what_is_shown_of_two_long_contents_is_where_they_part() -> None:
         assert told == f"523 bytes {'…' + (same + word)[-BEFORE - 3 :]!r}"
     (d,) = differences(Snapshot({"a": file(b"x one")}), Snapshot({"a": file(b"x two")}))
     assert d.expected == "5 bytes 'x one'"
+
+
+def test_what_is_no_text_is_told_by_its_digest() -> None:
+    """Bytes of an archive say nothing to a reader, and may move a terminal's cursor; letters of an old encoding do."""
+    one, other = b"\x1f\x8b\x08\x00one", b"\x1f\x8b\x08\x00two"
+    (found,) = differences({"a.gz": Entry("file", content=one)}, {"a.gz": Entry("file", content=other)})
+    assert str(found) == (
+        f"a.gz: content: expected 7 bytes of no text (sha256 {hashlib.sha256(one).hexdigest()[:12]}…), "
+        f"observed 7 bytes of no text (sha256 {hashlib.sha256(other).hexdigest()[:12]}…)"
+    )
+    (made,) = differences({}, {"a.gz": Entry("file", content=one)})
+    assert made.observed.startswith("7 bytes of no text")
+    (latin,) = differences({"a": Entry("file", content=b"caf\xe9\t1\n")}, {"a": Entry("file", content=b"caf\xe9\t2\n")})
+    assert latin.expected == "7 bytes 'caf\ufffd\\t1\\n'"
 
 
 @given(st.text(max_size=200), st.text(max_size=20), st.text(max_size=20))

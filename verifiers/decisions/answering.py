@@ -53,6 +53,8 @@ def asked(report: Report, n: int) -> Question:
     """
     count = len(report.questions)
     if not 1 <= n <= count:
-        there = "it asks none" if not count else "it asks only one" if count == 1 else f"it asks {count}"
+        said = ", ".join(dict.fromkeys(d.says for d in report.decisions))
+        none = f"all that it asked is answered ({said})" if said else "it asks none"
+        there = none if not count else "it asks only one" if count == 1 else f"it asks {count}"
         raise DecisionError(f"the report has no question {n}: {there}", "See: assay verify", report.path)
     return report.questions[n - 1]

@@ -7,6 +7,7 @@ What an archive or a repository may hold besides is compared as it is: nothing h
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,6 +20,8 @@ LONG, BEFORE = 60, 24
 """Of a common beginning: how much is shown whole, and how much of a longer one."""
 LOOKED_AT = 1 << 16
 """Bytes in which two contents are searched for where they part."""
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+"""Bytes that no text has, in whatever encoding of one byte a letter: nobody reads what stands around them."""
 Attribute = tuple[str, EffectKind]
 
 
@@ -64,6 +67,8 @@ def _shown_where(d: Difference, a: Entry | None, b: Entry | None) -> Difference:
         return d
     if any(content_digest(e.content) != _sha(e.content) for e in (a, b)):
         return d  # an archive: its bytes say nothing
+    if any(_BINARY.search(e.content) for e in (a, b)):
+        return d
     texts = parted(*(e.content[:LOOKED_AT].decode("utf-8", "replace") for e in (a, b)))
     wanted, found = (f"{len(e.content)} bytes {_clip(t)}" for e, t in zip((a, b), texts, strict=True))
     return replace(d, expected=wanted, observed=found)
@@ -135,7 +140,9 @@ def _compare(path: str, a: Normal | None, b: Normal | None) -> list[Difference]:
 
 
 def show(entry: Entry) -> str:
-    """One entry for people: type, size and the beginning of the content."""
+    """One entry for people: type, size and the beginning of the content, where it is text."""
+    if entry.type == "file" and _BINARY.search(entry.content):
+        return f"{len(entry.content)} bytes of no text (sha256 {_sha(entry.content)[:12]}…)"
     if entry.type == "file":
         return f"{len(entry.content)} bytes {_clip(entry.content.decode('utf-8', 'replace'))}"
     return f"symlink to {entry.target}" if entry.type == "symlink" else f"{entry.type} {entry.mode:04o}"

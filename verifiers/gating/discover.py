@@ -89,7 +89,8 @@ def find(paths: Iterable[str | Path], *, root: Path | None = None) -> list[Targe
                 found.setdefault((skill.resolve(), wanted), _target(skill, base, wanted))
     if not found:
         where = ", ".join(str(n) for n in names) or "no path"
-        raise NothingToVerify(f"no skill in {where}", "A skill is a Python file with one @skill_command function.")
+        advice = "A skill is a Python file with one @skill_command function; recordings become one with: assay crystallize DIR"
+        raise NothingToVerify(f"no skill in {where}", advice)
     return sorted(found.values(), key=lambda t: t.path)
 
 
