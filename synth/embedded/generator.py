@@ -174,7 +174,7 @@ def cases(works: Sequence[Work], as_written: bool = False) -> Iterator[Case]:
     groups = clusters(works, as_written)
     for group in groups:
         try:
-            template = template_of([w.program for w in group], as_written)
+            template = template_of([w.program for w in group], as_written, _requests(group))
         except Mismatch:
             continue
         if len(group) > 1 or len(works) == 1:
@@ -189,10 +189,14 @@ def cases(works: Sequence[Work], as_written: bool = False) -> Iterator[Case]:
         if programs is None:
             continue
         try:
-            template = template_of(programs)
+            template = template_of(programs, requests=_requests(alike))
         except Mismatch:
             continue
         yield case_of(template, alike)
+
+
+def _requests(works: Sequence[Work]) -> list[str]:
+    return [w.evidence.description for w in works]
 
 
 def case_of(template: Template, works: Sequence[Work]) -> Case:

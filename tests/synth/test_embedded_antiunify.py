@@ -255,3 +255,32 @@ def test_a_list_for_xargs_and_names_behind_a_folder() -> None:
     assert lists.values == (("one.txt", "two/b"), ("out", "dist"))
     loops = unify(programs('for f in cam/IMG_*.jpg; do rm "$f"; done', 'for f in in/IMG_*.jpg; do rm "$f"; done'))
     assert loops.values == (("cam", "in"),)
+
+
+RELEASES = (("1.4.0", "2026-11-28"), ("2.11.0", "2026-11-30"), ("0.8.0", "2026-12-05"))
+SAID_WHOLE = [
+    ("jq '.version = \"{0}\"' f", "to {0}", RELEASES, {("1.4.0", "2.11.0", "0.8.0")}),
+    ("sed -i 's/^## new/## [{0}] - {1}/' f", "{0}, dated {1}", RELEASES, {*zip(*RELEASES, strict=True)}),
+    ("sed -i 's/^## new/## [{0}] - {1}/' f", "release {0}", RELEASES, {*zip(*RELEASES, strict=True)}),
+    ("sed -i 's/^## new/## [{0}] - {1}/' f", "{0} on {1}.", (*RELEASES, ("1.4.1", "2027-01-02")), None),
+    ("sed -i 's/^host=.*/host={0}/' f", "use {0}", (("db1.shop.org",), ("db2.shop.org",)), {("db1.shop.org", "db2.shop.org")}),
+    ("sed -i 's/{0}/{1}/' f", "{0} is {1}", (("foo bar", "x y"), ("no way", "z z")), {("foo bar", "no way"), ("x y", "z z")}),
+]
+
+
+@pytest.mark.parametrize(("line", "said", "rows", "values"), SAID_WHOLE)
+def test_a_value_is_as_much_as_the_requests_say(
+    line: str, said: str, rows: tuple[tuple[str, ...], ...], values: set[tuple[str, ...]] | None
+) -> None:
+    """No piece of a version that ends alike in all recordings, and no line with the marks between two values."""
+    made = programs(*(line.format(*row) for row in rows))
+    template = unify(made, [said.format(*row) for row in rows])
+    assert set(template.values) == (values or {*zip(*rows, strict=True)})
+    assert all(rebuilt(template, k) == program for k, program in enumerate(made))
+
+
+def test_what_no_request_says_is_cut_as_the_commands_tell() -> None:
+    """And so is what they say a piece of."""
+    made = programs(*(f"sed -i 's/^host=.*/host={name}.shop.org/' f" for name in ("db1", "db2")))
+    for requests in (["use the first", "use the second"], ["use db1", "use db2"]):
+        assert unify(made, requests).values == (("db1", "db2"),)
