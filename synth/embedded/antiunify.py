@@ -188,11 +188,12 @@ class _Unifier:
         return self.text(texts, "literal")
 
     def split(self, middles: list[str], role: Role | str) -> list[Part]:
-        """Splits the middles of scripts at a delimiter that all of them hold equally often, those of texts at their lines."""
+        """Splits the middles of scripts at a delimiter that all of them hold equally often, those of texts at their lines, also
+        where these end as printf writes it."""
         if role == "key":
             return self.at_mark(middles, role, ",")
         if role == "text":
-            return self.at_mark(middles, role, "\n")
+            return self.at_mark(middles, role, "\n") or self.at_mark(middles, role, "\\n")
         if role == "format":
             return self.at_mark(middles, role, "%0") or self.at_mark(middles, role, "%")
         if role != "script":

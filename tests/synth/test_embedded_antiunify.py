@@ -284,3 +284,22 @@ def test_what_no_request_says_is_cut_as_the_commands_tell() -> None:
     made = programs(*(f"sed -i 's/^host=.*/host={name}.shop.org/' f" for name in ("db1", "db2")))
     for requests in (["use the first", "use the second"], ["use db1", "use db2"]):
         assert unify(made, requests).values == (("db1", "db2"),)
+
+
+MODULES = (("discounts", "orders"), ("stocktake", "inventory"), ("tokens", "auth"))
+
+
+@pytest.mark.parametrize("said", ["{0} in src/{1}, please", "I need src/{1}/{0}.py"])
+def test_a_value_is_no_piece_of_a_program_that_is_printed(said: str) -> None:
+    """The words that the requests say are the values, and what is made of them follows."""
+    line = "printf 'from {1} import {0}\\n\\ndef test_{0}():\\n    assert {0}\\n' > src/{1}/{0}.py"
+    made = programs(*(line.format(*row) for row in MODULES))
+    template = unify(made, [said.format(*row) for row in MODULES])
+    assert set(template.values) == {*zip(*MODULES, strict=True)}
+    assert all(rebuilt(template, k) == program for k, program in enumerate(made))
+
+
+def test_lines_that_printf_ends_are_unified_one_by_one() -> None:
+    """As those of a here-document are; no value holds an end of a line that every recording has."""
+    made = programs(*(f"printf '{a} of it\\n\\nand\\n{b} now\\n' > f" for a, b in (("one b", "c"), ("two", "d e"))))
+    assert set(unify(made).values) == {("one b", "two"), ("c", "d e")}
