@@ -15,7 +15,7 @@ _STOP = frozenset(
     here current directory folder please its their there do make sure which what how many as using use""".split()  # noqa: SIM905  (a list of words reads better as text)
 )
 """Words that do not tell one task from another."""
-_BETWEEN = frozenset("was has have had than but then now new old called named said not its".split())  # noqa: SIM905  (as above)
+_BETWEEN = frozenset("was has have had than but then now new old called named said not its most least more less".split())  # noqa: SIM905  (as above)
 """Words that stand beside a value and are no name of it."""
 _DANGLING = frozenset("1 number who whose into up as if when".split())  # noqa: SIM905  (as above)
 """Words that no summary that had to be cut ends with."""

@@ -169,6 +169,44 @@ def test_parameters_are_called_what_they_are() -> None:
     assert moved["suffix"] == ("_1", "Text to put behind the name")
 
 
+PLACES = [
+    ("jq -r '.[] | [.{}, .{}]' a.json > out.txt", ("id", "n"), ("k", "t"), [
+        ("field", "Name of the field in the JSON document (1)"), ("field2", "Name of the field in the JSON document (2)")]),
+    ("jq '.name = \"{}\"' a.json > out.txt", ("x",), ("y",), [("value", "Value to put in")]),
+    ("awk '$9 == {}' a.log > out.txt", ("500",), ("404",), [("value", "Value to compare with")]),
+    ("find . -name '*.{}' -delete", ("orig",), ("bak",), [("ext", "File name extension, without the dot")]),
+    ("mv {}*.png d/", ("a_",), ("b-",), [("prefix", "Beginning of the names")]),
+    ("tar -czf {} d", ("a.tgz",), ("b.tgz",), [("archive", "Archive file, relative to the workspace")]),
+    ("tar -czf logs/{0}.tgz -C logs {0}", ("05",), ("06",), [("name", "What stands for * in logs/*.tgz")]),
+    ("cat a.txt > src/{0}/a.py; echo {0} >> out.txt", ("one",), ("two",), [("folder", "Name of the folder in the path")]),
+    ("grep -rlw {0} d | xargs sed -i 's/{0}/{1}/'", ("a", "b"), ("x", "y"), [
+        ("old_text", "The text to replace"), ("new_text", "The text to put in its place")]),
+    ("sed -i 's/^new/{} - {}/' f", ("1.2", "2026-01-02"), ("2.0", "2026-03-04"), [
+        ("version", "Version, such as 1.2.0"), ("date", "Date, such as 2026-01-31")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "one", "other", "names"), PLACES, ids=lambda c: str(c)[:40])
+def test_parameters_are_described_by_where_they_stand(
+    line: str, one: tuple[str, ...], other: tuple[str, ...], names: list[tuple[str, str]]
+) -> None:
+    """A dot makes no extension outside of names, and what is alike is told apart from the first on."""
+    works = []
+    for k, row in enumerate((one, other)):
+        e = replace(evidence([line.format(*row)], True, f"t{k}"), description=f"do {' and '.join(row)}")
+        works.append(work(e, writes=True))
+    made = case_of(template_of([w.program for w in works], requests=[w.evidence.description for w in works]), works)
+    assert {(p.name, p.description) for p in made.params} == set(names)
+
+
+def test_a_word_of_degree_is_no_name() -> None:
+    """``most`` stands before a number of requests and does not say what it is."""
+    lines = {v: evidence([f"awk '$9 == {v}' a.txt > out.txt"], True, f"t{v}") for v in ("500", "404")}
+    traces = [replace(e, description=f"the most {v} responses") for v, e in lines.items()]
+    candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
+    assert set(candidate.bindings["t500"]) == {"value"}
+
+
 def parameters(command: str, *values: Sequence[str]) -> dict[str, tuple[object, str]]:
     """Name -> first value and description, of recordings of one command that changes every file."""
     works = []
