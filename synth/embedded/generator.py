@@ -23,7 +23,7 @@ from synth.embedded.emit_shell import read_program, script_of, staged_program
 from synth.embedded.factoring import composed
 from synth.embedded.helpers import over_existing
 from synth.embedded.idle import Replays, without_idle
-from synth.embedded.naming import called, skill_name, summary_of
+from synth.embedded.naming import called, fixed_words, skill_name, summary_of
 from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
 from synth.embedded.states.generate import state_candidates
@@ -150,7 +150,8 @@ class EmbeddedGenerator:
         if not creates_file(case.works):
             code.helpers = over_existing(code.helpers)
         described = [(w.evidence.description, {p.name: _told(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
-        summary = summary_of(described, pattern.task_category)
+        fixed = fixed_words([w.evidence.commands for w in case.works])
+        summary = summary_of(described, pattern.task_category, fixed)
         name = skill_name(pattern.task_category, summary)
         params = tuple(defaulted(case, k) for k in range(len(params)))
         source = skill_source(name, summary, params, code, RETURNS_CHANGES if writes else RETURNS_ANSWER)

@@ -15,7 +15,7 @@ from sandbox.interface import Entry, Snapshot
 from synth.embedded import EmbeddedGenerator
 from synth.embedded.align import template_of
 from synth.embedded.generator import case_of
-from synth.embedded.naming import skill_name, summary_of
+from synth.embedded.naming import fixed_words, skill_name, summary_of
 from synth.embedded.steps import work
 from synth.interface import TracePattern
 from verifiers.interface import Evidence, Verdict
@@ -251,6 +251,42 @@ def test_summaries_name_no_value_of_one_recording() -> None:
     assert summary_of([(path, {}) for path in paths]) == "Sort the lines of …"
     assert summary_of([(f"Bump a/b to {n}", {"new": str(n)}) for n in range(3, 7)]) == "Bump a/b to <new>"
     assert summary_of([("Count words here", {}), ("How many lines", {}), ("Tell the length", {})]) == "How many lines"
+
+
+def test_a_file_that_all_commands_name_stays_in_the_summary() -> None:
+    """Though one request alone writes it in full; what commands differ in does not stay."""
+    told = [
+        (f"{before} {key} {behind}", {"key": key})
+        for before, key, behind in (("Point", "host", "in etc/app.ini to it"), ("The", "port", "of app has to be set right"))
+    ]
+    lines = [[f"sed -i s/{values['key']}/x/ etc/app.ini", "touch a/b"] for _, values in told]
+    fixed = fixed_words(lines)
+    assert {"etc/app.ini", "a/b"} <= fixed
+    assert not {"host", "port"} & fixed
+    assert summary_of(told, "point_app", fixed) == "Point <key> in etc/app.ini to it"
+    assert summary_of([*told[:1], ("x", {}), ("y", {})], "point_app") == "Point <key> in … to it"
+
+
+def test_a_whole_statement_is_the_summary() -> None:
+    """A question is not, nor is a sentence without the words that a value of its own stood for, while there is another."""
+    asked = [("How many birds are in {file}?", "a.csv"), ("Sum the third column of the table {file}", "b.csv")]
+    assert summary_of([(t.format(file=v), {"file": v}) for t, v in asked]) == "Sum the third column of the table <file>"
+    assert summary_of([(asked[0][0].format(file="a.csv"), {"file": "a.csv"})]) == "How many birds are in <file>?"
+    told = [("Sum x/1 in {file}", "a.csv"), ("Add up the numbers in {file}", "b.csv"), ("Please have the sum of {file}", "c.csv")]
+    assert summary_of([(t.format(file=v), {"file": v}) for t, v in told]) == "Add up the numbers in <file>"
+
+
+def test_a_summary_tells_no_occasion_of_one_request() -> None:
+    """And not whose the things are; what another request or the commands speak of too is the task."""
+    told = [("Delete .{e} files of my folder after the merge", "orig"), ("Drop all of the .{e} files of this repository", "rej")]
+    cases = [(text.format(e=e), {"ext": e}) for text, e in told]
+    assert summary_of(cases, "delete_files") == "Delete .<ext> files of folder"
+    kept = "Delete .<ext> files of folder after the merge"
+    assert summary_of([*cases, ("merge it, then remove backups, as many as there are", {})], "delete_files") == kept
+    assert summary_of(cases, "delete_files", {"git", "merge"}) == kept
+    for place in ("after each title", "after the title"):
+        puts = [(f"Put a line {place}", {}), ("a line is to be put below what a heading says", {})]
+        assert summary_of(puts, "put_line") == f"Put a line {place}"
 
 
 def test_secrets_stay_out_of_summaries() -> None:
