@@ -229,6 +229,8 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
     names = at.role in ("pattern", "glued", "operand") or (at.role == "script" and at.command in _RENAMING)
     if names and at.before.endswith(".") and not at.after[:1].isalnum():
         return ("ext", "File name extension, without the dot")
+    if names and at.after.startswith("*") and re.search(r"(^|/)$", at.lead):
+        return ("prefix", "Beginning of the names" + (", with the directory" if any("/" in v for v in values) else ""))
     if named := re.fullmatch(r"--([a-z][a-z-]+)=", at.lead):
         return (_usable(named[1].replace("-", "_"), "value"), f"Value of --{named[1]}")
     if at.command in NAMES or (at.command == "jq" and at.role == "text"):
@@ -259,8 +261,6 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return _FROM_THE_END[(at.command, at.before)]
     if (at.command, at.option) in _BY_OPTION:
         return _BY_OPTION[(at.command, at.option)]
-    if at.after.startswith("*") and re.search(r"(^|/)$", at.lead):
-        return ("prefix", "Beginning of the names")
     if at.command == "tar" and re.fullmatch(r"-?[A-Za-z]*f", at.option) and not at.before and not at.after:
         return _BY_OPTION[("tar", "-f")]
     if at.command in (">", ">>") and at.after.startswith("/"):
