@@ -48,9 +48,12 @@ def said_runs(texts: Sequence[str], requests: Sequence[str]) -> list[tuple[str, 
 
 
 def _end(rows: Sequence[Sequence[str]], differ: Sequence[bool], start: int, requests: Sequence[str]) -> int:
-    """Where the longest value ends that begins here and that every request says; ``start`` where there is none."""
-    for end in (k + 1 for k in range(len(differ) - 1, start - 1, -1) if differ[k]):
+    """Where the longest value of one line ends that begins here and that every request says; ``start`` where there is none."""
+    found = start
+    for end in range(start + 1, len(differ) + 1):
         values = [unescaped("".join(row[start:end])) for row in rows]
-        if all(is_said(v, request) for v, request in zip(values, requests, strict=True)):
-            return end
-    return start
+        if "\n" in values[0] or not all(v in request for v, request in zip(values, requests, strict=True)):
+            break  # nor is anything longer
+        if differ[end - 1] and all(is_said(v, request) for v, request in zip(values, requests, strict=True)):
+            found = end
+    return found

@@ -13,6 +13,7 @@ from synth.embedded.align import lifted, same_form, tokens, transferred
 from synth.embedded.antiunify import Mismatch, unify
 from synth.embedded.normal import normal
 from synth.embedded.params import make_params
+from synth.embedded.requested import said_runs
 from synth.embedded.steps import Work
 from synth.embedded.template import Program, Template
 from verifiers.interface import Evidence
@@ -303,3 +304,9 @@ def test_lines_that_printf_ends_are_unified_one_by_one() -> None:
     """As those of a here-document are; no value holds an end of a line that every recording has."""
     made = programs(*(f"printf '{a} of it\\n\\nand\\n{b} now\\n' > f" for a, b in (("one b", "c"), ("two", "d e"))))
     assert set(unify(made).values) == {("one b", "two"), ("c", "d e")}
+
+
+def test_a_value_that_requests_say_ends_with_its_line() -> None:
+    """A request that holds the whole text has one value a line; it is not searched for ever longer pieces."""
+    texts = [f"{a}\n{b}\n" for a, b in (("one b", "c"), ("two d", "e"))]
+    assert said_runs(texts, texts) == [("one b", "two d"), ("\n", "\n"), ("c", "e"), ("\n", "\n")]
