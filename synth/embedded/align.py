@@ -38,9 +38,9 @@ def fits(works: Sequence[Work], as_written: bool = False) -> bool:
     return True
 
 
-def template_of(programs: Sequence[Program], as_written: bool = False) -> Template:
+def template_of(programs: Sequence[Program], as_written: bool = False, requests: Sequence[str] = ()) -> Template:
     """What the programs have in common. As they are written, every option of theirs is kept, and fewer of them are alike."""
-    return unify(programs if as_written else [normal(p) for p in programs])
+    return unify(programs if as_written else [normal(p) for p in programs], requests)
 
 
 # ---------------------------------------------------------------- descriptions

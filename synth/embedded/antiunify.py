@@ -11,6 +11,7 @@ from typing import Any
 from synth.embedded.factoring import factored
 from synth.embedded.literals import is_known, literals
 from synth.embedded.pythoncode import NAMES, with_arguments
+from synth.embedded.requested import said_runs, unescaped
 from synth.embedded.template import Place, Program, Template, Value
 from verifiers.shell.commands import Role, roles
 from verifiers.shell.tree import Glob, Hole, Lit, Many, Part, Redirect, Simple, Word, literal_word, tidy
@@ -20,13 +21,16 @@ class Mismatch(Exception):
     """The programs do not have one shape."""
 
 
-def unify(programs: Sequence[Program]) -> Template:
+def unify(programs: Sequence[Program], requests: Sequence[str] = ()) -> Template:
     """The least general template of the programs, constants where they agree.
+
+    Args:
+        requests: what was asked for, one a program: a word that all of them say is not cut into pieces.
 
     Raises:
         Mismatch: another number of steps, other commands, other options.
     """
-    unifier = _Unifier()
+    unifier = _Unifier(requests)
     raw = unifier.node(tuple(programs), "operand")
     return factored(raw, unifier.values, unifier.places)
 
@@ -38,7 +42,8 @@ _PATTERNS = frozenset({"grep", "egrep", "fgrep"})
 
 
 class _Unifier:
-    def __init__(self) -> None:
+    def __init__(self, requests: Sequence[str] = ()) -> None:
+        self.requests = requests
         self.values: list[tuple[Value, ...]] = []
         self.places: list[Place] = []
         self.at = Place("", "operand", "")
@@ -139,6 +144,8 @@ class _Unifier:
     def text(self, texts: list[str], role: Role | str) -> list[Part]:
         if len(set(texts)) == 1:
             return [Lit(texts[0])]
+        if parts := self.as_said(texts, role):
+            return parts
         if role == "script" and (parts := self.program(texts)):
             return parts
         left, right = _affixes(texts, role)
@@ -146,23 +153,32 @@ class _Unifier:
             left -= 1  # the dot of a hidden file is a part of its name
         head, tail = texts[0][:left], texts[0][len(texts[0]) - right :] if right else ""
         middles = [t[left : len(t) - right] for t in texts]
-        plain = [_unescaped(m) for m in middles] if role in ("script", "literal") else middles
+        plain = [unescaped(m) for m in middles] if role in ("script", "literal") else middles
         inner = self.split(middles, role) or [Hole(self.hole(tuple(plain)))]
         return tidy([Lit(head), *inner, Lit(tail)])
 
+    def as_said(self, texts: list[str], role: Role | str) -> list[Part]:
+        """Holes for what the requests say, in texts, patterns and literals; none where they say nothing of it."""
+        if not self.requests or role not in ("text", "pattern", "literal", "script"):
+            return []
+        if role == "script" and not (self.at.command in _PATTERNS or (self.at.command in _CUT_AT_MARKS and self.columns(texts))):
+            return []
+        plain = unescaped if role in ("script", "literal") else str
+        runs = said_runs(texts, self.requests)
+        return tidy([Lit(r[0]) if len(set(r)) == 1 else Hole(self.hole(tuple(map(plain, r)))) for r in runs])
+
     def program(self, texts: list[str]) -> list[Part]:
         """Programs that differ in what stands inside their literals; none where they differ in more."""
-        if not is_known(self.at.command) or self.at.command in _CUT_AT_MARKS:
-            return []
+        columns = self.columns(texts) if is_known(self.at.command) and self.at.command not in _CUT_AT_MARKS else []
+        return tidy([p for kind, column in columns for p in self.literal(column, kind)])
+
+    def columns(self, texts: list[str]) -> list[tuple[str, list[str]]]:
+        """Per literal and piece of code its kind and its text in each program; none where the code differs."""
         rows = [literals(self.at.command, t) for t in texts]
         if len({tuple(kind for kind, _ in row) for row in rows}) != 1:
             return []
-        columns = [[text for _, text in column] for column in zip(*rows, strict=True)]
-        code = [len(set(c)) > 1 for c, (kind, _) in zip(columns, rows[0], strict=True) if not kind]
-        if any(code):
-            return []
-        kinds = [kind for kind, _ in rows[0]]
-        return tidy([p for column, kind in zip(columns, kinds, strict=True) for p in self.literal(column, kind)])
+        columns = [(column[0][0], [text for _, text in column]) for column in zip(*rows, strict=True)]
+        return [] if any(not kind and len(set(column)) > 1 for kind, column in columns) else columns
 
     def literal(self, texts: list[str], kind: str) -> list[Part]:
         """One literal of each program; a substitution has two, with a mark between them."""
@@ -172,11 +188,12 @@ class _Unifier:
         return self.text(texts, "literal")
 
     def split(self, middles: list[str], role: Role | str) -> list[Part]:
-        """Splits the middles of scripts at a delimiter that all of them hold equally often, those of texts at their lines."""
+        """Splits the middles of scripts at a delimiter that all of them hold equally often, those of texts at their lines, also
+        where these end as printf writes it."""
         if role == "key":
             return self.at_mark(middles, role, ",")
         if role == "text":
-            return self.at_mark(middles, role, "\n")
+            return self.at_mark(middles, role, "\n") or self.at_mark(middles, role, "\\n")
         if role == "format":
             return self.at_mark(middles, role, "%0") or self.at_mark(middles, role, "%")
         if role != "script":
@@ -227,11 +244,6 @@ class _Unifier:
             out += [Lit(mark)] if k else []
             out += [Lit(column[0])] if len(set(column)) == 1 else self.text(list(column), role)
         return out
-
-
-def _unescaped(text: str) -> str:
-    """A value as it is meant, where a script holds it with its special characters quoted."""
-    return re.sub(r"\\([.\[\]*^$/&])", r"\1", text)
 
 
 def _same_tests(rows: list[tuple[Word, ...]]) -> list[tuple[Word, ...]]:

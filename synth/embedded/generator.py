@@ -23,7 +23,7 @@ from synth.embedded.emit_shell import read_program, script_of, staged_program
 from synth.embedded.factoring import composed
 from synth.embedded.helpers import over_existing
 from synth.embedded.idle import Replays, without_idle
-from synth.embedded.naming import called, skill_name, summary_of
+from synth.embedded.naming import called, fixed_words, skill_name, summary_of
 from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
 from synth.embedded.states.generate import state_candidates
@@ -150,7 +150,8 @@ class EmbeddedGenerator:
         if not creates_file(case.works):
             code.helpers = over_existing(code.helpers)
         described = [(w.evidence.description, {p.name: _told(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
-        summary = summary_of(described, pattern.task_category)
+        fixed = fixed_words([w.evidence.commands for w in case.works])
+        summary = summary_of(described, pattern.task_category, fixed)
         name = skill_name(pattern.task_category, summary)
         params = tuple(defaulted(case, k) for k in range(len(params)))
         source = skill_source(name, summary, params, code, RETURNS_CHANGES if writes else RETURNS_ANSWER)
@@ -174,7 +175,7 @@ def cases(works: Sequence[Work], as_written: bool = False) -> Iterator[Case]:
     groups = clusters(works, as_written)
     for group in groups:
         try:
-            template = template_of([w.program for w in group], as_written)
+            template = template_of([w.program for w in group], as_written, _requests(group))
         except Mismatch:
             continue
         if len(group) > 1 or len(works) == 1:
@@ -189,10 +190,14 @@ def cases(works: Sequence[Work], as_written: bool = False) -> Iterator[Case]:
         if programs is None:
             continue
         try:
-            template = template_of(programs)
+            template = template_of(programs, requests=_requests(alike))
         except Mismatch:
             continue
         yield case_of(template, alike)
+
+
+def _requests(works: Sequence[Work]) -> list[str]:
+    return [w.evidence.description for w in works]
 
 
 def case_of(template: Template, works: Sequence[Work]) -> Case:

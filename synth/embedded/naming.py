@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from synth.embedded.steps import Work
 from synth.embedded.template import Value
@@ -15,7 +15,7 @@ _STOP = frozenset(
     here current directory folder please its their there do make sure which what how many as using use""".split()  # noqa: SIM905  (a list of words reads better as text)
 )
 """Words that do not tell one task from another."""
-_BETWEEN = frozenset("was has have had than but then now new old called named said not its".split())  # noqa: SIM905  (as above)
+_BETWEEN = frozenset("was has have had than but then now new old called named said not its most least more less".split())  # noqa: SIM905  (as above)
 """Words that stand beside a value and are no name of it."""
 _DANGLING = frozenset("1 number who whose into up as if when".split())  # noqa: SIM905  (as above)
 """Words that no summary that had to be cut ends with."""
@@ -63,33 +63,70 @@ def _beside(words: Sequence[str], at: int) -> Iterator[str]:
             yield word
 
 
-def _common(text: str, texts: Sequence[str]) -> str:
+_ONCE = re.compile(r"[,;]? (?:after|since|because|during) (?!each|every|all|any)([^<]*?)(?=[.!]?$)", re.IGNORECASE)
+"""The end of a request that tells its occasion."""
+_PLACE = re.compile(r"\b(after|before|behind|below|under|above|beneath|between|following)\b")
+"""Where one request says so, ``after`` in another may be a place too."""
+
+
+def _timeless(text: str, elsewhere: str) -> str:
+    """The text without the occasion that one request had, where nothing else speaks of it, and without whose the things are."""
+    text = re.sub(r"(?<= )(?:my|our) (?=\S)", "", text)
+    told = _ONCE.search(text)
+    words = [w for w in re.findall(r"[a-z]{3,}", told[1].lower()) if w not in _STOP] if told is not None else []
+    if told is None or not words or _PLACE.search(elsewhere) or any(re.search(rf"\b{w[:5]}", elsewhere) for w in words):
+        return text
+    return text[: told.start()] + text[told.end() :]
+
+
+def _common(text: str, texts: Sequence[str], fixed: Collection[str] = ()) -> str:
     """The text without words of one recording alone: a value that no parameter holds is not the task's. Those are numbers, paths
-    and addresses that most requests lack, and words that requests of the same form have otherwise. A verb comes again, or stands
-    first."""
+    and addresses that most requests lack and that the commands have not always, and words that requests of the same form have
+    otherwise. A verb comes again, or stands first."""
     own = text.split()
     alike = [words for t in texts if len(words := t.split()) == len(own)]
     columns = [Counter(column) for column in zip(*alike, strict=True)] if len(alike) > 2 else [Counter[str]()] * len(own)
-    rare = [_VALUE.search(word) and 2 * sum(word in t.split() for t in texts) <= len(texts) for word in own]
+    rare = [
+        _VALUE.search(word) and _bare(word) not in fixed and 2 * sum(word in t.split() for t in texts) <= len(texts)
+        for word in own
+    ]
     others = [len(alike) > 2 and len(column) == len(alike) for column in columns]
     few = 3 * sum(others) <= len(own)  # else they only happen to be as long
     drop = [k > 0 and "<" not in w and (r or (o and few)) for k, (w, r, o) in enumerate(zip(own, rare, others, strict=True))]
     return " ".join("…" if d else w for w, d in zip(own, drop, strict=True))
 
 
-def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]], category: str = "") -> str:
-    """The description in which most values are found, with the parameters' names in their place; of several the one that says
-    most words of the name, then the shortest.
+def _bare(word: str) -> str:
+    """A word without the marks that a sentence has around it."""
+    return re.sub(r"^[(\"'`]+|[)\"'`,;:!?.]+$", "", word)
+
+
+def fixed_words(commands: Sequence[Sequence[str]]) -> frozenset[str]:
+    """What stands in the commands of every recording: the same file, the same mark."""
+    rows = [set(re.findall(r"[^\s\"'`;|&<>()]+", "\n".join(lines))) for lines in commands]
+    return frozenset(set.intersection(*rows)) if rows else frozenset()
+
+
+def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]], category: str = "", fixed: Collection[str] = ()) -> str:
+    """The description in which most values are found, with the parameters' names in their place; of several one that does not
+    ask, one that is whole, the one that says most words of the name, then the shortest.
 
     Args:
         cases: per trace its description and its values by parameter name.
         category: the pattern's name, in snake_case.
+        fixed: words that the commands of all traces have.
     """
     named = [_named(" ".join(redact(description).split()), values) for description, values in cases]
+    told = [text for text, _ in named]
+    others = [" ".join([*told[:k], *told[k + 1 :], *fixed]).lower() for k in range(len(told))]
+    texts = [_timeless(text, other) for text, other in zip(told, others, strict=True)] if len(told) > 1 else told
     wanted = set(category.split("_"))
-    said = [(n, len(wanted & set(re.findall(r"[a-z]+", text.lower()))), -len(text), text) for text, n in named if text]
-    best = max(said, key=lambda rank: rank[:3])[3] if said else "Repeat a recorded task"
-    best = _common(best, [text for text, _ in named])
+    said: list[tuple[tuple[int, bool, int, int, int], str]] = []
+    for text, (_, found) in zip(texts, named, strict=True):
+        shown = _common(text, texts, fixed)
+        hits = len(wanted & set(re.findall(r"[a-z]+", text.lower())))
+        said += [((found, re.search(r"\?(\s|$)", text) is None, -shown.count("…"), hits, -len(text)), shown)] if text else []
+    best = max(said, key=lambda row: row[0])[1] if said else "Repeat a recorded task"
     if len(best) <= LONGEST:
         return best
     words = best[:LONGEST].split(" ")[:-1]

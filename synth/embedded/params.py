@@ -7,7 +7,7 @@ import keyword
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from synth.embedded.literals import is_known
@@ -18,6 +18,7 @@ from verifiers.shell.commands import roles, xargs_command
 from verifiers.shell.tree import (
     Feed,
     For,
+    Glob,
     Group,
     Hole,
     If,
@@ -118,7 +119,7 @@ def _word(word: Word, at: Context) -> Iterator[tuple[int, Context]]:
             prev = word.parts[k - 1] if k else None
             after = word.parts[k + 1] if k + 1 < len(word.parts) else None
             left = prev.text if isinstance(prev, Lit) else ""
-            right = after.text if isinstance(after, Lit) else ""
+            right = after.text if isinstance(after, Lit | Glob) else ""
             yield part.index, Context(at.command, at.role, at.option, left, right, at.last, isinstance(after, Var), lead)
         elif isinstance(part, Var):
             for arg in part.args:
@@ -150,7 +151,7 @@ _BY_OPTION = {
     ("cp", "-t"): ("destination", "Folder to copy to"),
     ("tar", "-C"): ("folder", "Folder whose content is packed"),
     ("tar", "--directory"): ("folder", "Folder whose content is packed"),
-    ("tar", "-f"): ("archive", "Archive file to write"),
+    ("tar", "-f"): ("archive", "Archive file, relative to the workspace"),
 }
 
 _LOOKED_FOR = ("text", "Text to look for")
@@ -208,29 +209,50 @@ def place_in_script(lead: str) -> str:
 
 _PRINTING = frozenset({"echo", "printf"})
 _READING = frozenset({"grep", "sed", "rename"})
+_RENAMING = frozenset({"rename", "prename", "file-rename"})
+_COMPARING = frozenset({"awk", "gawk", "jq"})
+_VERSION = ("version", "Version, such as 1.2.0")
+_DATE = ("date", "Date, such as 2026-01-31")
+
+
+def _are_versions(values: tuple[Value, ...]) -> bool:
+    return all(isinstance(v, str) and re.fullmatch(r"v?\d+(\.\d+)+[\w.\-]*", v) for v in values)
+
+
+def _are_dates(values: tuple[Value, ...]) -> bool:
+    return all(isinstance(v, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", v) for v in values)
 
 
 def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
     if isinstance(values[0], tuple):
         return ("paths", "Paths, relative to the workspace")
-    if at.before.endswith(".") and at.role in ("pattern", "glued", "script", "operand") and not at.after[:1].isalnum():
+    names = at.role in ("pattern", "glued", "operand") or (at.role == "script" and at.command in _RENAMING)
+    if names and at.before.endswith(".") and not at.after[:1].isalnum():
         return ("ext", "File name extension, without the dot")
+    if names and at.after.startswith("*") and re.search(r"(^|/)$", at.lead):
+        return ("prefix", "Beginning of the names" + (", with the directory" if any("/" in v for v in values) else ""))
     if named := re.fullmatch(r"--([a-z][a-z-]+)=", at.lead):
         return (_usable(named[1].replace("-", "_"), "value"), f"Value of --{named[1]}")
     if at.command in NAMES or (at.command == "jq" and at.role == "text"):
         return ("value", "Value that the program works with")
     if at.command in ("awk", "gawk") and at.before.endswith("$"):
         return ("column", "Number of the column, from 1")
+    if at.role == "script" and re.search(r"([=!]=|[<>~]=?)\s*[\"/]?$", at.before) and at.command in _COMPARING:
+        return ("value", "Value to compare with")
+    if at.command == "jq" and at.role == "script" and re.search(r"=\s*\"$", at.before) and not _are_versions(values):
+        return ("value", "Value to put in")
+    if at.command == "jq" and at.role == "script" and re.search(r"\.\"?$", at.before):
+        return ("field", "Name of the field in the JSON document")
     if at.command == "sed" and at.role == "script" and re.match(r"[dpq,]", at.after) and at.before in ("", "1,"):
         return ("line_number", "Number of the line, from 1")
     if at.command in ("sed", "grep") and at.role == "script" and at.before.endswith(("/", "^")) and at.after.startswith("/d"):
         return ("text", "Text of the lines to delete")
-    if at.command in ("sed", "rename", "perl", "prename") and at.role == "script":
+    if at.command in ("sed", "perl", *_RENAMING) and at.role == "script":
         if at.command != "sed" and at.before.endswith("^"):
             return ("prefix", "Beginning of the name")
         return _IN_SCRIPT[place_in_script(at.lead)]
-    if all(isinstance(v, str) and re.fullmatch(r"v?\d+(\.\d+)+[\w.\-]*", v) for v in values):
-        return ("version", "Version, such as 1.2.0")
+    if _are_versions(values):
+        return _VERSION
     if at.role == "key":
         return ("column", "Number of the column, from 1")
     if at.role == "format":
@@ -239,6 +261,10 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return _FROM_THE_END[(at.command, at.before)]
     if (at.command, at.option) in _BY_OPTION:
         return _BY_OPTION[(at.command, at.option)]
+    if at.command == "tar" and re.fullmatch(r"-?[A-Za-z]*f", at.option) and not at.before and not at.after:
+        return _BY_OPTION[("tar", "-f")]
+    if at.command in (">", ">>") and at.after.startswith("/"):
+        return ("folder", "Name of the folder in the path")
     if at.command in ("mv", "cp", "rename") and at.name_after:
         return ("prefix", "Text to put in front of the name")
     if at.command in ("mv", "cp") and at.last and re.search(r"\0[^/]*$", at.lead):
@@ -323,11 +349,15 @@ def make_params(
             named = all(re.match(r"[^\W\d]", str(v)) for v in template.values[k])
             # A version's number that stays is not the name of anything.
             chosen[k] = ("key", "Name of what is set") if named else ("kept", "Text to look for, which stays as it is")
+        elif found == {"pattern"} and chosen[k] == _LOOKED_FOR:
+            chosen[k] = _IN_SCRIPT["pattern"]
+    _name_by_form(chosen, template.values)
     labels = {k: _label(first[k]) for k in (said or {}) if k in first}
     for k, word in (said or {}).items():
         word = labels.get(k) or word
         if chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file"):
-            chosen[k] = (_usable(word, "name"), f"The {word or 'name'}")
+            name = _usable(word, "name")
+            chosen[k] = (name, f"The {name}" if word else _in_its_place(first.get(k)))
     _name_the_exchanged(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()})
     chosen = [_FOLDER if k in folders and c[0] in ("file", "source", "path", "value") else c for k, c in enumerate(chosen)]
     chosen = _distinct([_FILE if k in files and c[0] == "value" else c for k, c in enumerate(chosen)])
@@ -339,6 +369,20 @@ def make_params(
         typed = tuple(int(v) if kind == "int" and isinstance(v, str) else list(v) if isinstance(v, tuple) else v for v in values)
         out.append(Param(chosen[k][0], kind, typed, chosen[k][1]))
     return out
+
+
+def _in_its_place(at: Context | None) -> str:
+    """What nobody has a word for, by what stands around it."""
+    around = f"{at.lead}*{at.after}" if at is not None else "*"
+    return f"What stands for * in {around}" if around != "*" and re.fullmatch(r"[\w./*\-]{2,40}", around) else "The name"
+
+
+def _name_by_form(chosen: list[tuple[str, str]], values: Sequence[tuple[Value, ...]]) -> None:
+    """Of several with one name, those that are a version or a date are called so."""
+    counts = Counter(chosen)
+    for k, column in enumerate(values):
+        if counts[chosen[k]] > 1 and (_are_versions(column) or _are_dates(column)):
+            chosen[k] = _VERSION if _are_versions(column) else _DATE
 
 
 def _name_the_exchanged(chosen: list[tuple[str, str]], said: Mapping[int, str]) -> None:
@@ -364,14 +408,19 @@ _PAIRS = {
 
 
 def _distinct(chosen: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Names without repetition; of those that are described alike the texts have a number, the first one too."""
     counts = Counter(name for name, _ in chosen)
+    alike = Counter(chosen)
     seen: Counter[str] = Counter()
+    told: Counter[tuple[str, str]] = Counter()
     out: list[tuple[str, str]] = []
     for name, text in chosen:
         k = seen[name]
         seen[name] += 1
+        told[name, text] += 1
         if counts[name] == 2 and name in _PAIRS:
             out.append(_PAIRS[name][k])
         else:
-            out.append((name if k == 0 else f"{name}{k + 1}", text if k == 0 else f"{text} ({k + 1})"))
+            number = f" ({told[name, text]})" if alike[name, text] > 1 else ""
+            out.append((name if k == 0 else f"{name}{k + 1}", f"{text}{number}"))
     return out

@@ -13,6 +13,7 @@ from synth.embedded.align import lifted, same_form, tokens, transferred
 from synth.embedded.antiunify import Mismatch, unify
 from synth.embedded.normal import normal
 from synth.embedded.params import make_params
+from synth.embedded.requested import said_runs
 from synth.embedded.steps import Work
 from synth.embedded.template import Program, Template
 from verifiers.interface import Evidence
@@ -255,3 +256,57 @@ def test_a_list_for_xargs_and_names_behind_a_folder() -> None:
     assert lists.values == (("one.txt", "two/b"), ("out", "dist"))
     loops = unify(programs('for f in cam/IMG_*.jpg; do rm "$f"; done', 'for f in in/IMG_*.jpg; do rm "$f"; done'))
     assert loops.values == (("cam", "in"),)
+
+
+RELEASES = (("1.4.0", "2026-11-28"), ("2.11.0", "2026-11-30"), ("0.8.0", "2026-12-05"))
+SAID_WHOLE = [
+    ("jq '.version = \"{0}\"' f", "to {0}", RELEASES, {("1.4.0", "2.11.0", "0.8.0")}),
+    ("sed -i 's/^## new/## [{0}] - {1}/' f", "{0}, dated {1}", RELEASES, {*zip(*RELEASES, strict=True)}),
+    ("sed -i 's/^## new/## [{0}] - {1}/' f", "release {0}", RELEASES, {*zip(*RELEASES, strict=True)}),
+    ("sed -i 's/^## new/## [{0}] - {1}/' f", "{0} on {1}.", (*RELEASES, ("1.4.1", "2027-01-02")), None),
+    ("sed -i 's/^host=.*/host={0}/' f", "use {0}", (("db1.shop.org",), ("db2.shop.org",)), {("db1.shop.org", "db2.shop.org")}),
+    ("sed -i 's/{0}/{1}/' f", "{0} is {1}", (("foo bar", "x y"), ("no way", "z z")), {("foo bar", "no way"), ("x y", "z z")}),
+]
+
+
+@pytest.mark.parametrize(("line", "said", "rows", "values"), SAID_WHOLE)
+def test_a_value_is_as_much_as_the_requests_say(
+    line: str, said: str, rows: tuple[tuple[str, ...], ...], values: set[tuple[str, ...]] | None
+) -> None:
+    """No piece of a version that ends alike in all recordings, and no line with the marks between two values."""
+    made = programs(*(line.format(*row) for row in rows))
+    template = unify(made, [said.format(*row) for row in rows])
+    assert set(template.values) == (values or {*zip(*rows, strict=True)})
+    assert all(rebuilt(template, k) == program for k, program in enumerate(made))
+
+
+def test_what_no_request_says_is_cut_as_the_commands_tell() -> None:
+    """And so is what they say a piece of."""
+    made = programs(*(f"sed -i 's/^host=.*/host={name}.shop.org/' f" for name in ("db1", "db2")))
+    for requests in (["use the first", "use the second"], ["use db1", "use db2"]):
+        assert unify(made, requests).values == (("db1", "db2"),)
+
+
+MODULES = (("discounts", "orders"), ("stocktake", "inventory"), ("tokens", "auth"))
+
+
+@pytest.mark.parametrize("said", ["{0} in src/{1}, please", "I need src/{1}/{0}.py"])
+def test_a_value_is_no_piece_of_a_program_that_is_printed(said: str) -> None:
+    """The words that the requests say are the values, and what is made of them follows."""
+    line = "printf 'from {1} import {0}\\n\\ndef test_{0}():\\n    assert {0}\\n' > src/{1}/{0}.py"
+    made = programs(*(line.format(*row) for row in MODULES))
+    template = unify(made, [said.format(*row) for row in MODULES])
+    assert set(template.values) == {*zip(*MODULES, strict=True)}
+    assert all(rebuilt(template, k) == program for k, program in enumerate(made))
+
+
+def test_lines_that_printf_ends_are_unified_one_by_one() -> None:
+    """As those of a here-document are; no value holds an end of a line that every recording has."""
+    made = programs(*(f"printf '{a} of it\\n\\nand\\n{b} now\\n' > f" for a, b in (("one b", "c"), ("two", "d e"))))
+    assert set(unify(made).values) == {("one b", "two"), ("c", "d e")}
+
+
+def test_a_value_that_requests_say_ends_with_its_line() -> None:
+    """A request that holds the whole text has one value a line; it is not searched for ever longer pieces."""
+    texts = [f"{a}\n{b}\n" for a, b in (("one b", "c"), ("two d", "e"))]
+    assert said_runs(texts, texts) == [("one b", "two d"), ("\n", "\n"), ("c", "e"), ("\n", "\n")]

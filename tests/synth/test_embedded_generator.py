@@ -15,7 +15,7 @@ from sandbox.interface import Entry, Snapshot
 from synth.embedded import EmbeddedGenerator
 from synth.embedded.align import template_of
 from synth.embedded.generator import case_of
-from synth.embedded.naming import skill_name, summary_of
+from synth.embedded.naming import fixed_words, skill_name, summary_of
 from synth.embedded.steps import work
 from synth.interface import TracePattern
 from verifiers.interface import Evidence, Verdict
@@ -169,6 +169,47 @@ def test_parameters_are_called_what_they_are() -> None:
     assert moved["suffix"] == ("_1", "Text to put behind the name")
 
 
+PLACES = [
+    ("jq -r '.[] | [.{}, .{}]' a.json > out.txt", ("id", "n"), ("k", "t"), [
+        ("field", "Name of the field in the JSON document (1)"), ("field2", "Name of the field in the JSON document (2)")]),
+    ("jq '.name = \"{}\"' a.json > out.txt", ("x",), ("y",), [("value", "Value to put in")]),
+    ("awk '$9 == {}' a.log > out.txt", ("500",), ("404",), [("value", "Value to compare with")]),
+    ("find . -name '*.{}' -delete", ("orig",), ("bak",), [("ext", "File name extension, without the dot")]),
+    ("mv {}*.png d/", ("a_",), ("b-",), [("prefix", "Beginning of the names")]),
+    ("mv {}*.png d/", ("x/a_",), ("y/b",), [("prefix", "Beginning of the names, with the directory")]),
+    ("find . -name '{}*.log' -delete", ("a_",), ("b-",), [("prefix", "Beginning of the names")]),
+    ("grep -c '{}*' a.txt > out.txt", ("ab",), ("cd",), [("text", "Text to look for")]),
+    ("tar -czf {} d", ("a.tgz",), ("b.tgz",), [("archive", "Archive file, relative to the workspace")]),
+    ("tar -czf logs/{0}.tgz -C logs {0}", ("05",), ("06",), [("name", "What stands for * in logs/*.tgz")]),
+    ("cat a.txt > src/{0}/a.py; echo {0} >> out.txt", ("one",), ("two",), [("folder", "Name of the folder in the path")]),
+    ("grep -rlw {0} d | xargs sed -i 's/{0}/{1}/'", ("a", "b"), ("x", "y"), [
+        ("old_text", "The text to replace"), ("new_text", "The text to put in its place")]),
+    ("sed -i 's/^new/{} - {}/' f", ("1.2", "2026-01-02"), ("2.0", "2026-03-04"), [
+        ("version", "Version, such as 1.2.0"), ("date", "Date, such as 2026-01-31")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "one", "other", "names"), PLACES, ids=lambda c: str(c)[:40])
+def test_parameters_are_described_by_where_they_stand(
+    line: str, one: tuple[str, ...], other: tuple[str, ...], names: list[tuple[str, str]]
+) -> None:
+    """A dot makes no extension outside of names, and what is alike is told apart from the first on."""
+    works = []
+    for k, row in enumerate((one, other)):
+        e = replace(evidence([line.format(*row)], True, f"t{k}"), description=f"do {' and '.join(row)}")
+        works.append(work(e, writes=True))
+    made = case_of(template_of([w.program for w in works], requests=[w.evidence.description for w in works]), works)
+    assert {(p.name, p.description) for p in made.params} == set(names)
+
+
+def test_a_word_of_degree_is_no_name() -> None:
+    """``most`` stands before a number of requests and does not say what it is."""
+    lines = {v: evidence([f"awk '$9 == {v}' a.txt > out.txt"], True, f"t{v}") for v in ("500", "404")}
+    traces = [replace(e, description=f"the most {v} responses") for v, e in lines.items()]
+    candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
+    assert set(candidate.bindings["t500"]) == {"value"}
+
+
 def parameters(command: str, *values: Sequence[str]) -> dict[str, tuple[object, str]]:
     """Name -> first value and description, of recordings of one command that changes every file."""
     works = []
@@ -226,6 +267,42 @@ def test_summaries_name_no_value_of_one_recording() -> None:
     assert summary_of([(path, {}) for path in paths]) == "Sort the lines of …"
     assert summary_of([(f"Bump a/b to {n}", {"new": str(n)}) for n in range(3, 7)]) == "Bump a/b to <new>"
     assert summary_of([("Count words here", {}), ("How many lines", {}), ("Tell the length", {})]) == "How many lines"
+
+
+def test_a_file_that_all_commands_name_stays_in_the_summary() -> None:
+    """Though one request alone writes it in full; what commands differ in does not stay."""
+    told = [
+        (f"{before} {key} {behind}", {"key": key})
+        for before, key, behind in (("Point", "host", "in etc/app.ini to it"), ("The", "port", "of app has to be set right"))
+    ]
+    lines = [[f"sed -i s/{values['key']}/x/ etc/app.ini", "touch a/b"] for _, values in told]
+    fixed = fixed_words(lines)
+    assert {"etc/app.ini", "a/b"} <= fixed
+    assert not {"host", "port"} & fixed
+    assert summary_of(told, "point_app", fixed) == "Point <key> in etc/app.ini to it"
+    assert summary_of([*told[:1], ("x", {}), ("y", {})], "point_app") == "Point <key> in … to it"
+
+
+def test_a_whole_statement_is_the_summary() -> None:
+    """A question is not, nor is a sentence without the words that a value of its own stood for, while there is another."""
+    asked = [("How many birds are in {file}?", "a.csv"), ("Sum the third column of the table {file}", "b.csv")]
+    assert summary_of([(t.format(file=v), {"file": v}) for t, v in asked]) == "Sum the third column of the table <file>"
+    assert summary_of([(asked[0][0].format(file="a.csv"), {"file": "a.csv"})]) == "How many birds are in <file>?"
+    told = [("Sum x/1 in {file}", "a.csv"), ("Add up the numbers in {file}", "b.csv"), ("Please have the sum of {file}", "c.csv")]
+    assert summary_of([(t.format(file=v), {"file": v}) for t, v in told]) == "Add up the numbers in <file>"
+
+
+def test_a_summary_tells_no_occasion_of_one_request() -> None:
+    """And not whose the things are; what another request or the commands speak of too is the task."""
+    told = [("Delete .{e} files of my folder after the merge", "orig"), ("Drop all of the .{e} files of this repository", "rej")]
+    cases = [(text.format(e=e), {"ext": e}) for text, e in told]
+    assert summary_of(cases, "delete_files") == "Delete .<ext> files of folder"
+    kept = "Delete .<ext> files of folder after the merge"
+    assert summary_of([*cases, ("merge it, then remove backups, as many as there are", {})], "delete_files") == kept
+    assert summary_of(cases, "delete_files", {"git", "merge"}) == kept
+    for place in ("after each title", "after the title"):
+        puts = [(f"Put a line {place}", {}), ("a line is to be put below what a heading says", {})]
+        assert summary_of(puts, "put_line") == f"Put a line {place}"
 
 
 def test_secrets_stay_out_of_summaries() -> None:
