@@ -321,13 +321,14 @@ def test_what_was_recorded_is_told_within_bounds(recording: Callable[[list[str]]
 
 
 def test_recorded_commands_that_fail_are_an_error(recording: Callable[[list[str]], Any]) -> None:
-    """As the last exit code says, for that is what the recording is kept as; what they changed is told all the same."""
+    """As the recording is kept as failed then; what they changed is told all the same. What may fail says so."""
     done = recording(["touch b", "echo why >&2; exit 3"])
     assert done.is_error
     assert done.structured_content["exit_codes"] == [0, 3]
     text = done.content[0].text
     assert text == "recorded as t1, as one that failed\ncommand 1: exit code 0\ncommand 2: exit code 3\nwhy\ncreated b"
-    assert not recording(["false", "true"]).is_error
+    assert recording(["false", "true"]).is_error
+    assert not recording(["false || true", "true"]).is_error
 
 
 def test_progress_is_told(services: Services) -> None:
