@@ -79,10 +79,13 @@ RIGHT += [ROUNDS / name for name in ("12/node_version_set/good_dumps", "12/recip
 RIGHT += [ROUNDS / name for name in ("14/dated-scans/c_plan", "14/tar-restore/c_tarfile")]
 RIGHT += [ROUNDS / "16/bundle_key/ok_plan"]
 RIGHT += [ROUNDS / name for name in ("12/sidecar_day_keyword/good_plan", "12/stock_count_set/good_records")]
+RIGHT += [ROUNDS / name for name in ("17/flag_enabled/lines", "17/cue_track_title/rows", "17/hunspell_add_word/awk")]
+RIGHT += [ROUNDS / name for name in ("17/abc_titles_in_key/blocks", "17/reverse_depends/awk")]
 """With some that were refused at first: they refuse to overwrite, their records have two lines, they leave alone a file whose
 ending no recording has, write numbers otherwise, take a dotted ending for two, cut a log's lines at their quotes, know a
 line that holds no more than an argument, read digests, times, tables, records under a heading, JSON whose keys come once and
-names of files, or do without a file that one recording has not."""
+names of files, do without a file that one recording has not, take no other word for true and false, keep the ends of lines that
+are Windows' already, leave alone what is done where another recording's commands do, or leave out blanks around a line."""
 
 REACHED = (
     "2/tick_todo/s1", "2/rename_note/s4", "2/csv_group_sum/s6", "3/release-notes/s7", "3/scaffold-module/s1", "4/photo_prefix/s7",
