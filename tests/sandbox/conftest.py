@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +26,14 @@ DOCKER_SOCKET = "/var/run/docker.sock"
 def sandbox_image() -> str:
     """The tag of the sandbox image, built where it was not."""
     return ensure_image(lambda _: None)
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A directory for a daemon: the paths of its sockets have a hundred characters at most, a worker's ``tmp_path`` is long."""
+    place = Path(tempfile.mkdtemp(prefix="assay-"))
+    yield place
+    subprocess.run(["rm", "-rf", "--one-file-system", str(place)], check=False)
 
 
 @pytest.fixture(scope="session")

@@ -145,9 +145,9 @@ def test_something_that_is_no_engine_is_an_error(answer: bytes) -> None:
 
 
 @pytest.fixture
-def small_engine(tmp_path: Path, sandbox_image: str, make_private_engine: Callable[[Path], Any]) -> Iterator[Any]:
+def small_engine(short_path: Path, sandbox_image: str, make_private_engine: Callable[[Path], Any]) -> Iterator[Any]:
     """A private engine on a disk that has room for the image and little more."""
-    private = make_private_engine(tmp_path)
+    private = make_private_engine(short_path)
     private.data.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1100m", "none", str(private.data)], check=True)
     try:

@@ -268,9 +268,9 @@ def test_a_daemon_that_never_answers_is_an_error(places: Daemon) -> None:
 
 
 @pytest.fixture
-def killed_at_the_end(tmp_path: Path) -> Iterator[Path]:
+def killed_at_the_end(short_path: Path) -> Iterator[Path]:
     """A pid file; the daemon that it names at the end is stopped."""
-    path = tmp_path / "real.pid"
+    path = short_path / "real.pid"
     yield path
     pid = daemon.pid_of(path, "dockerd")
     if pid is not None:
@@ -279,19 +279,19 @@ def killed_at_the_end(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.engine
-def test_a_real_daemon_starts_over_the_leftovers_of_another(tmp_path: Path, killed_at_the_end: Path) -> None:
+def test_a_real_daemon_starts_over_the_leftovers_of_another(short_path: Path, killed_at_the_end: Path) -> None:
     """A private daemon comes up although its pid files name living processes that are no daemons."""
     # In a network namespace of its own: a second daemon would take the first one's bridge away.
-    binary = script(tmp_path / "private-dockerd", 'exec unshare --net dockerd "$@"')
+    binary = script(short_path / "private-dockerd", 'exec unshare --net dockerd "$@"')
     place = Daemon(
         binary,
-        socket=tmp_path / "d.sock",
+        socket=short_path / "d.sock",
         pid_file=killed_at_the_end,
-        exec_root=tmp_path / "exec",
-        log=tmp_path / "dockerd.log",
-        options=(f"--data-root={tmp_path}/data", "--bridge=none", "--iptables=false", "--ip6tables=false"),
+        exec_root=short_path / "exec",
+        log=short_path / "dockerd.log",
+        options=(f"--data-root={short_path}/data", "--bridge=none", "--iptables=false", "--ip6tables=false"),
     )
-    (tmp_path / "exec/containerd").mkdir(parents=True)
+    (short_path / "exec/containerd").mkdir(parents=True)
     for stale in (place.pid_file, place.exec_root / "containerd/containerd.pid"):
         stale.write_text(f"{os.getpid()}")
     said: list[str] = []
