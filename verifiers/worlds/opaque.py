@@ -70,13 +70,14 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
 def _unclear(
     context: Context, gs: Sequence[Grammar], trial: Opaque, facts: Facts, case: Case, record: ReplayRecord
 ) -> Beyond | None:
-    """What only a person can say of an end without harm: odd bytes may mean something, or the commands of another recording do
-    what the skill did."""
-    beyond = _beyond(trial, facts, answers=not differences(case.expectation.tree, record.post, root=False))
+    """What only a person can say of an end without harm: odd bytes may mean something, or the commands of another recording
+    answer as the skill did. What those do to files is no excuse: they may be careless where these are not."""
+    answers = not differences(case.expectation.tree, record.post, root=False)
+    beyond = _beyond(trial, facts, answers=answers)
     if beyond is not None and not _damages(case, record, edited=not trial.unprintable):
         return beyond
     world = World(trial.g.task_id, trial.expected.base, trial.called, (), frozenset())
-    return disputed(context, gs, Trial(trial.g, Plan(), world), record)
+    return disputed(context, gs, Trial(trial.g, Plan(), world), record) if answers else None
 
 
 def _beyond(trial: Opaque, facts: Facts, *, answers: bool) -> Beyond | None:
