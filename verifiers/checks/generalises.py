@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sandbox.interface import JsonValue, ReplayRecord, Returned
 from verifiers.checks._examples import RENAME_BODY, rename
@@ -32,7 +32,8 @@ class Generalises:
         "*Harm* is wrong on every case, whatever the commands do: bytes lost that they leave as they are, a line lost where the "
         "task only adds or that says nothing of what it changes, a value that runs as code or hangs, one that is taken for a "
         "pattern or for a part of a query, success "
-        "claimed for a named input or another file that is missing, a backup of the user's overwritten, a file changed through a "
+        "claimed for a named input or another file that is missing, or for a name that no file has where the commands fail (where "
+        "they do not, it is asked whether that is wanted), a backup of the user's overwritten, a file changed through a "
         "link. Renaming "
         "belongs here: hostile characters in names that nothing mentions must rename the result and change nothing else. So do "
         "odd bytes in contents (form feeds, line separators, bytes that are no UTF-8, blanks, marks, long words) and other "
@@ -43,6 +44,8 @@ class Generalises:
         "the commands take for text, dates of another time, values of tables and databases in other rows. What holds over all "
         "recorded starts is inferred (records, columns, unique keys, order, JSON "
         "of one shape, plain names and values) and such cases keep it. Databases vary in their texts and rows. "
+        "Some such cases are odd (a line built otherwise than those around it, other line ends, values that look like numbers or "
+        "options, numbers below nought, answers of odd bytes): one kind of oddness alone is a question, two are a failure. "
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
         "difference is an open question in the report, never a failure; `assay answer` decides it. "
         "Of a trace with edits or without steps, commands cannot say what is right: there values of the arguments are "
@@ -51,7 +54,7 @@ class Generalises:
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 20
+    version = 21
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 
@@ -60,12 +63,12 @@ class Generalises:
         gs = grammars(context)
         parts = {"decided": decided(context)}
         for name, oracle in ORACLES.items():
-            if not any(p.findings for p in parts.values()):
+            if not _found(parts.values()):
                 parts[name] = oracle(context, gs)
         for part in parts.values():
             context.generated += part.passed
             context.parted += part.parted
-        findings = [f for p in parts.values() for f in p.findings]
+        findings, suspects = _found(parts.values()), [s for p in parts.values() for s in p.suspects.values()]
         speaking = sum(g.says_something for g in context.generated)
         measured: dict[str, JsonValue] = {
             **{f"{name}_judged": p.judged for name, p in parts.items()},
@@ -75,7 +78,7 @@ class Generalises:
             "not_checked": list[JsonValue](sorted({f"{p}: {why}" for g in gs for p, why in g.template.why_not.items()})),
         }
         runs = sum(p.runs for p in parts.values())
-        questions = tuple(q for p in parts.values() for q in p.questions)
+        questions = (*(s.question for s in suspects), *(q for p in parts.values() for q in p.questions))
         if findings:
             return CheckResult(self.id, Verdict.FAIL, tuple(findings), runs=runs, measured=measured)
         why = "" if speaking else "no generated case could be judged: the evidence leaves nothing that may vary"
@@ -84,6 +87,14 @@ class Generalises:
             return CheckResult(self.id, Verdict.INCONCLUSIVE, (Finding(why, context.subject.path),), why, runs, measured=measured)
         notes = tuple(Finding(text, severity="info") for p in parts.values() for text in p.information[:3])
         return CheckResult(self.id, Verdict.PASS, notes, runs=runs, measured=measured, questions=questions)
+
+
+def _found(parts: Iterable[Judged]) -> list[Finding]:
+    """What is held against the skill: two kinds of oddness bear each other out, one alone may be the commands' accident."""
+    parts = list(parts)
+    findings = [f for p in parts for f in p.findings]
+    suspects = {kind: s.finding for p in parts for kind, s in p.suspects.items()}
+    return findings or (list(suspects.values()) if len(suspects) > 1 else [])
 
 
 def memoriser_rejected(context: Context) -> bool:

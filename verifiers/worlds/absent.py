@@ -25,8 +25,8 @@ def missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     free = need_not_exist(gs)
     trials = [(g, h) for g in gs for h in missing_inputs(g) if h.parameter not in free]
     oracle = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
-    working = {g.task_id: _working_steps(context, g) for g, _ in trials}
-    failing = [(g, h) for (g, h), t in zip(trials, oracle, strict=True) if _fails_newly(g.expectation, t, working[g.task_id])]
+    working = {g.task_id: working_steps(context, g) for g, _ in trials}
+    failing = [(g, h) for (g, h), t in zip(trials, oracle, strict=True) if fails_newly(g.expectation, t, working[g.task_id])]
     records = context.run("missing input", (context.request(g.base, h.args) for g, h in failing))
     out.runs += len(trials) + len(records)
     for (g, h), record in zip(failing, records, strict=True):
@@ -54,11 +54,11 @@ def absent(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     trials = [(g, path, entry) for g, path in needed for entry in (None, _cut_off(g.base[path])) if _can(g, path, entry)]
     bases = [g.base.replace({path: entry}) for g, path, entry in trials]
     oracle = context.traces.map(shell_request(b, g.template.fill(g.args)) for (g, *_), b in zip(trials, bases, strict=True))
-    working = {g.task_id: _working_steps(context, g) for g in gs}
+    working = {g.task_id: working_steps(context, g) for g in gs}
     failing = [
         (g, path, base)
         for (g, path, _), base, t in zip(trials, bases, oracle, strict=True)
-        if _fails_newly(g.expectation, t, working[g.task_id], both=True) and (path not in base or t.post.get(path) == base[path])
+        if fails_newly(g.expectation, t, working[g.task_id], both=True) and (path not in base or t.post.get(path) == base[path])
     ]
     records = context.run("absent or broken file", (context.request(base, g.args) for g, _, base in failing))
     out.runs += len(trials) + len(records)
@@ -107,7 +107,7 @@ def _listed(path: str, g: Grammar) -> bool:
     return any(line in e.content.split(b"\n") for p, e in g.base.items() if p != path and e.type == "file")
 
 
-def _working_steps(context: Context, g: Grammar) -> frozenset[int]:
+def working_steps(context: Context, g: Grammar) -> frozenset[int]:
     """Indices of the commands that do the task: those with an effect of their own; for a read-only one, the last."""
     commands = g.template.commands
     if context.replayed.read_only:
@@ -117,7 +117,7 @@ def _working_steps(context: Context, g: Grammar) -> frozenset[int]:
     return frozenset(i for i in range(len(commands)) if durable_effects(trees[i], trees[i + 1]))
 
 
-def _fails_newly(x: Expectation, record: ReplayRecord, working: frozenset[int], *, both: bool = False) -> bool:
+def fails_newly(x: Expectation, record: ReplayRecord, working: frozenset[int], *, both: bool = False) -> bool:
     """A pipeline ends well although its first program found nothing: then what it says on stderr tells. ``both``: only a failure
     with a complaint counts, for a test of a command fails silently."""
     fails = [s.exit_code != 0 for s in record.steps]

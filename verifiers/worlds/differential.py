@@ -20,13 +20,13 @@ from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import Keeping, glued, line_ends_lost, line_lost, lost, reached, untouched, vanished
 from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, no_file, right_but_for_quotes, takes_an_ending
-from verifiers.worlds.judged import CHECK_ID, Judged, grammars
+from verifiers.worlds.judged import CHECK_ID, Judged, Suspect, grammars
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.plans import Plan, dealt, plans, systematic
 from verifiers.worlds.tokens import substitute
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
-from verifiers.worlds.variation import Rule, Turns
+from verifiers.worlds.variation import Rule, Turns, Variation
 from verifiers.worlds.world import realise
 
 SYSTEMATIC = 3
@@ -51,7 +51,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
         out.runs += len(waiting[at : at + AT_ONCE]) + len(records)
         for (trial, first), record in zip(cases, records, strict=True):
             _look(context, evidenced, out, trial, first, record)
-            if out.findings:
+            if out.findings or len(out.suspects) > 1:
                 return out
     return out
 
@@ -82,8 +82,41 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
     elif (form := disputed(context, evidenced.gs, trial, record)) is not None:
         _beyond(context, evidenced, out, replace(trial, beyond=form), case, record)
     else:
+        _held_against(context, evidenced, out, trial, case, record, wrong)
+
+
+def _held_against(
+    context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord, wrong: Wrong
+) -> None:
+    """A difference within the evidence is a finding, unless it comes of nothing but something odd."""
+    v = _made_by(context, evidenced, out, trial)
+    if v is None or v.odd is None:
         out.judged += 1
         out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
+    elif v.odd.kind not in out.suspects and v.name not in answered(context.decisions):
+        out.judged += 1
+        asked = question(case, record, Beyond(v.name, v.odd.usually), context.judge.answer_path)
+        out.suspects[v.odd.kind] = Suspect(_finding(context, case, wrong), asked)
+        out.parted.append(case)
+
+
+def _made_by(context: Context, evidenced: Evidenced, out: Judged, trial: Trial) -> Variation | None:
+    """The variation of odd starts without which the skill is right there; None where it is wrong all the same."""
+    odd = {v.odd.kind: v for s in trial.plan.steps if (v := CATALOG[s.variation]).odd is not None}
+    for kind, v in odd.items():
+        if kind in out.suspects or _wrong_on(context, evidenced, trial.g, trial.plan.usually(kind)) is None:
+            return v
+    return None
+
+
+def _wrong_on(context: Context, evidenced: Evidenced, g: Grammar, plan: Plan) -> tuple[Case, Wrong] | None:
+    """The start of a plan within the evidence, if the skill is wrong there; past the first start nothing is looked at."""
+    for trial, case in judgeable(context, evidenced.trials(g, plan)[:1]):
+        record = context.run("shrinking", [context.request(case.base, case.args)])[0]
+        wrong, case = _judged(context, trial, case, record) if trial.beyond is None else (None, case)
+        if wrong is not None and not _excused(context, evidenced, trial, case, record):
+            return case, wrong
+    return None
 
 
 def _judged(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
@@ -228,7 +261,7 @@ def _smallest(
 def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
     """A past counterexample that is still one. Those that pass count nowhere: reports do not depend on what was kept."""
     stored = matching(context.past.failing(), evidenced.gs) if context.past is not None else []
-    trials = [t for g, p in stored for t in evidenced.trials(g, p)[:1] if t.beyond is None or t.odd_value]
+    trials = [t for g, p in stored for t in evidenced.trials(g, p)[:1] if (t.beyond is None or t.odd_value) and not p.odd]
     cases = judgeable(context, trials)
     records = context.skill.map([context.request(c.base, c.args) for _, c in cases])
     for (trial, case), record in zip(cases, records, strict=True):
@@ -277,20 +310,20 @@ def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wr
     best: list[tuple[Case, Wrong]] = [(case, wrong)]
 
     def still_wrong(p: Plan) -> bool:
-        for smaller, found in judgeable(context, evidenced.trials(trial.g, p)[:1]):
-            record = context.run("shrinking", [context.request(found.base, found.args)])[0]
-            bad, found = _judged(context, smaller, found, record) if smaller.beyond is None else (None, found)
-            if bad is not None and not _excused(context, evidenced, smaller, found, record):
-                best.append((replace(found, label=case.label), bad))
-                return True
-        return False
+        found = _wrong_on(context, evidenced, trial.g, p)
+        if found is not None:
+            best.append((replace(found[0], label=case.label), found[1]))
+        return found is not None
 
     plan = trial.plan
     if wrong.observed != "timeout":
         plan = shrink(plan, still_wrong, context.counts.shrink)
     if context.past is not None:
         context.past.add(Failing(trial.g.task_id, plan))
-    case, wrong = best[-1]
+    return _finding(context, *best[-1])
+
+
+def _finding(context: Context, case: Case, wrong: Wrong) -> Finding:
     message = f"differs from the trace's commands on a workspace like the recorded ones: {wrong.message}"
     finding = context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}")
     return replace(finding, notes=(*finding.notes, f"workspace: {', '.join(sorted(case.base))[:300]}"))

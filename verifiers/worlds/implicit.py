@@ -14,6 +14,7 @@ from verifiers.worlds.judged import Judged, hostile_finding
 from verifiers.worlds.matchers import matched
 from verifiers.worlds.meeting import meeting
 from verifiers.worlds.template import as_text
+from verifiers.worlds.unfound import unfound
 
 
 def implicit(context: Context, gs: Sequence[Grammar]) -> Judged:
@@ -21,7 +22,7 @@ def implicit(context: Context, gs: Sequence[Grammar]) -> Judged:
     out = Judged()
     injected(context, gs, out)
     missing(context, gs, out)
-    for oracle in (absent, matched, in_the_way, meeting):
+    for oracle in (absent, unfound, matched, in_the_way, meeting):
         if not out.findings:
             oracle(context, gs, out)
     _outside(context, gs, out)

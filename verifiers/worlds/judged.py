@@ -15,6 +15,14 @@ from verifiers.worlds.template import templates
 CHECK_ID = "generalises"
 
 
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A difference on a start of one kind of oddness: alone it is asked about, and another kind beside it makes both findings."""
+
+    finding: Finding
+    question: Question
+
+
 @dataclass
 class Judged:
     """What one oracle found."""
@@ -29,6 +37,8 @@ class Judged:
     """Of the judged cases, those beyond the evidence on which skill and commands agree."""
     judged: int = 0
     runs: int = 0
+    suspects: dict[str, Suspect] = field(default_factory=dict)
+    """By their kind of oddness."""
 
 
 def grammars(context: Context) -> list[Grammar]:

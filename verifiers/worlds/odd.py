@@ -75,6 +75,8 @@ class Opaque:
     """What stands before the word."""
     unprintable: bool = False
     """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
+    unusual: bool = False
+    """The word is none that people write, nor one of the skill's own: where only an answer differs, it is asked about."""
 
     @property
     def called(self) -> Args:
@@ -141,6 +143,7 @@ def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
         plain,
         before=form.partition("{}")[0],
         unprintable=not odd.replace("\t", "").isprintable(),
+        unusual=form in {*FORMS.values(), *AT_THE_END.values(), *AT_THE_START.values()},
     )
 
 

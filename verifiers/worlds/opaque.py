@@ -20,13 +20,14 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
 from verifiers.worlds.indulgence import right_but_for_quotes, table
 from verifiers.worlds.invariants.facts import Facts, Start, learn
-from verifiers.worlds.judged import CHECK_ID, Judged, grammars
+from verifiers.worlds.judged import CHECK_ID, Judged, Suspect, grammars
 from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, with_names
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.trials import Beyond, Trial
 from verifiers.worlds.world import World
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
+PLAIN = Beyond("plain-words", "the words of files are plain")
 CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
 STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json", "yaml"})
 """Invariants of how a file is put together."""
@@ -62,8 +63,13 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
         else:
             out.judged += 1
             message = f"{trial.what} changes more than that: {wrong.message}"
-            out.findings.append(context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}"))
-            break
+            finding = context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}")
+            if not trial.unusual or differences(case.expectation.tree, record.post, root=False):
+                out.findings.append(finding)
+                break
+            if PLAIN.name not in answered(context.decisions):
+                asked = question(case, record, PLAIN, context.judge.answer_path)
+                out.suspects.setdefault("bytes", Suspect(finding, asked))
     return out
 
 

@@ -45,6 +45,15 @@ class Plan:
         """The plan without what a careful skill may refuse."""
         return self._only(lambda v, _: not v.refusable)
 
+    @property
+    def odd(self) -> bool:
+        """Whether something about its starts is odd."""
+        return any(CATALOG[s.variation].odd is not None for s in self.steps)
+
+    def usually(self, kind: str) -> Plan:
+        """The plan without one kind of oddness."""
+        return self._only(lambda v, _: v.odd is None or v.odd.kind != kind)
+
     def fits(self, g: Grammar) -> bool:
         """Whether every choice is one that the trace allows, and none comes twice."""
         allowed = {name: set(CATALOG[name].choices(g)) for name in {s.variation for s in self.steps} & CATALOG.keys()}
