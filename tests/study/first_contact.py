@@ -115,7 +115,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(shown(row), flush=True)
     if given.json:
         plain = [{"skill": r.candidate.name, "good": r.candidate.good, "kind": r.candidate.kind, "verdict": str(r.report.verdict),
-                  "score": r.report.score.value if r.report.score else None, "why": r.report.why} for r in rows]  # fmt: skip
+                  "score": r.report.score.value if r.report.score else None, "why": r.report.why,
+                  "questions": [q.invariant for q in r.report.questions]} for r in rows]  # fmt: skip
         given.json.write_text(json.dumps(plain, indent=1), encoding="utf-8")
     print(summary(rows))
     return 0 if rows else 1
