@@ -84,7 +84,7 @@ def test_round_trip(made: Decision) -> None:
 
 @given(decisions, st.data())
 def test_any_edit_is_noticed(made: Decision, data: st.DataObject) -> None:
-    """Another byte anywhere, or a part of the line: refused, never read as something else."""
+    """Another byte anywhere but in its time, or a part of the line: refused, never read as something else."""
     line = dump_decision(made)
     at = data.draw(st.integers(0, len(line) - 1))
     put = data.draw(st.text(st.characters(codec="ascii"), max_size=2))
@@ -93,7 +93,7 @@ def test_any_edit_is_noticed(made: Decision, data: st.DataObject) -> None:
         again = parse_decision(edited)
     except ValueError:
         return
-    assert again == made  # white space, or the same number written otherwise
+    assert replace(again, when=made.when) == made  # white space, or the same number written otherwise
 
 
 @given(st.recursive(values, lambda inner: st.dictionaries(st.sampled_from(["schema", "case", "says", "digest"]), inner)))

@@ -40,6 +40,7 @@ HOLDS = [
     ("whole-records", ["@a\nAC\n+\nII\n@b\nGT\n+\nII\n", "@c\nTT\n+\nII\n"], "@x\nA\n+\nI\n", "@x\nA\n+\n"),
     ("unique-keys", ["1,a\n2,b\n3,c\n", "1,x\n2,a\n"], "7,q\n8,q\n", "7,q\n7,r\n"),
     ("unique-keys", ["a\nb\nc\n", "d\ne\n"], "x\ny\n", "x\nx\n"),
+    ("section-keys", ["[a]\nk=1\nl=2\n[b]\nk=3\nl=4\n", "k: 1\nl: 2\n\nk: 3\n"], "[c]\nk=1\n\nk=2\n", "[c]\nk=1\nk=2\n"),
     ("members-once", [packed("a", "b"), packed("a"), "no archive"], packed("c", "d"), packed("c", "c")),
     ("sorted-lines", ["a\nb\nc\nd\n", "e\nf\ng\nh\n"], "x\ny\n", "y\nx\n"),
     ("same-first-line", ["id\n1\n", "id\n2\n3\n"], "id\n9\n", "9\nid\n"),

@@ -15,8 +15,7 @@ from verifiers.subject import ParseProblem, parse_module, source_lines
 SELECT = (
     "E4", "E7", "E9", "F", "W605", "PLE", "S", "T10",
     "B002", "B003", "B004", "B006", "B008", "B010", "B012", "B013", "B014", "B015", "B016", "B017", "B018", "B020", "B021",
-    "B022",
-    "B023", "B025", "B026", "B029", "B030", "B032", "B033", "B035", "B039", "ASYNC100", "ASYNC105", "ASYNC115",
+    "B022", "B025", "B026", "B029", "B030", "B032", "B033", "B035", "B039", "ASYNC100", "ASYNC105", "ASYNC115",
 )  # fmt: skip
 """Pinned: ruff's own defaults grow between versions. Defects and security, no taste, no guesses at what runs show."""
 IGNORE: Mapping[str, str] = {
@@ -67,13 +66,19 @@ class RuffClean:
         "Ruff's safe fixes are offered; `assay fix` applies those that leave the function's own code as it is."
     )
     stage: ClassVar[Stage] = "static"
-    version = 4
+    version = 5
     good: ClassVar[tuple[Example, ...]] = (
         Example("clean", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
         Example(
             "an invariant", _HEAD + _DEF + '    Path(file).touch()\n    assert Path(file).exists()\n    return {"ok": True}\n'
         ),
         Example("a name of the interface", "from skill_api import Query\n" + _HEAD.replace("Query, ", "") + _BARE),
+        Example(
+            "a function that is called before its loop goes on",
+            _HEAD
+            + _DEF
+            + '    for n in ("a", "b"):\n        Path(file + max([n], key=lambda x: x + n)).touch()\n    return {"ok": True}\n',
+        ),
         Example("a table by its quoted name", _SQL.replace("NAME", "file.replace('\"', '\"\"')")),
     )
     bad: ClassVar[tuple[Example, ...]] = (

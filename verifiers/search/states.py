@@ -81,7 +81,7 @@ def states(start: Start, paths: Iterable[str]) -> Iterator[Start]:
 
 
 def _as_each_kind(start: Start, path: str) -> Iterator[Start]:
-    for changes, how in _each_kind(start.base, path):
+    for changes, how in _each_kind(start.base, start.case.expectation.tree, path):
         made = start.changed(changes, f"{path} {how}")
         if made is not None:
             yield made
@@ -106,13 +106,14 @@ def half_done(start: Start) -> Iterator[Start]:
             yield made
 
 
-def _each_kind(base: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | None], str]]:
+def _each_kind(base: Snapshot, end: Snapshot, path: str) -> Iterator[tuple[dict[str, Entry | None], str]]:
     entry = base.get(path)
     if entry is not None:
         yield {path: None}, "is missing"
         yield {**_subtree(base, path), path: replace(entry, mode=0)} if entry.type != "symlink" else {}, "cannot be read"
         yield {path: _with_other_mode(entry)}, "has another mode"
-        for text, how in _other_forms(entry.content if entry.type == "file" else b""):
+        after = end[path].content if path in end else entry.content
+        for text, how in _other_forms(entry.content if entry.type == "file" else b"", after):
             yield {path: replace(entry, content=text)}, how
         for table, emptied in without_rows(entry.content).items():
             yield {path: replace(entry, content=emptied)}, f"has no rows in {table}"
@@ -134,13 +135,15 @@ def _with_other_mode(entry: Entry) -> Entry:
     return entry if entry.type == "symlink" else replace(entry, mode=entry.mode ^ 0o044)
 
 
-def _other_forms(content: bytes) -> Iterator[tuple[bytes, str]]:
-    """A text as other programs write it."""
+def _other_forms(content: bytes, after: bytes) -> Iterator[tuple[bytes, str]]:
+    """A text as other programs write it; it may end with a line that is not in the text after the task."""
     if not content or b"\0" in content:
         return
     rows = content.splitlines(keepends=True)
     yield content.removesuffix(b"\n"), "has no end of its last line"
-    for n in range(1, min(len(rows), MOST_LAST)):
+    kept = set(after.splitlines(keepends=True))
+    changed = [n for n, row in enumerate(rows, 1) if row not in kept][:MOST_LAST]
+    for n in dict.fromkeys([*changed, *range(1, min(len(rows), MOST_LAST))]):
         yield b"".join(rows[:n]).removesuffix(b"\n"), f"ends in its line {n}, which has no end"
     yield content.replace(b"\n", b"\r\n"), "has Windows line ends"
     yield b"\n" + content + b"\n", "begins and ends with a blank line"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import durable_effects
@@ -24,17 +25,17 @@ TRACES = 3
 
 
 def unfound(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
-    """A skill that changes nothing there has not done what it was asked to. Where the recorded commands fail, success is a lie;
-    where they say nothing either, only a person knows whether that is wanted."""
+    """A skill that brings about nothing there has not done what it was asked to. Where the recorded commands fail, success is a
+    lie; where they say nothing either, only a person knows whether that is wanted."""
     trials = [(g, h) for g in gs[:TRACES] for h in _names(g, gs)]
     theirs = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
-    idle = [(g, h, t) for (g, h), t in zip(trials, theirs, strict=True) if not durable_effects(g.base, t.post)]
+    idle = [(g, h, t) for (g, h), t in zip(trials, theirs, strict=True) if _is_idle(g, t)]
     working = {g.task_id: working_steps(context, g) for g, *_ in idle}
     ours = context.run("unfound name", (context.request(g.base, h.args) for g, h, _ in idle))
     out.runs += len(trials) + len(ours)
     for (g, h, their), our in zip(idle, ours, strict=True):
         out.judged += 1
-        if failure(our.outcome) is not None or durable_effects(g.base, our.post):
+        if failure(our.outcome) is not None or not _is_idle(g, our):
             continue
         if fails_newly(g.expectation, their, working[g.task_id]):
             message = f"claims success although no file has what {h.parameter} says; the trace's commands fail there"
@@ -44,6 +45,13 @@ def unfound(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
             left = replace(g.expectation, tree=their.post, answer="")
             case = Case(f"{h.parameter} = {h.payload!r} (trace {g.task_id})", h.args, left, g.task_id)
             out.questions.append(question(case, our, UNFOUND, context.judge.answer_path))
+
+
+def _is_idle(g: Grammar, record: ReplayRecord) -> bool:
+    """Whether a run brings about nothing, or nothing but empty files."""
+    return all(
+        e.after is not None and e.after.type == "file" and not e.after.content for e in durable_effects(g.base, record.post)
+    )
 
 
 def _names(g: Grammar, gs: Sequence[Grammar]) -> list[Hostile]:
@@ -59,7 +67,8 @@ def _names(g: Grammar, gs: Sequence[Grammar]) -> list[Hostile]:
 
 def _is_named(g: Grammar, p: str) -> bool:
     value, before, after = g.args[p], all_text(g.base), all_text(g.expectation.tree)
-    if not isinstance(value, str) or not _stands(value, before) or any(_stands(value, path) for path in g.base):
+    parts = {part for path in g.base for part in (path, *path.split("/"))}
+    if not isinstance(value, str) or not _stands(value, before) or value.strip("/") in parts:
         return False
     others = [as_text(v) for name, v in g.args.items() if name != p]
     return _stands(value, after) or any(_stands(v, after) and not _stands(v, before) for v in others)
