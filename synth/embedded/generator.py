@@ -151,7 +151,7 @@ class EmbeddedGenerator:
             code.helpers = over_existing(code.helpers)
         described = [(w.evidence.description, {p.name: _told(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
         fixed = fixed_words([w.evidence.commands for w in case.works])
-        summary = summary_of(described, pattern.task_category, fixed)
+        summary = summary_of(described, pattern.task_category, fixed, answers=not writes)
         name = skill_name(pattern.task_category, summary)
         params = tuple(defaulted(case, k) for k in range(len(params)))
         source = skill_source(name, summary, params, code, RETURNS_CHANGES if writes else RETURNS_ANSWER)

@@ -266,7 +266,7 @@ def test_summaries_name_no_value_of_one_recording() -> None:
     paths = ("Sort the lines of notes/a.txt", "In data/b.txt the lines are to be sorted", "Please sort all of the lines of c.txt")
     assert summary_of([(path, {}) for path in paths]) == "Sort the lines of …"
     assert summary_of([(f"Bump a/b to {n}", {"new": str(n)}) for n in range(3, 7)]) == "Bump a/b to <new>"
-    assert summary_of([("Count words here", {}), ("How many lines", {}), ("Tell the length", {})]) == "How many lines"
+    assert summary_of([("Count words here", {}), ("How many lines", {}), ("Tell the length", {})]) == "Tell the length"
 
 
 def test_a_file_that_all_commands_name_stays_in_the_summary() -> None:
