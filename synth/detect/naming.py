@@ -36,7 +36,7 @@ VERBS = {
     said: verb for verb, _, ways in (line.strip().partition(":") for line in _WAYS.split(";")) for said in (verb, *ways.split())
 }
 """A verb as it may be said -> the one that stands in the name."""
-_VAGUE = frozenset({"bring", "change", "give", "make", "put", "take"})
+VAGUE = frozenset({"bring", "change", "give", "make", "put", "take"})
 """Verbs that say less than any other one."""
 _NOUNS = frozenset({"number", "list", "order", "total", "index", "report", "tag"})
 """Verbs at the beginning of a request only."""
@@ -55,7 +55,7 @@ def category(members: Sequence[Features]) -> str:
     forms = Counter(w for words in texts for w in words)
     counts = Counter(s for words in texts for s in {singular(w) for w in words})
     verbs = Counter(filter(None, map(_verb, texts)))
-    verb = min(verbs, key=lambda v: (-verbs[v], v in _VAGUE), default="")
+    verb = min(verbs, key=lambda v: (-verbs[v], v in VAGUE), default="")
     of_history = members[0].kind.rpartition("/")[2].split("-")
     if not verb and of_history[0]:
         return _identifier([*([] if of_history[0] in VERBS else [_effect(members)]), *of_history])

@@ -205,13 +205,13 @@ def case_of(template: Template, works: Sequence[Work]) -> Case:
     folders, files = ({k for k, found in enumerate(kinds) if set(found) == {kind}} for kind in ("dir", "file"))
     absent = {k: values for k, values in enumerate(template.values) if not any(map(_is_there, works, values))}
     said = {k: called(works, values) for k, values in absent.items()}
-    written = {k for k in files if all(map(_is_written, works, map(str, template.values[k])))}
+    written = {k for k, values in enumerate(template.values) if all(map(_is_written, works, map(str, values)))}
     return Case(template, tuple(works), tuple(make_params(template, folders, said, files, written)))
 
 
 def _is_written(w: Work, value: str) -> bool:
     path = value.removeprefix("./")
-    return any(x.path == path for x in changes_of(w))
+    return any(x.path == path and x.after is not None and x.after.type == "file" for x in changes_of(w))
 
 
 def _is_there(w: Work, value: Value) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from synth.detect.features import singular
-from synth.detect.naming import FILLER, VERBS
+from synth.detect.naming import FILLER, VAGUE, VERBS
 
 STOP = frozenset(
     """a an the of in to all any each every with from for and or on at by is are be it this that these those under into below
@@ -126,7 +126,8 @@ def short_name(text: str, category: str = "") -> str:
         words += [w for w in _plain(bare) if w not in _BEFORE | _AFTER | FILLER]
         if (words or named) and raw[-1] in ",;:.!?)":
             break
-    objects = words[-_MOST_WORDS:] or _roles(named, text, category.startswith(f"{VERBS.get(verb.lower(), '?')}_"))
+    meant = VERBS.get(verb.lower(), "?")
+    objects = words[-_MOST_WORDS:] or _roles(named, text, said=verb.lower() in VAGUE or category.startswith(f"{meant}_"))
     return "_".join(dict.fromkeys([verb.lower(), *objects])) if objects else ""
 
 
@@ -139,7 +140,7 @@ def _plain(word: str) -> Sequence[str]:
     return stem.replace(".", "-").split("-") if re.fullmatch(r"[a-z][a-z0-9]*(?:[.\-][a-z0-9]+)*", stem) else []
 
 
-def _roles(named: Sequence[str], text: str, said: bool) -> list[str]:
+def _roles(named: Sequence[str], text: str, *, said: bool) -> list[str]:
     """What the first parameter that says it is, and the file that is named for good; nothing where it is of a kind that most
     tasks have, and the task's name has ``said`` more."""
     for name in named:

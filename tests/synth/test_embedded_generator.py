@@ -167,11 +167,29 @@ def test_parameters_are_called_what_they_are() -> None:
     assert moved["prefix"] == ("q3_", "Text to put in front of the name")
     moved = parameters('for f in *.{}; do mv -- "$f" "${{f}}{}"; done', ("pdf", "_1"), ("csv", "-old"))
     assert moved["suffix"] == ("_1", "Text to put behind the name")
+    kept = parameters("cp {0} {0}.orig; sed -i s/a/b/ {0}", ("a.csv",), ("b.csv",))
+    assert kept == {"file": ("a.csv", "File to work on, relative to the workspace")}
+    made = parameters("python3 -c \"open('{}', 'w').write('x')\"", ("a.csv",), ("b.csv",), there=False)
+    assert made == {"output_file": ("a.csv", "File to write, relative to the workspace")}
 
 
 PLACES = [
     ("jq -r '.[] | [.{}, .{}]' a.json > out.txt", ("id", "n"), ("k", "t"), [
-        ("field", "Name of the field in the JSON document (1)"), ("field2", "Name of the field in the JSON document (2)")]),
+        ("field", "Name of the first field in the JSON document"), ("field2", "Name of the second field in the JSON document")]),
+    ("cut -d, -f{} a.csv > out.txt", ("1",), ("3",), [("column", "Number of the column, from 1")]),
+    ("cut -d, --complement -f{} a.csv > out.txt", ("1,2",), ("3",), [("fields", "Fields, such as 1,3 or 2-4")]),
+    ("jq '.[] | select(.status == \"{}\")' a.json > out.txt", ("up",), ("down",), [("status", "The status")]),
+    ("echo '{} db' >> hosts", ("10.0.0.7",), ("10.0.4.9",), [("address", "IP address, such as 10.0.0.7")]),
+    ("tar -tzf a.tgz | grep '\\.{}$' > out.txt", ("py",), ("md",), [("ext", "File name extension, without the dot")]),
+    ("expand -t {} a.c > out.txt", ("4",), ("8",), [("number", "Number for -t of expand")]),
+    ("sed -i 's/^{}/#&/' f", ("Port",), ("Host",), [("text", "Text to look for")]),
+    ("sed -i 's/^{}//' f", ("Port",), ("Host",), [("old", "Text to replace")]),
+    ("find d -type d -exec chmod {} {{}} +; find d -type f -exec chmod {} {{}} +", ("755", "644"), ("750", "640"), [
+        ("dir_mode", "Octal mode of the directories, such as 755"), ("file_mode", "Octal mode of the files, such as 644")]),
+    ("mv app/{0}.py app/{1}.py; grep -rlw {0} d | xargs sed -i 's/{0}/{1}/'", ("one", "two"), ("three", "four"), [
+        ("old_text", "The text to replace"), ("new_text", "The text to put in its place")]),
+    ("cat > sites/{0}.conf <<'E'\nserver_name {0};\nE\nln -s ../sites/{0}.conf on/{0}.conf", ("a",), ("x",), [
+        ("name", "What stands for * in sites/*.conf")]),
     ("jq '.name = \"{}\"' a.json > out.txt", ("x",), ("y",), [("value", "Value to put in")]),
     ("awk '$9 == {}' a.log > out.txt", ("500",), ("404",), [("value", "Value to compare with")]),
     ("find . -name '*.{}' -delete", ("orig",), ("bak",), [("ext", "File name extension, without the dot")]),
@@ -210,13 +228,14 @@ def test_a_word_of_degree_is_no_name() -> None:
     assert set(candidate.bindings["t500"]) == {"value"}
 
 
-def parameters(command: str, *values: Sequence[str]) -> dict[str, tuple[object, str]]:
-    """Name -> first value and description, of recordings of one command that changes every file."""
+def parameters(command: str, *values: Sequence[str], there: bool = True) -> dict[str, tuple[object, str]]:
+    """Name -> first value and description, of recordings of one command that changes every file, or makes it."""
     works = []
     for k, row in enumerate(values):
         base, post = (Snapshot({v: Entry("file", 0o644, content) for v in row}) for content in (b"1\n", b"2\n"))
         line = command.format(*row)
-        works.append(work(replace(evidence([line], writes=False, task=f"t{k}"), base=base, post=post), writes=True))
+        start = base if there else Snapshot()
+        works.append(work(replace(evidence([line], writes=False, task=f"t{k}"), base=start, post=post), writes=True))
     case = case_of(template_of([w.program for w in works]), works)
     return {p.name: (p.values[0], p.description) for p in case.params}
 

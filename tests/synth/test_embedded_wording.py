@@ -16,6 +16,8 @@ NAMES = [
     ("Point the <text> <key> in etc/app.ini to <value>", "update_app", "point_key_in_app"),
     ("Delete all .<ext> files", "clean_up", "delete_files"),
     ("Set <key> to <value> in <file>", "set_option", "set_option"),
+    ("Make <output_file> from <file>", "export_rows", "export_rows"),
+    ("Restore <file> out of it", "backup_rows", "restore_file"),
     ("Replace <old> by NA in <source>", "replace_csv", "replace_csv"),
     ("Count how often each value shows up in <file>", "count_csv", "count_csv"),
     ("Semicolon csv -> tsv for every file", "convert_csv", "convert_csv"),
