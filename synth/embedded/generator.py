@@ -24,12 +24,13 @@ from synth.embedded.factoring import composed
 from synth.embedded.helpers import over_existing
 from synth.embedded.idle import Replays, without_idle
 from synth.embedded.naming import called, fixed_words, skill_name, summary_of
-from synth.embedded.params import make_params
+from synth.embedded.params import make_params, renamed
 from synth.embedded.scope import Facts, Param
 from synth.embedded.states.generate import state_candidates
 from synth.embedded.steps import Work, changes_something, why_no_work, work
 from synth.embedded.template import Template, Value
 from synth.embedded.trial import trial
+from synth.embedded.wording import named_beside
 from synth.interface import Candidate, TracePattern
 from synth.interface import Template as Form
 from verifiers.expectation.equivalence import differences
@@ -136,6 +137,7 @@ class EmbeddedGenerator:
     def _candidate(
         self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool, cost: int = 0
     ) -> Candidate | None:
+        case, summary = described(case, pattern.task_category, answers=not writes)
         params = case.params
         again = not writes or self._repeatable(case)
         try:
@@ -149,9 +151,6 @@ class EmbeddedGenerator:
             return None
         if not creates_file(case.works):
             code.helpers = over_existing(code.helpers)
-        described = [(w.evidence.description, {p.name: _told(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
-        fixed = fixed_words([w.evidence.commands for w in case.works])
-        summary = summary_of(described, pattern.task_category, fixed, answers=not writes)
         name = skill_name(pattern.task_category, summary)
         params = tuple(defaulted(case, k) for k in range(len(params)))
         source = skill_source(name, summary, params, code, RETURNS_CHANGES if writes else RETURNS_ANSWER)
@@ -194,6 +193,17 @@ def cases(works: Sequence[Work], as_written: bool = False) -> Iterator[Case]:
         except Mismatch:
             continue
         yield case_of(template, alike)
+
+
+def described(case: Case, category: str, *, answers: bool) -> tuple[Case, str]:
+    """The summary, and the parameters as it calls them."""
+    said = [(w.evidence.description, {p.name: _told(p.values[k]) for p in case.params}) for k, w in enumerate(case.works)]
+    summary = summary_of(said, category, fixed_words([w.evidence.commands for w in case.works]), answers=answers)
+    words = named_beside(summary, [p.name for p in case.params])
+    params = tuple(renamed(p, words[p.name]) if p.name in words else p for p in case.params)
+    for old, new in zip(case.params, params, strict=True):
+        summary = summary.replace(f"<{old.name}>", f"<{new.name}>")
+    return replace(case, params=params), summary
 
 
 def _requests(works: Sequence[Work]) -> list[str]:

@@ -8,6 +8,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from synth.embedded.literals import is_known
 from synth.embedded.places import Context, contexts
@@ -264,7 +265,9 @@ def make_params(
     _name_the_absent(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()}, first)
     _name_the_exchanged(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()})
     chosen = [_FOLDER if k in folders and c[0] in ("file", "source", "path", "value") else c for k, c in enumerate(chosen)]
-    chosen = _distinct([_FILE if k in files and c[0] == "value" else c for k, c in enumerate(chosen)])
+    chosen = _distinct(
+        [(_FILE if k in written else _READ) if k in files and c[0] == "value" else c for k, c in enumerate(chosen)]
+    )
     out: list[Param] = []
     for k, values in enumerate(template.values):
         kind = "list[str]" if isinstance(values[0], tuple) else "str"
@@ -299,6 +302,16 @@ def _in_its_place(at: Context | None) -> str:
     """What nobody has a word for, by what stands around it."""
     around = f"{at.lead}*{at.after}".replace("\0", "…") if at is not None else "*"
     return f"What stands for * in {around}" if re.fullmatch(r"(?=.*\w)[\w./*…\-]{2,40}", around) else "The name"
+
+
+def renamed(param: Param, word: str) -> Param:
+    """The parameter under a word of the requests, which its description says too."""
+    name = _usable(word, param.name)
+    if name == param.name:
+        return param
+    noun = re.compile(r"\b(?:(?:first|second|third|fourth|fifth|sixth) )?(?:text|value|name|number)\b", re.IGNORECASE)
+    text = noun.sub(lambda m: word if m.start() else word.capitalize(), param.description, count=1)
+    return replace(param, name=name, description=text)
 
 
 def _name_by_form(chosen: list[tuple[str, str]], values: Sequence[tuple[Value, ...]]) -> None:

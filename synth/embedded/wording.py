@@ -18,13 +18,14 @@ _BEFORE = frozenset("a an the all any each every both everything my our me this 
 _AFTER = frozenset(
     """of in to with from for and or on at by is are was under into below above over inside within as so that which who whose
     where when what how per via than then after before between through around behind without unless if listing called named here
-    there out up off back -> →""".split()  # noqa: SIM905  (as above)
+    there out up off back often -> →""".split()  # noqa: SIM905  (as above)
 )
 """Words behind it."""
 _NO_VERBS = (STOP | _AFTER | FILLER) - {"get"}
 _MOST_WORDS = 3
 _PLACES = frozenset("text value name pattern prefix suffix source destination line root old new".split())  # noqa: SIM905  (as above)
 """Names of parameters that say where a value stands, and not what it is."""
+_UNNAMED = frozenset({"text", "value", "name", "number", "pattern"})
 _KINDS = frozenset({"file", "key"})
 """Those that most tasks have."""
 _COURTESY = re.compile(r",? *\b(?:please|pls|plz|thx|thanks)\b[,!]?(?=[ .:;]|$)", re.IGNORECASE)
@@ -108,6 +109,18 @@ def shared(text: str, values: Collection[str], others: Collection[str]) -> str:
 
 def _pieces(texts: Collection[str]) -> set[str]:
     return {singular(w.lower()) for text in texts for w in re.findall(r"[A-Za-z]{3,}", text)}
+
+
+def named_beside(text: str, names: Collection[str]) -> dict[str, str]:
+    """What a description calls values whose names say only where they stand, by the word before: ``host`` of "host <text>"."""
+    found: dict[str, str] = {}
+    for word, name in re.findall(r"(?<=\s)([a-z]{3,16}):? [\"'\[]?<(\w+)>", text):
+        noun = not (
+            word in STOP | _BEFORE | _AFTER | FILLER | _PLACES or word in VERBS or re.search(r"(ed|ing|ly|[^su]s)$", word)
+        )
+        if noun and re.sub(r"\d+$", "", name) in _UNNAMED and word not in {*names, *found.values()}:
+            found.setdefault(name, word)
+    return found
 
 
 def short_name(text: str, category: str = "") -> str:

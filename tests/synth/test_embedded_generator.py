@@ -220,12 +220,23 @@ def test_parameters_are_described_by_where_they_stand(
     assert {(p.name, p.description) for p in made.params} == set(names)
 
 
-def test_a_word_of_degree_is_no_name() -> None:
-    """``most`` stands before a number of requests and does not say what it is."""
+@pytest.mark.parametrize(
+    ("one", "other", "name"),
+    [
+        ("the most {} responses", "the most {} responses", "value"),
+        ("Show responses with status {}", "who got {}?", "status"),
+        ("Show the {} responses", "status of {}?", "value"),
+        ("Show responses filtered {}", "who got {}?", "value"),
+    ],
+)
+def test_a_value_is_called_by_the_word_before_it_in_the_description(one: str, other: str, name: str) -> None:
+    """Where its place says nothing more. ``most`` does not say what a number is, nor does a verb."""
     lines = {v: evidence([f"awk '$9 == {v}' a.txt > out.txt"], True, f"t{v}") for v in ("500", "404")}
-    traces = [replace(e, description=f"the most {v} responses") for v, e in lines.items()]
+    traces = [replace(e, description=said.format(v)) for said, (v, e) in zip((one, other), lines.items(), strict=True)]
     candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
-    assert set(candidate.bindings["t500"]) == {"value"}
+    assert set(candidate.bindings["t500"]) == {name}
+    assert f'description="{name.capitalize()} to compare with"' in candidate.source
+    assert f"<{name}>" in candidate.description
 
 
 def parameters(command: str, *values: Sequence[str], there: bool = True) -> dict[str, tuple[object, str]]:
