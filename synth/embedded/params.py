@@ -265,9 +265,8 @@ def make_params(
     _name_the_absent(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()}, first)
     _name_the_exchanged(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()})
     chosen = [_FOLDER if k in folders and c[0] in ("file", "source", "path", "value") else c for k, c in enumerate(chosen)]
-    chosen = _distinct(
-        [(_FILE if k in written else _READ) if k in files and c[0] == "value" else c for k, c in enumerate(chosen)]
-    )
+    there = {k: _FILE if k in written else _READ for k in files}
+    chosen = _distinct([there[k] if k in there and c[0] == "value" else c for k, c in enumerate(chosen)])
     out: list[Param] = []
     for k, values in enumerate(template.values):
         kind = "list[str]" if isinstance(values[0], tuple) else "str"

@@ -169,6 +169,8 @@ def test_parameters_are_called_what_they_are() -> None:
     assert moved["suffix"] == ("_1", "Text to put behind the name")
     kept = parameters("cp {0} {0}.orig; sed -i s/a/b/ {0}", ("a.csv",), ("b.csv",))
     assert kept == {"file": ("a.csv", "File to work on, relative to the workspace")}
+    read = parameters("python3 -c \"open('out.txt', 'w').write(open('{}').read())\"", ("a.csv",), ("b.csv",), changed=False)
+    assert read == {"file": ("a.csv", "File to read, relative to the workspace")}
     made = parameters("python3 -c \"open('{}', 'w').write('x')\"", ("a.csv",), ("b.csv",), there=False)
     assert made == {"output_file": ("a.csv", "File to write, relative to the workspace")}
 
@@ -239,14 +241,15 @@ def test_a_value_is_called_by_the_word_before_it_in_the_description(one: str, ot
     assert f"<{name}>" in candidate.description
 
 
-def parameters(command: str, *values: Sequence[str], there: bool = True) -> dict[str, tuple[object, str]]:
-    """Name -> first value and description, of recordings of one command that changes every file, or makes it."""
+def parameters(command: str, *values: Sequence[str], there: bool = True, changed: bool = True) -> dict[str, tuple[object, str]]:
+    """Name -> first value and description, of recordings of one command that changes every file, or makes or reads it."""
     works = []
     for k, row in enumerate(values):
         base, post = (Snapshot({v: Entry("file", 0o644, content) for v in row}) for content in (b"1\n", b"2\n"))
         line = command.format(*row)
         start = base if there else Snapshot()
-        works.append(work(replace(evidence([line], writes=False, task=f"t{k}"), base=start, post=post), writes=True))
+        e = replace(evidence([line], writes=False, task=f"t{k}"), base=start, post=post if changed else start)
+        works.append(work(e, writes=True))
     case = case_of(template_of([w.program for w in works]), works)
     return {p.name: (p.values[0], p.description) for p in case.params}
 
