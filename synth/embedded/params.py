@@ -167,6 +167,8 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return ("width", "Number of digits") if "%" in at.before else ("prefix", "Beginning of the names, with the directory")
     if (at.command, at.before) in _FROM_THE_END:
         return _FROM_THE_END[(at.command, at.before)]
+    if (at.command, at.option) == ("head", "-n") and at.last and not at.before:
+        return ("count", "How many of them, from the top")
     if (at.command, at.option) in _BY_OPTION:
         return _BY_OPTION[(at.command, at.option)]
     if at.command == "tar" and re.fullmatch(r"-?[A-Za-z]*f", at.option) and not at.before and not at.after:
@@ -191,7 +193,7 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return ("number", f"Number for {at.option} of {at.command}" if at.option else "Number")
     if at.role == "script" or not at.command:
         return _GIVEN
-    return (at.role, "Text") if at.role in ("pattern", "text") else _READ
+    return _GIVEN if at.role in ("pattern", "text") else _READ
 
 
 _FOLDER = ("folder", "Directory, relative to the workspace")
@@ -366,7 +368,7 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 def _which(name: str, text: str, number: int) -> str:
     """The text for one of several: "Name of the second field", "Second date"."""
-    noun = re.search(rf"\b{name.rpartition('_')[2]}\b", text, re.IGNORECASE)
+    noun = re.search(rf"\b(?:{name.rpartition('_')[2]}|text|value)\b", text, re.IGNORECASE)
     if number > len(_ORDINALS) or noun is None:
         return f"{text} ({number})"
     said = f"{_ORDINALS[number - 1]} {noun[0].lower()}"

@@ -29,6 +29,7 @@ _UNNAMED = frozenset({"text", "value", "name", "number", "pattern"})
 _KINDS = frozenset({"file", "key"})
 """Those that most tasks have."""
 _COURTESY = re.compile(r",? *\b(?:please|pls|plz|thx|thanks)\b[,!]?(?=[ .:;]|$)", re.IGNORECASE)
+_TO_ME = re.compile(r"^(?:give|tell|show|send) (?:me|us)(?: all)?\b(?! (?:how|what|which|who|if|when|where)\b)", re.IGNORECASE)
 _ONCE = re.compile(r"[,;]? (?:after|since|because|during) (?!each|every|all|any)([^<]*?)(?=[.!]?$)", re.IGNORECASE)
 """The end of a request that tells its occasion."""
 _PLACE = re.compile(r"\b(after|before|behind|below|under|above|beneath|between|following)\b")
@@ -45,7 +46,7 @@ def asks(text: str) -> bool:
     if len(words) < 2 or not re.fullmatch(r"[a-z]{2,}", words[0]) or words[1] in ("of", "for"):
         return False
     value = words[1].startswith("<") and not words[1].startswith(f"<{words[0]}>")
-    return words[0] in VERBS or (words[0] not in _NO_VERBS and (words[1] in _BEFORE or value))
+    return words[0] in VERBS or (words[0] not in _NO_VERBS and (words[1] in _BEFORE | {"up", "out", "off"} or value))
 
 
 def told_words(text: str) -> set[str]:
@@ -58,7 +59,7 @@ def timeless(text: str, elsewhere: str) -> str:
     """The text without courtesy, without whose the things are and without the occasion that one request had, where nothing
     else speaks of it."""
     text = _COURTESY.sub("", _PERSONAL.sub("", text)).strip()
-    text = re.sub(r"(?<= )(?:my|our) (?=\S)", "", _asking(text))
+    text = _TO_ME.sub("Show", re.sub(r"(?<= )(?:my|our) (?=\S)", "", _asking(text)))
     told = _ONCE.search(text)
     words = [w for w in re.findall(r"[a-z]{3,}", told[1].lower()) if w not in STOP] if told is not None else []
     if told is None or not words or _PLACE.search(elsewhere) or any(re.search(rf"\b{w[:5]}", elsewhere) for w in words):
@@ -114,6 +115,8 @@ def _pieces(texts: Collection[str]) -> set[str]:
 def named_beside(text: str, names: Collection[str]) -> dict[str, str]:
     """What a description calls values whose names say only where they stand, by the word before: ``host`` of "host <text>"."""
     found: dict[str, str] = {}
+    if not asks(text):
+        return found
     for word, name in re.findall(r"(?<=\s)([a-z]{3,16}):? [\"'\[]?<(\w+)>", text):
         noun = not (
             word in STOP | _BEFORE | _AFTER | FILLER | _PLACES or word in VERBS or re.search(r"(ed|ing|ly|[^su]s)$", word)
@@ -127,7 +130,7 @@ def short_name(text: str, category: str = "") -> str:
     """What is done and to what, in snake_case, as a text that asks begins: ``count_lines`` of "Count the <text> lines in
     <file>"; "" where it begins otherwise, or says nothing of what it is done to that the category does not say better.
     """
-    verb, *rest = text.split() if asks(text) else [""]
+    verb, *rest = text.split() if asks(text) else ["show", *_answer(text, category)]
     words: list[str] = []
     named: list[str] = []
     for raw in rest:
@@ -142,6 +145,13 @@ def short_name(text: str, category: str = "") -> str:
     meant = VERBS.get(verb.lower(), "?")
     objects = words[-_MOST_WORDS:] or _roles(named, text, said=verb.lower() in VAGUE or category.startswith(f"{meant}_"))
     return "_".join(dict.fromkeys([verb.lower(), *objects])) if objects else ""
+
+
+def _answer(text: str, category: str) -> list[str]:
+    """The words of a text that names what is to be shown, where nothing else is done."""
+    first = text.split(" ")[0].lower()
+    plain = re.fullmatch(r"[a-z]{3,}", first) and first not in _NO_VERBS
+    return text.split() if plain and category.startswith("show_") and not text.endswith("?") else []
 
 
 def _plain(word: str) -> Sequence[str]:

@@ -22,6 +22,9 @@ NAMES = [
     ("Count how often each value shows up in <file>", "count_csv", "count_csv"),
     ("Semicolon csv -> tsv for every file", "convert_csv", "convert_csv"),
     ("History of <file>", "list_commits", "list_commits"),
+    ("Open items with a due date before <value>", "show_tsv_due", "show_open_items"),
+    ("Look up the <value> in <file>", "show_section", "show_section"),
+    ("Which items are due before <value>?", "show_tsv_due", "show_tsv_due"),
     ("Docs submodule: branch <branch>", "follow_branch", "follow_branch"),
 ]
 
@@ -47,6 +50,8 @@ ASIDES = [
     ("GDPR: remove the {} column", "remove the <key> column"),
     ("Set {} in it please, we need to see what it does", "Set <key> in it"),
     ("Clear {} in it before I commit (all of them)", "Clear <key> in it"),
+    ("Give me the names of {}, thanks", "Show the names of <key>"),
+    ("Tell me how many are in {}", "Tell me how many are in <key>"),
     ("Find orphans: {} of the others", "Find orphans: <key> of the others"),
     ("Drop {}, keep the header only", "Drop <key>, keep the header only"),
 ]
