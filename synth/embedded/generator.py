@@ -23,14 +23,13 @@ from synth.embedded.emit_shell import read_program, script_of, staged_program
 from synth.embedded.factoring import composed
 from synth.embedded.helpers import over_existing
 from synth.embedded.idle import Replays, without_idle
-from synth.embedded.naming import called, fixed_words, skill_name, summary_of
-from synth.embedded.params import make_params, renamed
+from synth.embedded.naming import called, described, skill_name
+from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
 from synth.embedded.states.generate import state_candidates
 from synth.embedded.steps import Work, changes_something, why_no_work, work
 from synth.embedded.template import Template, Value
 from synth.embedded.trial import trial
-from synth.embedded.wording import named_beside
 from synth.interface import Candidate, TracePattern
 from synth.interface import Template as Form
 from verifiers.expectation.equivalence import differences
@@ -58,11 +57,6 @@ class Case:
     template: Template
     works: tuple[Work, ...]
     params: tuple[Param, ...]
-
-
-def _told(value: object) -> str:
-    """A value as a request says it: several stand side by side."""
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 class EmbeddedGenerator:
@@ -137,8 +131,8 @@ class EmbeddedGenerator:
     def _candidate(
         self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool, cost: int = 0
     ) -> Candidate | None:
-        case, summary = described(case, pattern.task_category, answers=not writes)
-        params = case.params
+        params, summary = described(case.works, case.params, pattern.task_category, answers=not writes)
+        case = replace(case, params=params)
         again = not writes or self._repeatable(case)
         try:
             if cost:
@@ -193,17 +187,6 @@ def cases(works: Sequence[Work], as_written: bool = False) -> Iterator[Case]:
         except Mismatch:
             continue
         yield case_of(template, alike)
-
-
-def described(case: Case, category: str, *, answers: bool) -> tuple[Case, str]:
-    """The summary, and the parameters as it calls them."""
-    said = [(w.evidence.description, {p.name: _told(p.values[k]) for p in case.params}) for k, w in enumerate(case.works)]
-    summary = summary_of(said, category, fixed_words([w.evidence.commands for w in case.works]), answers=answers)
-    words = named_beside(summary, [p.name for p in case.params])
-    params = tuple(renamed(p, words[p.name]) if p.name in words else p for p in case.params)
-    for old, new in zip(case.params, params, strict=True):
-        summary = summary.replace(f"<{old.name}>", f"<{new.name}>")
-    return replace(case, params=params), summary
 
 
 def _requests(works: Sequence[Work]) -> list[str]:

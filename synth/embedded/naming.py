@@ -6,14 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from synth.embedded.params import renamed
+from synth.embedded.scope import Param
 from synth.embedded.steps import Work
 from synth.embedded.template import Value
-from synth.embedded.wording import STOP, asks, shared, short_name, timeless, told_words, unanswered
+from synth.embedded.wording import NO_NOUNS, STOP, asks, named_beside, shared, short_name, timeless, told_words, unanswered
 from synth.tracing.redact import redact
 
-_BETWEEN = frozenset("was has have had than but then now new old called named said not its most least more less".split())  # noqa: SIM905  (a list of words reads better as text)
+_BETWEEN = NO_NOUNS | frozenset({"was", "had", "but", "said", "not"})
 """Words that stand beside a value and are no name of it."""
-_DANGLING = frozenset("1 number who whose into up as if when".split())  # noqa: SIM905  (as above)
+_DANGLING = frozenset("1 number who whose into up as if when".split())  # noqa: SIM905  (a list of words reads better as text)
 """Words that no summary that had to be cut ends with."""
 LONGEST = 120
 """Characters of a summary."""
@@ -58,7 +60,7 @@ def _beside(words: Sequence[str], at: int) -> Iterator[str]:
     before = at - 2 if at and words[at - 1].lower() in _FROM else at - 1
     # The first word says what is done.
     for word in map(str.lower, (*words[max(before, 1) : max(before, 0) + 1], *words[at + 1 : at + 2])):
-        if re.fullmatch(r"[a-z]{3,16}", word) and word not in STOP | _BETWEEN and not re.search(r"[^s]s$", word):
+        if re.fullmatch(r"[a-z]{3,16}", word) and word not in _BETWEEN and not re.search(r"[^s]s$", word):
             yield word
 
 
@@ -125,6 +127,22 @@ def summary_of(
     while words and (words[-1].lower() in STOP | _DANGLING or not re.search(r"\w", words[-1])):
         words.pop()
     return f"{' '.join(words)} …"
+
+
+def described(works: Sequence[Work], params: Sequence[Param], category: str, *, answers: bool) -> tuple[tuple[Param, ...], str]:
+    """The parameters as the summary calls them, and the summary."""
+    said = [(w.evidence.description, {p.name: _told(p.values[k]) for p in params}) for k, w in enumerate(works)]
+    summary = summary_of(said, category, fixed_words([w.evidence.commands for w in works]), answers=answers)
+    words = named_beside(summary, [p.name for p in params])
+    named = tuple(renamed(p, words[p.name]) if p.name in words else p for p in params)
+    for old, new in zip(params, named, strict=True):
+        summary = summary.replace(f"<{old.name}>", f"<{new.name}>")
+    return named, summary
+
+
+def _told(value: object) -> str:
+    """A value as a request says it: several stand side by side."""
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _named(text: str, values: Mapping[str, str]) -> tuple[str, int]:

@@ -21,7 +21,9 @@ _AFTER = frozenset(
     there out up off back often -> →""".split()  # noqa: SIM905  (as above)
 )
 """Words behind it."""
-_NO_VERBS = (STOP | _AFTER | FILLER) - {"get"}
+NO_NOUNS = STOP | _AFTER | FILLER
+"""Words that say nothing of what a thing is."""
+_NO_VERBS = NO_NOUNS - {"get"}
 _MOST_WORDS = 3
 _PLACES = frozenset("text value name pattern prefix suffix source destination line root old new".split())  # noqa: SIM905  (as above)
 """Names of parameters that say where a value stands, and not what it is."""
@@ -130,7 +132,11 @@ def short_name(text: str, category: str = "") -> str:
     """What is done and to what, in snake_case, as a text that asks begins: ``count_lines`` of "Count the <text> lines in
     <file>"; "" where it begins otherwise, or says nothing of what it is done to that the category does not say better.
     """
-    verb, *rest = text.split() if asks(text) else ["show", *_answer(text, category)]
+    # "In the catalog <file>, set …": the place may be said first.
+    behind = re.split(r"[,:] ", text, maxsplit=1)[-1]
+    known = behind.split(" ")[0].lower() in VERBS
+    asked = text if asks(text) else behind if known and asks(behind) else ""
+    verb, *rest = asked.split() or ["show", *_answer(text, category)]
     words: list[str] = []
     named: list[str] = []
     for raw in rest:

@@ -445,6 +445,8 @@ def test_a_program_that_ends_as_its_last_command_did_raises_nothing() -> None:
         ("mytool --json={} x", "", ("value",)),
         ("mytool {} x", "on branch {}", ("branch",)),
         ("mytool {} x", "a list {}", ("name",)),
+        ("mytool {} x", "only {}", ("name",)),
+        ("mytool {} x", "whose {}", ("name",)),
         ("mytool {} x", "", ("name",)),
     ],
 )

@@ -23,6 +23,7 @@ NAMES = [
     ("Semicolon csv -> tsv for every file", "convert_csv", "convert_csv"),
     ("History of <file>", "list_commits", "list_commits"),
     ("Open items with a due date before <value>", "show_tsv_due", "show_open_items"),
+    ("In the catalog <file>, set the translation of <text>", "set_everything", "set_translation"),
     ("Look up the <value> in <file>", "show_section", "show_section"),
     ("Which items are due before <value>?", "show_tsv_due", "show_tsv_due"),
     ("Docs submodule: branch <branch>", "follow_branch", "follow_branch"),
