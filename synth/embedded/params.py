@@ -167,6 +167,8 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return ("width", "Number of digits") if "%" in at.before else ("prefix", "Beginning of the names, with the directory")
     if (at.command, at.before) in _FROM_THE_END:
         return _FROM_THE_END[(at.command, at.before)]
+    if (at.command, at.option) == ("find", "-name") and not re.search(r"[*?\[]", "".join((at.lead, *map(str, values), at.after))):
+        return ("name", "Name of a file or folder")
     if (at.command, at.option) == ("head", "-n") and at.last and not at.before:
         return ("count", "How many of them, from the top")
     if (at.command, at.option) in _BY_OPTION:

@@ -30,7 +30,10 @@ _PLACES = frozenset("text value name pattern prefix suffix source destination li
 _UNNAMED = frozenset({"text", "value", "name", "number", "pattern"})
 _KINDS = frozenset({"file", "key"})
 """Those that most tasks have."""
-_COURTESY = re.compile(r",? *\b(?:please|pls|plz|thx|thanks)\b[,!]?(?=[ .:;]|$)", re.IGNORECASE)
+_COURTESY = re.compile(
+    r",? *\b(?:please|pls|plz|thx|thanks)\b[,!]?(?=[.:;)]|$)| *\b(?:please|pls|plz)\b[,!]?(?= )",
+    re.IGNORECASE,
+)
 _TO_ME = re.compile(r"^(?:give|tell|show|send) (?:me|us)(?: all)?\b(?! (?:how|what|which|who|if|when|where)\b)", re.IGNORECASE)
 _ONCE = re.compile(r"[,;]? (?:after|since|because|during) (?!each|every|all|any)([^<]*?)(?=[.!]?$)", re.IGNORECASE)
 """The end of a request that tells its occasion."""
@@ -60,7 +63,7 @@ def told_words(text: str) -> set[str]:
 def timeless(text: str, elsewhere: str) -> str:
     """The text without courtesy, without whose the things are and without the occasion that one request had, where nothing
     else speaks of it."""
-    text = _COURTESY.sub("", _PERSONAL.sub("", text)).strip()
+    text = _COURTESY.sub("", _PERSONAL.sub("", text)).strip(" ,")
     text = _TO_ME.sub("Show", re.sub(r"(?<= )(?:my|our) (?=\S)", "", _asking(text)))
     told = _ONCE.search(text)
     words = [w for w in re.findall(r"[a-z]{3,}", told[1].lower()) if w not in STOP] if told is not None else []

@@ -200,6 +200,8 @@ PLACES = [
     ("find . -name '*.{}' -delete", ("orig",), ("bak",), [("ext", "File name extension, without the dot")]),
     ("mv {}*.png d/", ("a_",), ("b-",), [("prefix", "Beginning of the names")]),
     ("mv {}*.png d/", ("x/a_",), ("y/b",), [("prefix", "Beginning of the names, with the directory")]),
+    ("find . -name {} -delete", ("core",), ("tmp",), [("name", "Name of a file or folder")]),
+    ("find . -name '{}' -delete", ("*.o",), ("a*",), [("pattern", "Shell pattern for the name, such as *.txt")]),
     ("find . -name '{}*.log' -delete", ("a_",), ("b-",), [("prefix", "Beginning of the names")]),
     ("grep -c '{}*' a.txt > out.txt", ("ab",), ("cd",), [("text", "Text to look for")]),
     ("tar -czf {} d", ("a.tgz",), ("b.tgz",), [("archive", "Archive file, relative to the workspace")]),

@@ -51,6 +51,7 @@ ASIDES = [
     ("GDPR: remove the {} column", "remove the <key> column"),
     ("Set {} in it please, we need to see what it does", "Set <key> in it"),
     ("Clear {} in it before I commit (all of them)", "Clear <key> in it"),
+    ("No default for {} yet, please make it", "No default for <key> yet, make it"),
     ("Give me the names of {}, thanks", "Show the names of <key>"),
     ("Tell me how many are in {}", "Tell me how many are in <key>"),
     ("Find orphans: {} of the others", "Find orphans: <key> of the others"),
