@@ -17,9 +17,9 @@ all every each any there here under below above within inside into onto than the
 when also just only please currently current using use used make sure need want given following have has had get gets let me
 them their its one own same other another those these will be been being not out off up down over after before behind between
 through per via without unless until while because since so that very too again already still always never once twice some such
-like new old tmp etc usr var opt srv stdin stdout called named way itself themselves both few more most less least own
+like new old tmp etc usr var opt srv stdin stdout called named way itself themselves both few more most less least own dont doesnt
 """
-_FILLER = frozenset(_FILLER_TEXT.split())
+FILLER = frozenset(_FILLER_TEXT.split())
 _WAYS = """
 add: append insert introduce include; allow: authorize permit; apply; archive; backup: back; bring; bump: raise; calculate:
 compute; change: edit modify; check: validate verify; clean: purge tidy clear prune; collect: gather; comment; compare;
@@ -32,11 +32,11 @@ reverse; rotate; scale;
 set; show: tell; sort: order; split: chunk; strip: trim; sum: total; summarise: summarize; switch; sync; tag; take: pick; tick;
 truncate; unpack: unzip decompress; update; uppercase; write
 """
-_VERBS = {
+VERBS = {
     said: verb for verb, _, ways in (line.strip().partition(":") for line in _WAYS.split(";")) for said in (verb, *ways.split())
 }
 """A verb as it may be said -> the one that stands in the name."""
-_VAGUE = frozenset({"bring", "change", "give", "make", "put", "take"})
+VAGUE = frozenset({"bring", "change", "give", "make", "put", "take"})
 """Verbs that say less than any other one."""
 _NOUNS = frozenset({"number", "list", "order", "total", "index", "report", "tag"})
 """Verbs at the beginning of a request only."""
@@ -55,13 +55,14 @@ def category(members: Sequence[Features]) -> str:
     forms = Counter(w for words in texts for w in words)
     counts = Counter(s for words in texts for s in {singular(w) for w in words})
     verbs = Counter(filter(None, map(_verb, texts)))
-    verb = min(verbs, key=lambda v: (-verbs[v], v in _VAGUE), default="")
+    verb = min(verbs, key=lambda v: (-verbs[v], v in VAGUE), default="")
     of_history = members[0].kind.rpartition("/")[2].split("-")
     if not verb and of_history[0]:
-        return _identifier([*([] if of_history[0] in _VERBS else [_effect(members)]), *of_history])
-    others = list(dict.fromkeys(singular(w) for w in forms if w not in _VERBS or (w in _NOUNS and w != verb)))
+        return _identifier([*([] if of_history[0] in VERBS else [_effect(members)]), *of_history])
+    nouns = (w for w in forms if w not in VERBS or (w in _NOUNS and w != verb))
+    others = list(dict.fromkeys(singular(w) for w in nouns if not (verb and w.startswith(verb))))
     objects = [s for s in others if 2 * counts[s] >= max(len(texts), 2)]
-    unspoken = [w for w in known if _may_be_said(w) and w not in _VERBS]
+    unspoken = [w for w in known if _may_be_said(w) and w not in VERBS]
     if not objects:
         # What some request says of what all commands have, then what only the commands say, then what some request says.
         said = sorted(others, key=lambda s: -counts[s])
@@ -73,7 +74,7 @@ def category(members: Sequence[Features]) -> str:
 
 def _verb(words: Sequence[str]) -> str:
     """What a request wants done: finding is done for something else that it names."""
-    found = [_VERBS[w] for i, w in enumerate(words) if w in _VERBS and (w not in _NOUNS or not i)]
+    found = [VERBS[w] for i, w in enumerate(words) if w in VERBS and (w not in _NOUNS or not i)]
     return next((v for v in found if v != "find"), found[0] if found else "")
 
 
@@ -87,7 +88,7 @@ def _said(t: Features, known: Sequence[str]) -> list[str]:
 def _may_be_said(word: str) -> bool:
     """Whether it is a plain word that says what is done; an adverb says how."""
     adverb = len(word) > 6 and word.endswith("ly")
-    return word not in _FILLER and word not in STOPWORDS and not adverb and bool(re.fullmatch(r"[a-z]{2,20}", word))
+    return word not in FILLER and word not in STOPWORDS and not adverb and bool(re.fullmatch(r"[a-z]{2,20}", word))
 
 
 def _constant(members: Sequence[Features]) -> tuple[str, ...]:
@@ -99,7 +100,7 @@ def _constant(members: Sequence[Features]) -> tuple[str, ...]:
 def _ordered(objects: set[str], verb: str, texts: Sequence[Sequence[str]]) -> list[str]:
     """The objects as the request has them that names most of them: what follows its verb first."""
     best = max(texts, key=lambda words: (len(objects & {singular(w) for w in words}), -len(words), words), default=[])
-    at = next((i for i, w in enumerate(best) if _VERBS.get(w) == verb), -1)
+    at = next((i for i, w in enumerate(best) if VERBS.get(w) == verb), -1)
     found = [singular(w) for w in (*best[at + 1 :], *best[: at + 1])]
     return [s for s in dict.fromkeys((*found, *sorted(objects))) if s in objects]
 

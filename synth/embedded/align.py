@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from synth.embedded.antiunify import Mismatch, unify
 from synth.embedded.literals import arguments, in_literals
 from synth.embedded.normal import normal
-from synth.embedded.params import inner_name
+from synth.embedded.places import inner_name
 from synth.embedded.pythoncode import NAMES
 from synth.embedded.steps import Work
 from synth.embedded.template import Program, Template

@@ -12,7 +12,7 @@ from sandbox.interface import ROOT, Effect
 from synth.embedded import git_forms
 from synth.embedded.code import Code, quote
 from synth.embedded.literals import arguments, encoded, is_known
-from synth.embedded.params import inner_name
+from synth.embedded.places import inner_name
 from synth.embedded.plan_helpers import PLAN, form_of
 from synth.embedded.scope import Param, texts
 from synth.embedded.template import Program

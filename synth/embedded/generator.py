@@ -23,7 +23,7 @@ from synth.embedded.emit_shell import read_program, script_of, staged_program
 from synth.embedded.factoring import composed
 from synth.embedded.helpers import over_existing
 from synth.embedded.idle import Replays, without_idle
-from synth.embedded.naming import called, fixed_words, skill_name, summary_of
+from synth.embedded.naming import called, described, skill_name
 from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
 from synth.embedded.states.generate import state_candidates
@@ -57,11 +57,6 @@ class Case:
     template: Template
     works: tuple[Work, ...]
     params: tuple[Param, ...]
-
-
-def _told(value: object) -> str:
-    """A value as a request says it: several stand side by side."""
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 class EmbeddedGenerator:
@@ -136,7 +131,8 @@ class EmbeddedGenerator:
     def _candidate(
         self, pattern: TracePattern, case: Case, works: Sequence[Work], writes: bool, cost: int = 0
     ) -> Candidate | None:
-        params = case.params
+        params, summary = described(case.works, case.params, pattern.task_category, answers=not writes)
+        case = replace(case, params=params)
         again = not writes or self._repeatable(case)
         try:
             if cost:
@@ -149,9 +145,6 @@ class EmbeddedGenerator:
             return None
         if not creates_file(case.works):
             code.helpers = over_existing(code.helpers)
-        described = [(w.evidence.description, {p.name: _told(p.values[k]) for p in params}) for k, w in enumerate(case.works)]
-        fixed = fixed_words([w.evidence.commands for w in case.works])
-        summary = summary_of(described, pattern.task_category, fixed)
         name = skill_name(pattern.task_category, summary)
         params = tuple(defaulted(case, k) for k in range(len(params)))
         source = skill_source(name, summary, params, code, RETURNS_CHANGES if writes else RETURNS_ANSWER)
@@ -205,13 +198,13 @@ def case_of(template: Template, works: Sequence[Work]) -> Case:
     folders, files = ({k for k, found in enumerate(kinds) if set(found) == {kind}} for kind in ("dir", "file"))
     absent = {k: values for k, values in enumerate(template.values) if not any(map(_is_there, works, values))}
     said = {k: called(works, values) for k, values in absent.items()}
-    written = {k for k in files if all(map(_is_written, works, map(str, template.values[k])))}
+    written = {k for k, values in enumerate(template.values) if all(map(_is_written, works, map(str, values)))}
     return Case(template, tuple(works), tuple(make_params(template, folders, said, files, written)))
 
 
 def _is_written(w: Work, value: str) -> bool:
     path = value.removeprefix("./")
-    return any(x.path == path for x in changes_of(w))
+    return any(x.path == path and x.after is not None and x.after.type == "file" for x in changes_of(w))
 
 
 def _is_there(w: Work, value: Value) -> bool:

@@ -6,18 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from synth.embedded.params import renamed
+from synth.embedded.scope import Param
 from synth.embedded.steps import Work
 from synth.embedded.template import Value
+from synth.embedded.wording import NO_NOUNS, STOP, asks, named_beside, shared, short_name, timeless, told_words, unanswered
 from synth.tracing.redact import redact
 
-_STOP = frozenset(
-    """a an the of in to all any each every with from for and or on at by is are be it this that these those under into below
-    here current directory folder please its their there do make sure which what how many as using use""".split()  # noqa: SIM905  (a list of words reads better as text)
-)
-"""Words that do not tell one task from another."""
-_BETWEEN = frozenset("was has have had than but then now new old called named said not its most least more less".split())  # noqa: SIM905  (as above)
+_BETWEEN = NO_NOUNS | frozenset({"was", "had", "but", "said", "not"})
 """Words that stand beside a value and are no name of it."""
-_DANGLING = frozenset("1 number who whose into up as if when".split())  # noqa: SIM905  (as above)
+_DANGLING = frozenset("1 number who whose into up as if when".split())  # noqa: SIM905  (a list of words reads better as text)
 """Words that no summary that had to be cut ends with."""
 LONGEST = 120
 """Characters of a summary."""
@@ -30,11 +28,14 @@ _FROM = frozenset({"from", "to", "into", "by", "with"})
 
 
 def skill_name(category: str, summary: str) -> str:
-    """The pattern's category where it says enough, else words of the summary behind it."""
+    """The summary in short, where it begins with what is done; else the pattern's category where it says enough, else words of
+    the summary behind it."""
+    if short := short_name(summary, category):
+        return short[:60].strip("_")
     name = re.sub(r"[^a-z0-9_]+", "_", category.lower()).strip("_")
     words = [w for w in name.split("_") if w]
     if len(words) < 2:
-        words += [w for w in re.findall(r"[a-z]+", summary.lower()) if w not in _STOP]
+        words += [w for w in re.findall(r"[a-z]+", summary.lower()) if w not in STOP]
         words = list(dict.fromkeys(words))[:5] or ["learned", "skill"]
     out = "_".join(dict.fromkeys(words))[:60].strip("_")
     if "_" not in out:
@@ -59,24 +60,8 @@ def _beside(words: Sequence[str], at: int) -> Iterator[str]:
     before = at - 2 if at and words[at - 1].lower() in _FROM else at - 1
     # The first word says what is done.
     for word in map(str.lower, (*words[max(before, 1) : max(before, 0) + 1], *words[at + 1 : at + 2])):
-        if re.fullmatch(r"[a-z]{3,16}", word) and word not in _STOP | _BETWEEN and not re.search(r"[^s]s$", word):
+        if re.fullmatch(r"[a-z]{3,16}", word) and word not in _BETWEEN and not re.search(r"[^s]s$", word):
             yield word
-
-
-_ONCE = re.compile(r"[,;]? (?:after|since|because|during) (?!each|every|all|any)([^<]*?)(?=[.!]?$)", re.IGNORECASE)
-"""The end of a request that tells its occasion."""
-_PLACE = re.compile(r"\b(after|before|behind|below|under|above|beneath|between|following)\b")
-"""Where one request says so, ``after`` in another may be a place too."""
-
-
-def _timeless(text: str, elsewhere: str) -> str:
-    """The text without the occasion that one request had, where nothing else speaks of it, and without whose the things are."""
-    text = re.sub(r"(?<= )(?:my|our) (?=\S)", "", text)
-    told = _ONCE.search(text)
-    words = [w for w in re.findall(r"[a-z]{3,}", told[1].lower()) if w not in _STOP] if told is not None else []
-    if told is None or not words or _PLACE.search(elsewhere) or any(re.search(rf"\b{w[:5]}", elsewhere) for w in words):
-        return text
-    return text[: told.start()] + text[told.end() :]
 
 
 def _common(text: str, texts: Sequence[str], fixed: Collection[str] = ()) -> str:
@@ -90,7 +75,7 @@ def _common(text: str, texts: Sequence[str], fixed: Collection[str] = ()) -> str
         _VALUE.search(word) and _bare(word) not in fixed and 2 * sum(word in t.split() for t in texts) <= len(texts)
         for word in own
     ]
-    others = [len(alike) > 2 and len(column) == len(alike) for column in columns]
+    others = [len(c) == len(alike) > 2 and _bare(w).lower() not in STOP for c, w in zip(columns, own, strict=True)]
     few = 3 * sum(others) <= len(own)  # else they only happen to be as long
     drop = [k > 0 and "<" not in w and (r or (o and few)) for k, (w, r, o) in enumerate(zip(own, rare, others, strict=True))]
     return " ".join("…" if d else w for w, d in zip(own, drop, strict=True))
@@ -107,32 +92,57 @@ def fixed_words(commands: Sequence[Sequence[str]]) -> frozenset[str]:
     return frozenset(set.intersection(*rows)) if rows else frozenset()
 
 
-def summary_of(cases: Sequence[tuple[str, Mapping[str, str]]], category: str = "", fixed: Collection[str] = ()) -> str:
-    """The description in which most values are found, with the parameters' names in their place; of several one that does not
-    ask, one that is whole, the one that says most words of the name, then the shortest.
+def summary_of(
+    cases: Sequence[tuple[str, Mapping[str, str]]], category: str = "", fixed: Collection[str] = (), *, answers: bool = True
+) -> str:
+    """The description in which most values are found, with the parameters' names in their place; of several one that begins
+    with what is done, one that is whole, the one that says most words of the name and of the fixed files, then the shortest.
 
     Args:
         cases: per trace its description and its values by parameter name.
         category: the pattern's name, in snake_case.
         fixed: words that the commands of all traces have.
+        answers: whether the skill gives an answer.
     """
-    named = [_named(" ".join(redact(description).split()), values) for description, values in cases]
-    told = [text for text, _ in named]
-    others = [" ".join([*told[:k], *told[k + 1 :], *fixed]).lower() for k in range(len(told))]
-    texts = [_timeless(text, other) for text, other in zip(told, others, strict=True)] if len(told) > 1 else told
+    said = [" ".join(redact(description).split()) for description, _ in cases]
+    named = [_named(text, values) for text, (_, values) in zip(said, cases, strict=True)]
+    texts: list[str] = []
+    for k, (text, _) in enumerate(named):
+        others = [*(t for i, (t, _) in enumerate(named) if i != k), *fixed]
+        text = timeless(text, " ".join(others).lower()) if len(named) > 1 else text
+        elsewhere = [*others, *(v for i, (_, values) in enumerate(cases) if i != k for v in values.values())]
+        text = shared(text, cases[k][1].values(), elsewhere) if len(named) > 1 else text
+        texts.append(text if answers else unanswered(text))
     wanted = set(category.split("_"))
-    said: list[tuple[tuple[int, bool, int, int, int], str]] = []
+    rows: list[tuple[tuple[int, bool, bool, int, int, int], str]] = []
     for text, (_, found) in zip(texts, named, strict=True):
         shown = _common(text, texts, fixed)
-        hits = len(wanted & set(re.findall(r"[a-z]+", text.lower())))
-        said += [((found, re.search(r"\?(\s|$)", text) is None, -shown.count("…"), hits, -len(text)), shown)] if text else []
-    best = max(said, key=lambda row: row[0])[1] if said else "Repeat a recorded task"
+        hits = len(wanted & told_words(text)) + sum(bool(_VALUE.search(w)) and _bare(w) in fixed for w in text.split())
+        whole = re.search(r"\?(\s|$)", text) is None
+        rows += [((found, whole, asks(text), -shown.count("…"), hits, -len(text)), shown)] if text else []
+    best = max(rows, key=lambda row: row[0])[1] if rows else "Repeat a recorded task"
     if len(best) <= LONGEST:
         return best
     words = best[:LONGEST].split(" ")[:-1]
-    while words and (words[-1].lower() in _STOP | _DANGLING or not re.search(r"\w", words[-1])):
+    while words and (words[-1].lower() in STOP | _DANGLING or not re.search(r"\w", words[-1])):
         words.pop()
     return f"{' '.join(words)} …"
+
+
+def described(works: Sequence[Work], params: Sequence[Param], category: str, *, answers: bool) -> tuple[tuple[Param, ...], str]:
+    """The parameters as the summary calls them, and the summary."""
+    said = [(w.evidence.description, {p.name: _told(p.values[k]) for p in params}) for k, w in enumerate(works)]
+    summary = summary_of(said, category, fixed_words([w.evidence.commands for w in works]), answers=answers)
+    words = named_beside(summary, [p.name for p in params])
+    named = tuple(renamed(p, words[p.name]) if p.name in words else p for p in params)
+    for old, new in zip(params, named, strict=True):
+        summary = summary.replace(f"<{old.name}>", f"<{new.name}>")
+    return named, summary
+
+
+def _told(value: object) -> str:
+    """A value as a request says it: several stand side by side."""
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _named(text: str, values: Mapping[str, str]) -> tuple[str, int]:

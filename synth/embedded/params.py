@@ -7,127 +7,14 @@ import keyword
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from synth.embedded.literals import is_known
+from synth.embedded.places import Context, contexts
 from synth.embedded.pythoncode import NAMES
 from synth.embedded.scope import Param
 from synth.embedded.template import Template, Value
-from verifiers.shell.commands import roles, xargs_command
-from verifiers.shell.tree import (
-    Feed,
-    For,
-    Glob,
-    Group,
-    Hole,
-    If,
-    Lit,
-    Many,
-    Other,
-    Pipe,
-    Seq,
-    Simple,
-    Sub,
-    Test,
-    Var,
-    While,
-    Word,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """One occurrence of a hole."""
-
-    command: str
-    role: str
-    option: str
-    before: str
-    after: str
-    last: bool
-    """It is in the command's last operand."""
-    name_after: bool = False
-    """A name follows that find found or a loop goes through."""
-    lead: str = ""
-    """All of the word before the hole, each other hole as one NUL."""
-
-
-def contexts(node: object, command: str = "") -> Iterator[tuple[int, Context]]:
-    """Every occurrence of every hole."""
-    if isinstance(node, Simple):
-        yield from _simple(node)
-    elif isinstance(node, For):
-        for word in node.words:
-            yield from _word(word, Context("for", "pattern", "", "", "", False))
-        yield from contexts(node.body)
-    elif isinstance(node, Seq):
-        for item in node.items:
-            yield from contexts(item)
-    elif isinstance(node, Pipe):
-        for stage in node.stages:
-            yield from contexts(stage)
-    elif isinstance(node, Group | While):
-        yield from contexts(node.body)
-        for r in node.redirects:
-            yield from _word(r.target, Context(r.op, "operand", "", "", "", True))
-    elif isinstance(node, If):
-        yield from contexts(node.cond)
-        yield from contexts(node.body)
-        yield from contexts(node.orelse)
-    elif isinstance(node, Test):
-        for word in node.words:
-            yield from _word(word, Context("test", "operand", "", "", "", False))
-    elif isinstance(node, Other):
-        yield from contexts(node.pieces)
-    elif isinstance(node, Word):
-        yield from _word(node, Context("", "operand", "", "", "", False))
-    elif isinstance(node, tuple):
-        for item in node:
-            yield from contexts(item)
-
-
-def _simple(node: Simple) -> Iterator[tuple[int, Context]]:
-    name = node.name
-    kinds = roles(name, node.words[1:])
-    for k, (word, role) in enumerate(zip(node.words[1:], kinds, strict=True)):
-        before = node.words[k].literal or ""
-        option = before if before.startswith("-") else ""
-        inner = inner_name(node, k + 1)
-        at = Context(inner, role, option if inner == name else "", "", "", k == len(kinds) - 1)
-        yield from _word(word, at)
-    for r in node.redirects:
-        yield from _word(r.target, Context(r.op, "operand", "", "", "", True))
-    for _, value in node.assigns:
-        yield from _word(value, Context("=", "text", "", "", "", False))
-
-
-def inner_name(node: Simple, at: int) -> str:
-    """The command that the word belongs to: the one that find or xargs runs, where it is one of its words."""
-    if node.name == "xargs":
-        start = 1 + xargs_command(node.words[1:])
-        return (node.words[start].literal or "") if start < at else node.name
-    texts = [w.literal or "" for w in node.words]
-    start = next((k for k in range(at, 0, -1) if texts[k] in ("-exec", "-execdir", "-ok")), at)
-    return texts[start + 1] if node.name == "find" and start + 1 < at else node.name
-
-
-def _word(word: Word, at: Context) -> Iterator[tuple[int, Context]]:
-    lead = ""
-    for k, part in enumerate(word.parts):
-        if isinstance(part, Hole | Many):
-            prev = word.parts[k - 1] if k else None
-            after = word.parts[k + 1] if k + 1 < len(word.parts) else None
-            left = prev.text if isinstance(prev, Lit) else ""
-            right = after.text if isinstance(after, Lit | Glob) else ""
-            yield part.index, Context(at.command, at.role, at.option, left, right, at.last, isinstance(after, Var), lead)
-        elif isinstance(part, Var):
-            for arg in part.args:
-                yield from _word(arg, at)
-        elif isinstance(part, Sub | Feed):
-            yield from contexts(part.body)
-        lead += part.text if isinstance(part, Lit) else "\0"
-
 
 _FROM_THE_END = {
     ("head", "-"): ("kept", "How many of the last lines are left out"),
@@ -135,8 +22,8 @@ _FROM_THE_END = {
 }
 _BY_OPTION = {
     ("cut", "-d"): ("delimiter", "Field delimiter"),
-    ("cut", "-f"): ("fields", "Fields to keep, such as 1,3 or 2-4"),
-    ("cut", "-c"): ("columns", "Character positions to keep, such as 1-10"),
+    ("cut", "-f"): ("fields", "Fields, such as 1,3 or 2-4"),
+    ("cut", "-c"): ("columns", "Character positions, such as 1-10"),
     ("awk", "-F"): ("delimiter", "Field delimiter"),
     ("sort", "-t"): ("delimiter", "Field delimiter"),
     ("split", "-l"): ("lines", "Number of lines in a piece"),
@@ -149,6 +36,8 @@ _BY_OPTION = {
     ("find", "-size"): ("size", "Size in the notation of find"),
     ("mv", "-t"): ("destination", "Folder to move to"),
     ("cp", "-t"): ("destination", "Folder to copy to"),
+    ("chmod", "-type d"): ("dir_mode", "Octal mode of the directories, such as 755"),
+    ("chmod", "-type f"): ("file_mode", "Octal mode of the files, such as 644"),
     ("tar", "-C"): ("folder", "Folder whose content is packed"),
     ("tar", "--directory"): ("folder", "Folder whose content is packed"),
     ("tar", "-f"): ("archive", "Archive file, relative to the workspace"),
@@ -190,6 +79,7 @@ _SUBSTITUTE = re.compile(r"(?:/(?:\\.|[^/\\])*/[!, ]*|[\d$,!\s;{}]|[dpq](?=\s*[;
 """Addresses and short commands, then the beginning of a substitution."""
 _IN_SCRIPT = {
     "pattern": ("old", "Text to replace"),
+    "sought": _LOOKED_FOR,
     "replacement": ("new", "Text to put in its place"),
     "address": ("text", "Text of the lines to work on"),
     "text": ("new", "Text to put in"),
@@ -207,16 +97,32 @@ def place_in_script(lead: str) -> str:
     return place_in_script(re.sub(r"^\w*", "", parts[2]))
 
 
+def _place(at: Context) -> str:
+    """As ``place_in_script``; what is printed or put back is looked for, and not replaced."""
+    place = place_in_script(at.lead)
+    return "sought" if place == "pattern" and re.search(r"&|/p$", at.after) else place
+
+
 _PRINTING = frozenset({"echo", "printf"})
 _READING = frozenset({"grep", "sed", "rename"})
 _RENAMING = frozenset({"rename", "prename", "file-rename"})
-_COMPARING = frozenset({"awk", "gawk", "jq"})
 _VERSION = ("version", "Version, such as 1.2.0")
 _DATE = ("date", "Date, such as 2026-01-31")
+_ADDRESS = ("address", "IP address, such as 10.0.0.7")
+_COLUMN = ("column", "Number of the column, from 1")
+_COMPARED = ("value", "Value to compare with")
+_GIVEN = ("value", "Value that the program works with")
+_IN_PATH = ("folder", "Name of the folder in the path")
+_PATHS = frozenset({"file", "output_file", "path", "source", "destination", "folder"})
+"""Names for what is a whole path."""
+
+
+def _are_addresses(values: tuple[Value, ...]) -> bool:
+    return all(isinstance(v, str) and re.fullmatch(r"\d{1,3}(\.\d{1,3}){3}", v) for v in values)
 
 
 def _are_versions(values: tuple[Value, ...]) -> bool:
-    return all(isinstance(v, str) and re.fullmatch(r"v?\d+(\.\d+)+[\w.\-]*", v) for v in values)
+    return not _are_addresses(values) and all(isinstance(v, str) and re.fullmatch(r"v?\d+(\.\d+)+[\w.\-]*", v) for v in values)
 
 
 def _are_dates(values: tuple[Value, ...]) -> bool:
@@ -229,16 +135,18 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
     names = at.role in ("pattern", "glued", "operand") or (at.role == "script" and at.command in _RENAMING)
     if names and at.before.endswith(".") and not at.after[:1].isalnum():
         return ("ext", "File name extension, without the dot")
+    if at.command == "grep" and at.before.endswith("\\.") and at.after == "$":
+        return ("ext", "File name extension, without the dot")
     if names and at.after.startswith("*") and re.search(r"(^|/)$", at.lead):
         return ("prefix", "Beginning of the names" + (", with the directory" if any("/" in v for v in values) else ""))
     if named := re.fullmatch(r"--([a-z][a-z-]+)=", at.lead):
         return (_usable(named[1].replace("-", "_"), "value"), f"Value of --{named[1]}")
     if at.command in NAMES or (at.command == "jq" and at.role == "text"):
-        return ("value", "Value that the program works with")
+        return _GIVEN
     if at.command in ("awk", "gawk") and at.before.endswith("$"):
-        return ("column", "Number of the column, from 1")
-    if at.role == "script" and re.search(r"([=!]=|[<>~]=?)\s*[\"/]?$", at.before) and at.command in _COMPARING:
-        return ("value", "Value to compare with")
+        return _COLUMN
+    if at.role == "script" and re.search(r"([=!]=|[<>~]=?)\s*[\"/]?$", at.before) and at.command not in _READING:
+        return _COMPARED
     if at.command == "jq" and at.role == "script" and re.search(r"=\s*\"$", at.before) and not _are_versions(values):
         return ("value", "Value to put in")
     if at.command == "jq" and at.role == "script" and re.search(r"\.\"?$", at.before):
@@ -250,21 +158,25 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
     if at.command in ("sed", "perl", *_RENAMING) and at.role == "script":
         if at.command != "sed" and at.before.endswith("^"):
             return ("prefix", "Beginning of the name")
-        return _IN_SCRIPT[place_in_script(at.lead)]
-    if _are_versions(values):
-        return _VERSION
-    if at.role == "key":
-        return ("column", "Number of the column, from 1")
+        return _IN_SCRIPT[_place(at)]
+    if _are_versions(values) or _are_addresses(values):
+        return _VERSION if _are_versions(values) else _ADDRESS
+    if at.role == "key" or ((at.command, at.option) == ("cut", "-f") and all(re.fullmatch(r"\d+", str(v)) for v in values)):
+        return _COLUMN
     if at.role == "format":
         return ("width", "Number of digits") if "%" in at.before else ("prefix", "Beginning of the names, with the directory")
     if (at.command, at.before) in _FROM_THE_END:
         return _FROM_THE_END[(at.command, at.before)]
+    if (at.command, at.option) == ("find", "-name") and not re.search(r"[*?\[]", "".join((at.lead, *map(str, values), at.after))):
+        return ("name", "Name of a file or folder")
+    if (at.command, at.option) == ("head", "-n") and at.last and not at.before:
+        return ("count", "How many of them, from the top")
     if (at.command, at.option) in _BY_OPTION:
         return _BY_OPTION[(at.command, at.option)]
     if at.command == "tar" and re.fullmatch(r"-?[A-Za-z]*f", at.option) and not at.before and not at.after:
         return _BY_OPTION[("tar", "-f")]
     if at.command in (">", ">>") and at.after.startswith("/"):
-        return ("folder", "Name of the folder in the path")
+        return _IN_PATH
     if at.command in ("mv", "cp", "rename") and at.name_after:
         return ("prefix", "Text to put in front of the name")
     if at.command in ("mv", "cp") and at.last and re.search(r"\0[^/]*$", at.lead):
@@ -280,10 +192,10 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
     if at.command in _BY_COMMAND:
         return _BY_COMMAND[at.command]
     if at.role == "number":
-        return ("number", "Number")
-    if at.role in ("pattern", "script", "text"):
-        return (at.role if at.role != "script" else "pattern", "Text")
-    return _READ
+        return ("number", f"Number for {at.option} of {at.command}" if at.option else "Number")
+    if at.role == "script" or not at.command:
+        return _GIVEN
+    return _GIVEN if at.role in ("pattern", "text") else _READ
 
 
 _FOLDER = ("folder", "Directory, relative to the workspace")
@@ -302,8 +214,8 @@ _MARKS = frozenset({"begin", "start", "end"})
 
 def _label(at: Context) -> str:
     """What a line of text calls the value in it: ``port`` of ``port: 80``; "" for nothing."""
-    found = re.search(r"(?:^|[\s\"'^/])([A-Za-z][A-Za-z_-]{1,15})[\"']?\s*[:= ]\s*[\"']?$", at.before)
-    label = found[1].lower().replace("-", "_") if found else ""
+    found = re.search(r"(?:^|[\s\"'^/])([A-Za-z][A-Za-z_-]{1,15})[\"']?\s*[:= ]\s*[\"']?/?$|\.(\w{2,16})\s*==\s*\"$", at.before)
+    label = (found[1] or found[2]).lower().replace("-", "_") if found else ""
     return "" if label in _MARKS else label
 
 
@@ -324,7 +236,7 @@ def make_params(
         folders: holes whose values name directories in every trace.
         said: holes whose values name nothing that is there, with what the requests call them ("" for nothing).
         files: holes whose values name files in every trace.
-        written: those of them that every trace changes.
+        written: holes whose values name files that every trace makes or changes.
     """
     first: dict[int, Context] = {}
     printed: set[int] = set()
@@ -332,7 +244,7 @@ def make_params(
     places: dict[int, set[str]] = {}
     for index, at in contexts(template.program):
         if at.role == "script" and at.command == "sed":
-            places.setdefault(index, set()).add(place_in_script(at.lead))
+            places.setdefault(index, set()).add(_place(at))
         if at.command in _PRINTING:
             printed.add(index)
         # What is looked for or replaced says more of a value than that it is printed too.
@@ -343,7 +255,8 @@ def make_params(
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
     both = {_LOOKED_FOR: ("text", "Text to look for, and to put in")}
-    chosen = [both.get(c, c) if k in printed else _FILE if k in written and c == _READ else c for k, c in enumerate(chosen)]
+    chosen = [both.get(c, c) if k in printed else c for k, c in enumerate(chosen)]
+    chosen = [_of_file(c, k in files) if k in written else c for k, c in enumerate(chosen)]
     for k, found in places.items():
         if found >= {"pattern", "replacement"}:  # it is looked for and put in again
             named = all(re.match(r"[^\W\d]", str(v)) for v in template.values[k])
@@ -353,14 +266,11 @@ def make_params(
             chosen[k] = _IN_SCRIPT["pattern"]
     _name_by_form(chosen, template.values)
     labels = {k: _label(first[k]) for k in (said or {}) if k in first}
-    for k, word in (said or {}).items():
-        word = labels.get(k) or word
-        if chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file"):
-            name = _usable(word, "name")
-            chosen[k] = (name, f"The {name}" if word else _in_its_place(first.get(k)))
+    _name_the_absent(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()}, first)
     _name_the_exchanged(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()})
     chosen = [_FOLDER if k in folders and c[0] in ("file", "source", "path", "value") else c for k, c in enumerate(chosen)]
-    chosen = _distinct([_FILE if k in files and c[0] == "value" else c for k, c in enumerate(chosen)])
+    there = {k: _FILE if k in written else _READ for k in files}
+    chosen = _distinct([there[k] if k in there and c[0] == "value" else c for k, c in enumerate(chosen)])
     out: list[Param] = []
     for k, values in enumerate(template.values):
         kind = "list[str]" if isinstance(values[0], tuple) else "str"
@@ -371,10 +281,40 @@ def make_params(
     return out
 
 
+def _of_file(chosen: tuple[str, str], there: bool) -> tuple[str, str]:
+    """What a file that every trace makes or changes is, where its place says less."""
+    if there:
+        return _FILE if chosen in (_READ, _BY_COMMAND["cp"]) else chosen
+    return _BY_COMMAND[">"] if chosen[0] in _VAGUE else chosen
+
+
+def _name_the_absent(chosen: list[tuple[str, str]], said: Mapping[int, str], first: Mapping[int, Context]) -> None:
+    """Values that name nothing that is there are called as the requests call them. A piece of a path is no path."""
+    pieces = {k for k in said if k in first and (first[k].before or first[k].after)}
+    pieces = {k for k in pieces if chosen[k][0] in _PATHS and chosen[k] != _IN_PATH}
+    moved = {chosen[k][0]: k for k in pieces}
+    if {"source", "destination"} <= moved.keys():
+        chosen[moved["source"]], chosen[moved["destination"]] = _IN_SCRIPT["pattern"], _IN_SCRIPT["replacement"]
+    for k, word in said.items():
+        if (chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file")) or (k in pieces and chosen[k][0] in _PATHS):
+            name = _usable(word, "folder" if chosen[k][0] == "folder" else "name")
+            chosen[k] = (name, f"The {name}" if word else _in_its_place(first.get(k)))
+
+
 def _in_its_place(at: Context | None) -> str:
     """What nobody has a word for, by what stands around it."""
-    around = f"{at.lead}*{at.after}" if at is not None else "*"
-    return f"What stands for * in {around}" if around != "*" and re.fullmatch(r"[\w./*\-]{2,40}", around) else "The name"
+    around = f"{at.lead}*{at.after}".replace("\0", "…") if at is not None else "*"
+    return f"What stands for * in {around}" if re.fullmatch(r"(?=.*\w)[\w./*…\-]{2,40}", around) else "The name"
+
+
+def renamed(param: Param, word: str) -> Param:
+    """The parameter under a word of the requests, which its description says too."""
+    name = _usable(word, param.name)
+    if name == param.name:
+        return param
+    noun = re.compile(r"\b(?:(?:first|second|third|fourth|fifth|sixth) )?(?:text|value|name|number)\b", re.IGNORECASE)
+    text = noun.sub(lambda m: word if m.start() else word.capitalize(), param.description, count=1)
+    return replace(param, name=name, description=text)
 
 
 def _name_by_form(chosen: list[tuple[str, str]], values: Sequence[tuple[Value, ...]]) -> None:
@@ -402,13 +342,12 @@ def _name_the_exchanged(chosen: list[tuple[str, str]], said: Mapping[int, str]) 
 _PAIRS = {
     "ext": (("old_ext", "Extension to replace, without the dot"), ("new_ext", "New extension, without the dot")),
     "file": (_READ, ("other_file", "Other file to read")),
-    "mode": (("file_mode", "Octal mode, such as 644"), ("dir_mode", "Other octal mode, such as 755")),
     "folder": (("folder", "First directory, relative to the workspace"), ("other_folder", "Second directory")),
 }
 
 
 def _distinct(chosen: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Names without repetition; of those that are described alike the texts have a number, the first one too."""
+    """Names without repetition; of those that are described alike the texts say which one, the first one too."""
     counts = Counter(name for name, _ in chosen)
     alike = Counter(chosen)
     seen: Counter[str] = Counter()
@@ -421,6 +360,18 @@ def _distinct(chosen: list[tuple[str, str]]) -> list[tuple[str, str]]:
         if counts[name] == 2 and name in _PAIRS:
             out.append(_PAIRS[name][k])
         else:
-            number = f" ({told[name, text]})" if alike[name, text] > 1 else ""
-            out.append((name if k == 0 else f"{name}{k + 1}", f"{text}{number}"))
+            which = _which(name, text, told[name, text]) if alike[name, text] > 1 else text
+            out.append((name if k == 0 else f"{name}{k + 1}", which))
     return out
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def _which(name: str, text: str, number: int) -> str:
+    """The text for one of several: "Name of the second field", "Second date"."""
+    noun = re.search(rf"\b(?:{name.rpartition('_')[2]}|text|value)\b", text, re.IGNORECASE)
+    if number > len(_ORDINALS) or noun is None:
+        return f"{text} ({number})"
+    said = f"{_ORDINALS[number - 1]} {noun[0].lower()}"
+    return f"{text[: noun.start()]}{said if noun.start() else said.capitalize()}{text[noun.end() :]}"

@@ -167,16 +167,41 @@ def test_parameters_are_called_what_they_are() -> None:
     assert moved["prefix"] == ("q3_", "Text to put in front of the name")
     moved = parameters('for f in *.{}; do mv -- "$f" "${{f}}{}"; done', ("pdf", "_1"), ("csv", "-old"))
     assert moved["suffix"] == ("_1", "Text to put behind the name")
+    kept = parameters("cp {0} {0}.orig; sed -i s/a/b/ {0}", ("a.csv",), ("b.csv",))
+    assert kept == {"file": ("a.csv", "File to work on, relative to the workspace")}
+    read = parameters("python3 -c \"open('out.txt', 'w').write(open('{}').read())\"", ("a.csv",), ("b.csv",), changed=False)
+    assert read == {"file": ("a.csv", "File to read, relative to the workspace")}
+    made = parameters("python3 -c \"open('{}', 'w').write('x')\"", ("a.csv",), ("b.csv",), there=False)
+    assert made == {"output_file": ("a.csv", "File to write, relative to the workspace")}
 
 
 PLACES = [
     ("jq -r '.[] | [.{}, .{}]' a.json > out.txt", ("id", "n"), ("k", "t"), [
-        ("field", "Name of the field in the JSON document (1)"), ("field2", "Name of the field in the JSON document (2)")]),
+        ("field", "Name of the first field in the JSON document"), ("field2", "Name of the second field in the JSON document")]),
+    ("cut -d, -f{} a.csv > out.txt", ("1",), ("3",), [("column", "Number of the column, from 1")]),
+    ("cut -d, --complement -f{} a.csv > out.txt", ("1,2",), ("3",), [("fields", "Fields, such as 1,3 or 2-4")]),
+    ("jq '.[] | select(.status == \"{}\")' a.json > out.txt", ("up",), ("down",), [("status", "The status")]),
+    ("echo '{} db' >> hosts", ("10.0.0.7",), ("10.0.4.9",), [("address", "IP address, such as 10.0.0.7")]),
+    ("tar -tzf a.tgz | grep '\\.{}$' > out.txt", ("py",), ("md",), [("ext", "File name extension, without the dot")]),
+    ("sort a.txt | head -n {} > out.txt", ("3",), ("5",), [("count", "How many of them, from the top")]),
+    ("head -n {} a.txt > out.txt", ("3",), ("5",), [("lines", "Number of lines")]),
+    ("awk -v p={} '$1 == p' a.txt > out.txt", ("al",), ("bo",), [("value", "Value that the program works with")]),
+    ("expand -t {} a.c > out.txt", ("4",), ("8",), [("number", "Number for -t of expand")]),
+    ("sed -i 's/^{}/#&/' f", ("Port",), ("Host",), [("text", "Text to look for")]),
+    ("sed -i 's/^{}//' f", ("Port",), ("Host",), [("old", "Text to replace")]),
+    ("find d -type d -exec chmod {} {{}} +; find d -type f -exec chmod {} {{}} +", ("755", "644"), ("750", "640"), [
+        ("dir_mode", "Octal mode of the directories, such as 755"), ("file_mode", "Octal mode of the files, such as 644")]),
+    ("mv app/{0}.py app/{1}.py; grep -rlw {0} d | xargs sed -i 's/{0}/{1}/'", ("one", "two"), ("three", "four"), [
+        ("old_text", "The text to replace"), ("new_text", "The text to put in its place")]),
+    ("cat > sites/{0}.conf <<'E'\nserver_name {0};\nE\nln -s ../sites/{0}.conf on/{0}.conf", ("a",), ("x",), [
+        ("name", "What stands for * in sites/*.conf")]),
     ("jq '.name = \"{}\"' a.json > out.txt", ("x",), ("y",), [("value", "Value to put in")]),
     ("awk '$9 == {}' a.log > out.txt", ("500",), ("404",), [("value", "Value to compare with")]),
     ("find . -name '*.{}' -delete", ("orig",), ("bak",), [("ext", "File name extension, without the dot")]),
     ("mv {}*.png d/", ("a_",), ("b-",), [("prefix", "Beginning of the names")]),
     ("mv {}*.png d/", ("x/a_",), ("y/b",), [("prefix", "Beginning of the names, with the directory")]),
+    ("find . -name {} -delete", ("core",), ("tmp",), [("name", "Name of a file or folder")]),
+    ("find . -name '{}' -delete", ("*.o",), ("a*",), [("pattern", "Shell pattern for the name, such as *.txt")]),
     ("find . -name '{}*.log' -delete", ("a_",), ("b-",), [("prefix", "Beginning of the names")]),
     ("grep -c '{}*' a.txt > out.txt", ("ab",), ("cd",), [("text", "Text to look for")]),
     ("tar -czf {} d", ("a.tgz",), ("b.tgz",), [("archive", "Archive file, relative to the workspace")]),
@@ -202,21 +227,34 @@ def test_parameters_are_described_by_where_they_stand(
     assert {(p.name, p.description) for p in made.params} == set(names)
 
 
-def test_a_word_of_degree_is_no_name() -> None:
-    """``most`` stands before a number of requests and does not say what it is."""
+@pytest.mark.parametrize(
+    ("one", "other", "name"),
+    [
+        ("the most {} responses", "the most {} responses", "value"),
+        ("Show responses with status {}", "who got {}?", "status"),
+        ("Show the {} responses", "status of {}?", "value"),
+        ("Show responses filtered {}", "who got {}?", "value"),
+    ],
+)
+def test_a_value_is_called_by_the_word_before_it_in_the_description(one: str, other: str, name: str) -> None:
+    """Where its place says nothing more. ``most`` does not say what a number is, nor does a verb."""
     lines = {v: evidence([f"awk '$9 == {v}' a.txt > out.txt"], True, f"t{v}") for v in ("500", "404")}
-    traces = [replace(e, description=f"the most {v} responses") for v, e in lines.items()]
+    traces = [replace(e, description=said.format(v)) for said, (v, e) in zip((one, other), lines.items(), strict=True)]
     candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
-    assert set(candidate.bindings["t500"]) == {"value"}
+    assert set(candidate.bindings["t500"]) == {name}
+    assert f'description="{name.capitalize()} to compare with"' in candidate.source
+    assert f"<{name}>" in candidate.description
 
 
-def parameters(command: str, *values: Sequence[str]) -> dict[str, tuple[object, str]]:
-    """Name -> first value and description, of recordings of one command that changes every file."""
+def parameters(command: str, *values: Sequence[str], there: bool = True, changed: bool = True) -> dict[str, tuple[object, str]]:
+    """Name -> first value and description, of recordings of one command that changes every file, or makes or reads it."""
     works = []
     for k, row in enumerate(values):
         base, post = (Snapshot({v: Entry("file", 0o644, content) for v in row}) for content in (b"1\n", b"2\n"))
         line = command.format(*row)
-        works.append(work(replace(evidence([line], writes=False, task=f"t{k}"), base=base, post=post), writes=True))
+        start = base if there else Snapshot()
+        e = replace(evidence([line], writes=False, task=f"t{k}"), base=start, post=post if changed else start)
+        works.append(work(e, writes=True))
     case = case_of(template_of([w.program for w in works]), works)
     return {p.name: (p.values[0], p.description) for p in case.params}
 
@@ -266,7 +304,7 @@ def test_summaries_name_no_value_of_one_recording() -> None:
     paths = ("Sort the lines of notes/a.txt", "In data/b.txt the lines are to be sorted", "Please sort all of the lines of c.txt")
     assert summary_of([(path, {}) for path in paths]) == "Sort the lines of …"
     assert summary_of([(f"Bump a/b to {n}", {"new": str(n)}) for n in range(3, 7)]) == "Bump a/b to <new>"
-    assert summary_of([("Count words here", {}), ("How many lines", {}), ("Tell the length", {})]) == "How many lines"
+    assert summary_of([("Count words here", {}), ("How many lines", {}), ("Tell the length", {})]) == "Tell the length"
 
 
 def test_a_file_that_all_commands_name_stays_in_the_summary() -> None:
@@ -409,6 +447,8 @@ def test_a_program_that_ends_as_its_last_command_did_raises_nothing() -> None:
         ("mytool --json={} x", "", ("value",)),
         ("mytool {} x", "on branch {}", ("branch",)),
         ("mytool {} x", "a list {}", ("name",)),
+        ("mytool {} x", "only {}", ("name",)),
+        ("mytool {} x", "whose {}", ("name",)),
         ("mytool {} x", "", ("name",)),
     ],
 )

@@ -417,7 +417,7 @@ def test_columns_of_sort_keys_and_attached_options_are_parameters(tmp_path: Path
         ({"k": "-k 3,3n", "c": "-f 2"}, {"f": "b 2 7\na 10 5\nc 1 30\n"}),
     ]
     candidate = check(tmp_path, ["sort {k} f | cut -d' ' {c} > out"], cases)
-    assert candidate.bindings["t0"] == {"column": 2, "fields": "1"}
+    assert candidate.bindings["t0"] == {"column": 2, "column2": "1"}
 
 
 def test_texts_in_brackets_of_jq_are_values(tmp_path: Path) -> None:
