@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import libcst as cst
+from libcst import matchers
 
 from verifiers.conventions.model import SkillModule
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
@@ -19,9 +20,11 @@ DRAWN = frozenset({
     "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today",
     "shutil.disk_usage", "os.statvfs", "os.fstatvfs", "os.getloadavg", "os.uname", "os.getlogin", "os.sysconf",
     "platform.node", "platform.release", "platform.version", "platform.uname", "platform.platform", "resource.getrlimit",
-    "resource.getrusage",
+    "resource.getrusage", "os.path.ismount",
 })  # fmt: skip
 """Calls that give another value in another run or on another machine, besides everything of ``random`` and ``secrets``."""
+PLACED = frozenset({"st_dev", "st_ino", "st_blocks", "st_blksize", "st_rdev"})
+"""Of a file's status: where it happens to lie."""
 FIXED = frozenset({"random.Random", "random.seed"})
 """Of ``random``: what gives the same numbers for the same seed."""
 ARRANGING = frozenset({"random.shuffle", "random.sample", "random.choice", "secrets.choice"})
@@ -31,6 +34,8 @@ COMPUTING = frozenset(
 )
 DECIDING = (cst.Comparison, cst.BooleanOperation, cst.Not, cst.Index, cst.Slice, cst.MatchCase, cst.CompIf)
 SHELL = re.compile(r"\$\{?S?RANDOM\b|\bsrand\(|\$(?:\$|\{?(?:PPID|BASHPID)\b\}?)\s*%")
+WAITING = frozenset({"concurrent.futures.wait", "asyncio.wait"})
+"""What stops waiting after a time and goes on without a word."""
 TEXTS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 SCALING = (cst.Multiply, cst.Modulo, cst.FloorDivide, cst.BitAnd, cst.Power, cst.LeftShift, cst.RightShift)
 
@@ -39,15 +44,21 @@ class Chance(Rule):
     id = "conventions-chance"
     title = "Does nothing hang on chance, the clock or the process id?"
     why = (
-        "A condition, an index or a factor that comes from `random`, the clock, a process id or an address goes another way "
-        "once in a while: no number of runs shows that it always goes right, and a rare bad turn is how a skill passes "
-        "today and does harm later. Such values may name a temporary file (in an f-string, say); they may not decide "
-        "anything."
+        "A condition, an index or a factor that comes from `random`, the clock, a process id, an address, or from where a file "
+        "happens to lie (`st_dev`, `st_ino`, a mount) goes another way once in a while: no number of runs shows that it always "
+        "goes right, and a rare bad turn is how a skill passes today and does harm later. Such values may name a temporary file "
+        "(in an f-string, say), and two files may be compared by them; they may not decide anything. What stops waiting after a "
+        "time and goes on (`wait(timeout=)`, `join(timeout)`, `cancel_futures`) forgets the rest on a slow machine."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     good = (
         skill("plain code", TOUCH),
+        skill(
+            "one file under two names",
+            'a, b = Path(file).stat(), Path(f"{file}.old").stat()\nif (a.st_dev, a.st_ino) != (b.st_dev, b.st_ino):\n'
+            '    Path(file).touch()\nreturn {"ok": True}',
+        ),
         skill(
             "a temporary name",
             'part = Path(f"{file}.{os.getpid()}.{uuid.uuid4().hex}")\npart.touch()\npart.rename(file)\nreturn {"ok": True}',
@@ -81,6 +92,16 @@ class Chance(Rule):
             imports="import subprocess\n\n",
         ),
         skill(
+            "by the device that a file lies on",
+            'if Path(file).stat().st_dev != Path("/").stat().st_dev:\n    Path(file).touch()\nreturn {"ok": True}',
+        ),
+        skill(
+            "forgets what takes longer",
+            "with ThreadPoolExecutor() as pool:\n    done, _ = wait([pool.submit(Path(file).touch)], timeout=6)\n"
+            'return {"ok": bool(done)}',
+            imports="from concurrent.futures import ThreadPoolExecutor, wait\nfrom pathlib import Path\n\n",
+        ),
+        skill(
             "an order drawn",
             'names = [file]\nrandom.shuffle(names)\nPath(names.pop()).touch()\nreturn {"ok": True}',
             imports="import random\nfrom pathlib import Path\n\n",
@@ -91,9 +112,39 @@ class Chance(Rule):
         for node in module.nodes:
             if isinstance(node, cst.SimpleString | cst.FormattedStringText) and (found := SHELL.search(node.value)):
                 yield Violation(node, f"{found.group()} draws a number: no number of runs shows that it always goes right")
+            if isinstance(node, cst.Attribute) and node.attr.value in PLACED and _places(module, node):
+                yield Violation(node, f"{node.attr.value} decides: where a file happens to lie is otherwise on another machine")
             name = module.dotted(node.func) if isinstance(node, cst.Call) else ""
+            if isinstance(node, cst.Call) and (how := _gives_up(node, name)):
+                yield Violation(node, f"{how}: on a slow machine the rest is forgotten, and nothing says so")
             if name and _draws(module, name) and (how := _decides(module, node, arranging=name in ARRANGING)):
                 yield Violation(node, f"{name}() {how}: no number of runs shows that it always goes right")
+
+
+def _places(module: SkillModule, node: cst.Attribute) -> bool:
+    """Whether where a file lies decides something, but for two files that are compared: those may be one under two names."""
+    if not _decides(module, node):
+        return False
+    above = next((a for a in module.ancestors(node) if isinstance(a, cst.Comparison)), None)
+    if above is None:
+        return True
+    sides = (above.left, *(target.comparator for target in above.comparisons))
+    fixed = [text for side in sides for text in matchers.findall(side, matchers.SimpleString())]
+    return bool(fixed) or not all(matchers.findall(side, matchers.Name(node.attr.value)) for side in sides)
+
+
+def _gives_up(call: cst.Call, name: str) -> str:
+    """How a call stops waiting for what is not done in time, and goes on."""
+    given = {a.keyword.value: a.value for a in call.args if a.keyword is not None}
+    method = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    first = call.args[0].value if call.args else None
+    if "cancel_futures" in given:
+        return "cancel_futures drops what is not done"
+    if name in WAITING and "timeout" in given:
+        return f"{name}() with a timeout goes on without what is not done"
+    if method == "join" and ("timeout" in given or isinstance(first, cst.Integer | cst.Float)):
+        return "join() with a timeout goes on before it is done"
+    return ""
 
 
 def _draws(module: SkillModule, name: str) -> bool:

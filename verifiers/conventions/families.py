@@ -95,7 +95,7 @@ HARMLESS_DUNDERS = frozenset(
         "getitem setitem delitem missing eq ne lt le gt ge hash bool int float complex index round trunc floor ceil add radd "
         "iadd sub rsub mul rmul truediv floordiv mod divmod pow neg pos abs invert and or xor lshift rshift enter exit "
         "aenter aexit aiter anext await call fspath cause context suppress_context traceback notes version all author slots "
-        "annotations match_args init_subclass set_name class_getitem copy deepcopy debug main future members module package"
+        "annotations match_args init_subclass set_name class_getitem copy deepcopy main future members module package"
     )
 )
 """Protocols that people write and call. Every other double underscore is a hatch of the interpreter."""

@@ -11,7 +11,7 @@ from verifiers.conventions.model import SkillModule, literal_text
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
 from verifiers.interface import Profile
 
-# The last three errors of the system say "not now": whoever goes on has not done what was asked.
+# "Not now", "too late" and "cancelled": whoever goes on has not done what was asked.
 BROAD = frozenset(
     {
         "Exception",
@@ -22,7 +22,10 @@ BROAD = frozenset(
         "BlockingIOError",
         "InterruptedError",
         "TimeoutError",
+        "asyncio.CancelledError",
+        "concurrent.futures.CancelledError",
         "subprocess.CalledProcessError",
+        "subprocess.TimeoutExpired",
         "subprocess.SubprocessError",
     }
 )
@@ -102,6 +105,11 @@ class SwallowedErrors(Rule):
             "suppressed",
             'with suppress(Exception):\n    Path(file).touch()\nreturn {"ok": True}',
             imports="from contextlib import suppress\nfrom pathlib import Path\n\n",
+        ),
+        skill(
+            "a cancelled call that goes on",
+            'with suppress(asyncio.CancelledError):\n    Path(file).touch()\nreturn {"ok": True}',
+            imports="import asyncio\nfrom contextlib import suppress\nfrom pathlib import Path\n\n",
         ),
         skill("ignored", 'shutil.rmtree(file, ignore_errors=True)\nreturn {"ok": True}', imports="import shutil\n\n"),
         skill("status ignored", 'subprocess.run(["touch", "--", file])\nreturn {"ok": True}', imports="import subprocess\n\n"),

@@ -65,9 +65,9 @@ class Draft:
 
     @property
     def numbered(self) -> list[str]:
-        """The new arguments that have digits in them: a number, a version, a date, a numbered name."""
-        values = (as_text(v) for v in self.args.values() if isinstance(v, (str, int)))
-        return sorted({v for v in values if any(c.isdigit() for c in v) and len(v) < LONGEST_VALUE and "\n" not in v})
+        """The new arguments that have digits in them and are no bare numbers: a version, a date, a numbered name."""
+        values = (v for v in self.args.values() if isinstance(v, str) and len(v) < LONGEST_VALUE)
+        return sorted({v for v in values if any(c.isdigit() for c in v) and not v.isdecimal() and "\n" not in v})
 
     def here(self, path: str) -> Entry | None:
         """What is at a new path by now."""
