@@ -28,6 +28,7 @@ from verifiers.conventions.programs import named, started
 from verifiers.expectation.answers import answer_at, answer_path, failure, refuses, same_answer
 from verifiers.expectation.equivalence import Difference, differences, parted
 from verifiers.expectation.oracle import Expectation, Replayed
+from verifiers.expectation.repositories import forgotten
 from verifiers.expectation.unseen import UNKNOWN, unlogged
 from verifiers.interface import Args, Budget, Counterexample, Decision, Evidence, Finding, Subject
 
@@ -118,6 +119,9 @@ class Judge:
         if found:
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
             return Wrong("effect", f"{found[0]}{more}", found[0].expected, found[0].observed, found)
+        lost = forgotten(x.base, x.tree, record.post)
+        if lost:
+            return Wrong("effect", f"git no longer knows {lost!r}, which the trace's commands keep", lost, "no such entry")
         return self.answer_wrong(record, x, also)
 
     def refuses(self, record: ReplayRecord) -> bool:

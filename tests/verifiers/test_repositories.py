@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
 from verifiers.expectation.oracle import Expectation
-from verifiers.expectation.repositories import repository_summary
+from verifiers.expectation.repositories import forgotten, repository_summary
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.plans import Plan
@@ -170,3 +170,41 @@ def test_what_is_there_by_half_is_still_compared(tree: Snapshot) -> None:
         half = tree.replace({path: None})
         assert repository_summary(half, "site/.git")
         assert isinstance(told(below(half, "site/.git")), str)
+
+
+# ---------------------------------------------------------------- what only git's own record names
+
+
+@pytest.fixture
+def stashed(tmp_path: Path) -> Path:
+    """A repository with a stash, and a branch to be removed."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "a").write_text("1\n")
+    git(tmp_path, "add", "a")
+    git(tmp_path, "commit", "-qm", "one")
+    git(tmp_path, "branch", "other")
+    (tmp_path / "a").write_text("2\n")
+    git(tmp_path, "stash", "push", "-qm", "half done")
+    return tmp_path
+
+
+def test_who_empties_the_reflog_forgets_the_stash(stashed: Path) -> None:
+    base = tree_of(stashed)
+    assert not forgotten(base, base, base)
+    git(stashed, "reflog", "expire", "--expire=now", "--all")
+    assert forgotten(base, base, tree_of(stashed))
+
+
+def test_who_drops_a_stash_that_the_commands_drop_is_right(stashed: Path) -> None:
+    base = tree_of(stashed)
+    git(stashed, "stash", "drop", "-q")
+    dropped = tree_of(stashed)
+    assert forgotten(base, base, dropped) == "On main: half done"
+    assert not forgotten(base, dropped, dropped)
+
+
+def test_a_commit_more_or_a_renamed_branch_forgets_nothing(stashed: Path) -> None:
+    base = tree_of(stashed)
+    git(stashed, "branch", "-m", "other", "another")
+    git(stashed, "commit", "-q", "--allow-empty", "-m", "two")
+    assert not forgotten(base, base, tree_of(stashed))

@@ -11,7 +11,8 @@ import re
 import struct
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -90,6 +91,20 @@ def _summed_up(listed: tuple[tuple[str, Entry], ...]) -> str:
             for path, e in listed:
                 raw.update(f"{path}\0{e.type}\0{len(e.content)}\0".encode("utf-8", "surrogateescape") + e.content)
             return f"unreadable repository ({type(error).__name__}) {raw.hexdigest()}"
+
+
+def forgotten(base: Mapping[str, Entry], wanted: Mapping[str, Entry], post: Mapping[str, Entry]) -> str:
+    """A line of git's own record (a stash, or where a branch once was) that stands in ``base``, that ``wanted`` keeps and
+    ``post`` does not; "" where there is none. What only such a line names can no longer be had."""
+    before, kept, left = (Counter(_records(tree)) for tree in (base, wanted, post))
+    lost = next(iter((before & kept) - left), b"")
+    return lost.rpartition(b"\t")[2].decode("utf-8", "replace") or lost.decode("utf-8", "replace")
+
+
+def _records(tree: Mapping[str, Entry]) -> Iterator[bytes]:
+    for root in repository_roots(tree):
+        logs = f"{root}/logs/"
+        yield from (line for path, e in tree.items() if path.startswith(logs) for line in e.content.splitlines())
 
 
 def write(top: Path, entries: Mapping[str, Entry]) -> None:

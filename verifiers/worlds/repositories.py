@@ -50,6 +50,16 @@ def told(listed: Listed) -> str:
 
 
 @lru_cache(maxsize=64)
+def head(listed: Listed) -> str:
+    """The name of the commit that is checked out; "" where there is none, or the directory cannot be read."""
+    with tempfile.TemporaryDirectory(prefix="assay-git-") as top:
+        try:
+            with _opened(Path(top), listed) as repo:
+                return repo.head().decode()
+        except UNREADABLE:
+            return ""
+
+
 def has_merges(listed: Listed) -> bool:
     """Whether a commit has two parents; False for what cannot be read."""
     return any(_of_each(listed, lambda made: isinstance(made, Commit) and len(made.parents) > 1))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sandbox.interface import Entry
 from verifiers.expectation.repositories import repository_roots
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import beyond
-from verifiers.worlds.repositories import Change, below, continued, has_merges
-from verifiers.worlds.variation import Choice, Example, Said, Turns, Variation
+from verifiers.worlds.repositories import Change, below, continued, has_merges, head
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Turns, Variation
 
 MAX_COMMITS = 60
 
@@ -54,6 +55,16 @@ def _go_on(draft: Draft, top: str, path: str, words: Sequence[str], *, moved: bo
         draft.edit_new(path, content)
 
 
+def _remembered(draft: Draft, root: str) -> None:
+    """Git's own record says that another branch was there once: nothing may be taken from it that the commands leave."""
+    root = draft.renamed(root)
+    name = head(below(draft.base, root))
+    logs = {path: draft.base.get(path) for path in (f"{root}/logs", f"{root}/logs/HEAD")}
+    if name and not any(logs.values()):
+        line = f"{name} {name} Somebody <somebody@home.example> 1700000000 +0000\tcheckout: moving from {draft.word()} to main\n"
+        draft.changes |= {f"{root}/logs": Entry("dir", 0o755), f"{root}/logs/HEAD": Entry("file", 0o644, line.encode())}
+
+
 def merges_are_told(_: Choice, gs: Sequence[Grammar]) -> Said:
     """Whether a recorded history has one."""
     seen = any(has_merges(below(g.base, root)) for g in gs for root in repository_roots(g.base))
@@ -63,6 +74,11 @@ def merges_are_told(_: Choice, gs: Sequence[Grammar]) -> Said:
 NO_COMMIT = {"a": "x\n", ".git/HEAD": "ref: refs/heads/main\n", ".git/": "", ".git/objects/": "", ".git/refs/": ""}
 
 VARIATIONS = (
+    Variation(
+        name="remembered", why="Git's own record says where a branch once was.",
+        choices=lambda g: [(root,) for root in repository_roots(g.base)], apply=_remembered, rule=Rule.BYSTANDER, alone=1,
+        examples=(Example((".git",), NO_COMMIT, NO_COMMIT),),
+    ),
     Variation(
         name="newer-commit", why="A repository has one commit more than was recorded.", choices=tracked, apply=_one_more_commit,
         turns=Turns.EVERY, alone=3, examples=(Example(("", "a"), NO_COMMIT, NO_COMMIT),),
