@@ -22,7 +22,7 @@ class EffectEquivalent:
         "the skill must have none either."
     )
     stage = "dynamic"
-    version = 1
+    version = 2
     good = (rename("does what the commands did"),)
     bad = (rename("renames to upper case", RENAME_BODY.replace("+ new_ext)", "+ new_ext.upper())")),)
 
