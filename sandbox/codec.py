@@ -163,6 +163,7 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         "watch": watch(request),
         "function": None,
         "trace": False,
+        "input": isinstance(job, SkillJob) or request.host_input,
     }
     if isinstance(job, SkillJob):
         args = json.dumps(dict(job.args)).encode("ascii")
@@ -263,6 +264,7 @@ def record(
         missing=tuple(answer["missing"]),
         probe=_texts(first.get("probe")),
         scan_findings=tuple(answer["scan_findings"]),
+        took_input=answer["took_input"],
         duration_s=answer["duration_s"],
     )
 

@@ -146,6 +146,8 @@ class RunRequest:
     """Supervise and log tree-changing, network and (regular file) read calls even without a fault."""
     looks: bool = False
     """While observing, log too which workspace paths are only looked at (stat, access, readlink, open of what is absent)."""
+    host_input: bool = False
+    """Let something stand on the standard input of commands too, which is empty otherwise. A skill always finds something."""
     limits: Limits = Limits()
 
 
@@ -272,6 +274,8 @@ class ReplayRecord:
     """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock."""
     scan_findings: tuple[str, ...] = ()
     """What no snapshot holds: trees too deep, files over the limit, extended attributes and access lists."""
+    took_input: bool = False
+    """Some process of the run read what stood on its standard input, which is its host's."""
     duration_s: float = 0.0
 
 

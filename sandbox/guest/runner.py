@@ -109,6 +109,7 @@ class Runner:
             self.dirty = f"processes {survivors} could not be killed"
         if caught and run.ended == "exited" and not result["leftovers"]:
             result["leftovers"].append(["process", "one that forks and ends too fast to be seen"])
+        result["took_input"] = run.took_input()
         run.close()
         before, self.counters = self.counters, procs.counters()
         if self.counters.network != before.network:

@@ -283,6 +283,34 @@ def test_what_a_skill_leaves_its_host_is_told(session: Session, body: str, chang
 
 
 @pytest.mark.parametrize(
+    ("body", "taken"),
+    [
+        ("return 1", False),
+        ("subprocess.run(['cat'], stdin=subprocess.DEVNULL, check=True)", False),
+        ("subprocess.run(['cat'], input=b'x', check=True)", False),
+        ("import sys\nsys.stdin.readline()", True),
+        ("os.read(0, 1)", True),
+        ("subprocess.run(['cat', 'z', '-'], check=True)", True),
+        ("subprocess.run(['bash', '-c', 'read line'], check=True)", True),
+        ("Path('/dev/stdin').read_bytes()", True),
+        ("os.close(os.dup(0))", False),
+    ],
+)
+def test_what_is_taken_from_the_host_is_told(session: Session, body: str, taken: bool) -> None:
+    """Whoever reads it, and by which name: a host's next message would be lost. What does not read it, leaves it."""
+    assert session.run(RunRequest(skill(body), BASE)).took_input == taken
+
+
+def test_commands_find_nothing_on_their_input_unless_asked_for(session: Session) -> None:
+    """As under the agents that they were recorded from."""
+    job = ShellJob(("cat > n", "cat z"))
+    plain, given = (session.run(RunRequest(job, BASE, host_input=wanted)) for wanted in (False, True))
+    assert (plain.took_input, plain.post["n"].content) == (False, b"")
+    assert (given.took_input, given.post["n"].content[:12]) == (True, b"of-the-host-")
+    assert not session.run(RunRequest(ShellJob(("cat z",)), BASE, host_input=True)).took_input
+
+
+@pytest.mark.parametrize(
     ("line", "changed"),
     [
         ("loop.call_later(99, print)", "what its event loop does later"),
