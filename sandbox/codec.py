@@ -151,6 +151,7 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         "order": where.order,
         "env": environment(where),
         "lived_in": where.home is not None,
+        "neighbours": where.neighbours,
         "umask": where.umask,
         "hash_seed": where.hash_seed,
         "locale": where.locale,

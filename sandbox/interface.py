@@ -58,6 +58,8 @@ class Surroundings:
     locale: str = "C.UTF-8"
     home: str | None = None
     """Another HOME below the sandbox's home mount, with files of somebody who lives there; None = the default, which is empty."""
+    neighbours: tuple[str, ...] = ()
+    """Absolute paths, at places where everybody may write, at which files of somebody stand."""
     umask: int = 0o022
     workdir: str | None = None
     """``other`` = the workspace is mounted at another path; an absolute path = there; None = the default /ws."""
@@ -197,8 +199,8 @@ class NoReturn:
 Outcome = Returned | Raised | NoReturn
 
 LeftoverKind = Literal["process", "file", "home", "shm", "mqueue", "sysv-ipc", "abstract-socket"]
-"""home: a file of somebody who lives there is gone or changed. No kernel keys among them, as no job can make any
-(``guest/guard.py``). Abstract sockets live as long as a process has them."""
+"""home: a file of somebody, in HOME or beside temporary ones, is gone or changed. No kernel keys among them, as no job can make
+any (``guest/guard.py``). Abstract sockets live as long as a process has them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,6 +256,24 @@ def test_another_home_is_lived_in(session: Session, body: str, left: list[str]) 
 
 
 @pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("return 1", []),
+        ("import tempfile\nwith tempfile.TemporaryFile() as f:\n    return 1", []),
+        ("Path('/tmp/d/é x').write_text('x')\nreturn 1", ["/tmp/d/é x"]),
+        ("os.remove('/tmp/a.txt')\nreturn 1", ["/tmp/a.txt"]),
+        ("Path('/tmp/b').write_text('x')\nreturn 1", ["/tmp/b"]),
+    ],
+)
+def test_somebody_has_files_beside_the_temporary_ones(session: Session, body: str, left: list[str]) -> None:
+    """They are there where it is asked for, and nothing else of a run counts as one of them."""
+    where = Surroundings(neighbours=("/tmp/a.txt", "/tmp/d/é x"))
+    record = session.run(RunRequest(skill(body), BASE, surroundings=where))
+    assert record.outcome == Returned(1)
+    assert sorted((x.kind, x.detail) for x in record.leftovers) == [("file" if p == "/tmp/b" else "home", p) for p in left]
+
+
+@pytest.mark.parametrize(
     ("body", "changed"),
     [
         ("os.umask(os.umask(0))", ""),
