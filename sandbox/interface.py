@@ -126,7 +126,14 @@ class OvertakenAt:
     k: int
 
 
-Fault = CrashAt | ErrnoAt | KillAfter | SmallDisk | ReadOnlySubtree | OvertakenAt
+@dataclass(frozen=True, slots=True)
+class CancelledAt:
+    """Cancel the call of a skill's coroutine function where it waits for the k-th (0-based) time, as hosts do that give up."""
+
+    k: int
+
+
+Fault = CrashAt | ErrnoAt | KillAfter | SmallDisk | ReadOnlySubtree | OvertakenAt | CancelledAt
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +280,7 @@ class ReplayRecord:
     """Names of programs that some process of the run looked for and that are not in the image (supervised runs only; those
     that a shell only looks up need ``looks``)."""
     probe: Mapping[str, str] = field(default_factory=dict)
-    """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock."""
+    """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock, how often it waited."""
     scan_findings: tuple[str, ...] = ()
     """What no snapshot holds: trees too deep, files over the limit, extended attributes and access lists."""
     took_input: bool = False

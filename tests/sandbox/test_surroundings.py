@@ -10,6 +10,7 @@ import pytest
 from sandbox import open_sandbox
 from sandbox.image import ensure_image
 from sandbox.interface import (
+    CancelledAt,
     CrashAt,
     Entry,
     ErrnoAt,
@@ -156,6 +157,43 @@ def test_commands_are_not_overtaken(session: Session) -> None:
 
 
 # ---------------------------------------------------------------- faults
+
+WAITS = """import asyncio, contextlib
+async def go():
+    for name in ("x", "y"):
+        {0}
+        open(name, "w").close()
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("wait", "k", "made"),
+    [
+        ("await asyncio.sleep(0)", 0, []),
+        ("await asyncio.sleep(9)", 0, []),
+        ("await asyncio.sleep(0)", 1, ["x"]),
+        ("await asyncio.gather(asyncio.sleep(0), asyncio.sleep(9))", 0, []),
+    ],
+)
+def test_a_call_is_cancelled_where_it_waits(session: Session, wait: str, k: int, made: list[str]) -> None:
+    """What comes after that wait is not done, and the caller gets the cancellation."""
+    record = session.run(RunRequest(SkillJob(WAITS.format(wait), {}, function="go"), BASE, fault=CancelledAt(k)))
+    assert isinstance(record.outcome, Raised)
+    assert record.outcome.type == "CancelledError"
+    assert record.fault_reached
+    assert [n for n in "xy" if n in record.post] == made
+
+
+def test_a_cancellation_that_is_swallowed(session: Session) -> None:
+    """The skill goes on, waits as often as it does, and a wait that never comes changes nothing."""
+    source = WAITS.format("with contextlib.suppress(asyncio.CancelledError): await asyncio.sleep(0)")
+    for k, reached in ((0, True), (1, True), (2, False)):
+        record = session.run(RunRequest(SkillJob(source, {}, function="go"), BASE, fault=CancelledAt(k)))
+        assert record.outcome == Returned(1)
+        assert (record.fault_reached, record.probe["waited"]) == (reached, "2")
+    assert session.run(RunRequest(skill("return 1"), BASE)).probe["waited"] == "0"
+
 
 RENAME = "for p in sorted(Path('.').glob('*.txt')):\n    p.rename(p.with_suffix('.md'))\nreturn 'ok'"
 

@@ -19,7 +19,7 @@ class Conventions:
         "check, a warning never does. `assay fix` applies the fixes that cannot change behaviour."
     )
     stage: ClassVar[Stage] = "static"
-    version = 4
+    version = 5
     good: ClassVar[tuple[Example, ...]] = ()  # every rule carries its own, see verifiers/conventions
     bad: ClassVar[tuple[Example, ...]] = ()
 
