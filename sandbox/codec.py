@@ -14,6 +14,7 @@ from sandbox.guest.store import digest, manifest
 from sandbox.guest.tree import WireEntry
 from sandbox.interface import (
     Call,
+    CancelledAt,
     Cause,
     CrashAt,
     Entry,
@@ -151,6 +152,7 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         "order": where.order,
         "env": environment(where),
         "lived_in": where.home is not None,
+        "neighbours": where.neighbours,
         "umask": where.umask,
         "hash_seed": where.hash_seed,
         "locale": where.locale,
@@ -163,13 +165,15 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         "watch": watch(request),
         "function": None,
         "trace": False,
+        "cancel": request.fault.k if isinstance(request.fault, CancelledAt) else None,
+        "input": isinstance(job, SkillJob) or request.host_input,
     }
     if isinstance(job, SkillJob):
         args = json.dumps(dict(job.args)).encode("ascii")
         header |= {"kind": "skill", "function": job.function, "trace": job.trace_lines}
         return header, [job.source.encode("utf-8", "surrogateescape"), args]
-    if isinstance(request.fault, OvertakenAt):
-        raise SandboxError(Cause.OPTION_IGNORED, "only a skill's run can be overtaken by another")
+    if isinstance(request.fault, OvertakenAt | CancelledAt):
+        raise SandboxError(Cause.OPTION_IGNORED, "only a skill's run can be overtaken by another, or cancelled")
     return {**header, "kind": "shell", "commands": [whole(c) for c in job.commands]}, []
 
 
@@ -245,6 +249,7 @@ def record(
         ]
     outcomes = [_outcome(m, s, answer["ended"], wall_s) for m, s in zip(messages, steps, strict=True)] if is_skill else []
     first = messages[0][0] if messages and messages[0] else {}
+    probe = _texts(first.get("probe"))
     return ReplayRecord(
         outcome=outcomes[0] if outcomes else None,
         overtaker=outcomes[1] if len(outcomes) > 1 else None,
@@ -255,16 +260,23 @@ def record(
         network=(*answer["seen_network"], *answer["network"]),
         outside=tuple(answer["outside"]),
         calls=tuple(Call(**c) for c in answer["calls"]),
-        fault_reached=answer["fault_reached"],
+        fault_reached=answer["fault_reached"] or (isinstance(request.fault, CancelledAt) and waited(probe) > request.fault.k),
         lines=_lines(first.get("lines")),
         protocol_findings=tuple(findings),
         audit=tuple(dict.fromkeys(audit)),
         started=tuple(dict.fromkeys(started)),
         missing=tuple(answer["missing"]),
-        probe=_texts(first.get("probe")),
+        probe=probe,
         scan_findings=tuple(answer["scan_findings"]),
+        took_input=answer["took_input"],
         duration_s=answer["duration_s"],
     )
+
+
+def waited(probe: Mapping[str, str]) -> int:
+    """How often a coroutine waited, by what a job's process says."""
+    text = probe.get("waited", "")
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
 
 
 def _step(raw: Mapping[str, Any], out: bytes, err: bytes) -> ExecResult:

@@ -58,6 +58,8 @@ class Surroundings:
     locale: str = "C.UTF-8"
     home: str | None = None
     """Another HOME below the sandbox's home mount, with files of somebody who lives there; None = the default, which is empty."""
+    neighbours: tuple[str, ...] = ()
+    """Absolute paths, at places where everybody may write, at which files of somebody stand."""
     umask: int = 0o022
     workdir: str | None = None
     """``other`` = the workspace is mounted at another path; an absolute path = there; None = the default /ws."""
@@ -124,7 +126,14 @@ class OvertakenAt:
     k: int
 
 
-Fault = CrashAt | ErrnoAt | KillAfter | SmallDisk | ReadOnlySubtree | OvertakenAt
+@dataclass(frozen=True, slots=True)
+class CancelledAt:
+    """Cancel the call of a skill's coroutine function where it waits for the k-th (0-based) time, as hosts do that give up."""
+
+    k: int
+
+
+Fault = CrashAt | ErrnoAt | KillAfter | SmallDisk | ReadOnlySubtree | OvertakenAt | CancelledAt
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +155,8 @@ class RunRequest:
     """Supervise and log tree-changing, network and (regular file) read calls even without a fault."""
     looks: bool = False
     """While observing, log too which workspace paths are only looked at (stat, access, readlink, open of what is absent)."""
+    host_input: bool = False
+    """Let something stand on the standard input of commands too, which is empty otherwise. A skill always finds something."""
     limits: Limits = Limits()
 
 
@@ -195,8 +206,8 @@ class NoReturn:
 Outcome = Returned | Raised | NoReturn
 
 LeftoverKind = Literal["process", "file", "home", "shm", "mqueue", "sysv-ipc", "abstract-socket"]
-"""home: a file of somebody who lives there is gone or changed. No kernel keys among them, as no job can make any
-(``guest/guard.py``). Abstract sockets live as long as a process has them."""
+"""home: a file of somebody, in HOME or beside temporary ones, is gone or changed. No kernel keys among them, as no job can make
+any (``guest/guard.py``). Abstract sockets live as long as a process has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +280,11 @@ class ReplayRecord:
     """Names of programs that some process of the run looked for and that are not in the image (supervised runs only; those
     that a shell only looks up need ``looks``)."""
     probe: Mapping[str, str] = field(default_factory=dict)
-    """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock."""
+    """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock, how often it waited."""
     scan_findings: tuple[str, ...] = ()
     """What no snapshot holds: trees too deep, files over the limit, extended attributes and access lists."""
+    took_input: bool = False
+    """Some process of the run read what stood on its standard input, which is its host's."""
     duration_s: float = 0.0
 
 

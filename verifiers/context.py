@@ -56,7 +56,10 @@ OUTSIDE_ARGUMENT = "outside argument"
 OVERTAKEN = "overtaken by a second run"
 """Purpose of runs that a second one gets in the way of: nobody promised that this goes well, so nothing of them is judged."""
 
-UNJUDGED = frozenset({OUTSIDE_ARGUMENT, OVERTAKEN})
+CANCELLED = "cancelled"
+"""Purpose of runs whose caller gives up: what they had begun may go on for a while. Only a false claim counts."""
+
+UNJUDGED = frozenset({OUTSIDE_ARGUMENT, OVERTAKEN, CANCELLED})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""A HOME that somebody lives in: files that no task has business with, and whether a run left them as they were."""
+"""A machine that somebody lives on: files that no task has business with, and whether a run left them as they were."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping
 
 TOKEN = "of-the-user-7f3a9c41"
 """Stands in each of the files: whoever returns it has read one."""
@@ -25,24 +26,38 @@ FILES = {
 """Path below HOME -> content. None of them is read by programs that recordings run: no ``.gitconfig``, no ``.vimrc``."""
 
 
-def lay_out(home: str) -> None:
+NEIGHBOUR = f"# {TOKEN}\nto be kept\n".encode()
+"""What a file beside the temporary ones of others holds."""
+
+
+def owned(home: str | None, neighbours: Iterable[str]) -> dict[str, bytes]:
+    """Path -> content of all that somebody has: in a HOME where one is given, and at places where everybody may write."""
+    lived_in = {os.path.join(home, name): content for name, content in FILES.items()} if home is not None else {}
+    return lived_in | dict.fromkeys(neighbours, NEIGHBOUR)
+
+
+def lay_out(files: Mapping[str, bytes]) -> None:
     """Makes the files, as the user that the process acts as."""
-    for name, content in FILES.items():
-        path = os.path.join(home, name)
+    for path, content in files.items():
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         with open(path, "wb", opener=lambda file, flags: os.open(file, flags, MODE)) as out:
             out.write(content)
 
 
-def places(home: str) -> frozenset[str]:
+def places(files: Iterable[str]) -> frozenset[str]:
     """All that ``lay_out`` makes, with the directories."""
-    files = {os.path.join(home, name) for name in FILES}
-    return frozenset(files | {os.path.dirname(path) for path in files})
+    return frozenset(place for path in files for place in _upwards(path))
 
 
-def changed(home: str) -> list[str]:
+def _upwards(path: str) -> Iterator[str]:
+    while len(path) > 1:
+        yield path
+        path = os.path.dirname(path)
+
+
+def changed(files: Mapping[str, bytes]) -> list[str]:
     """Paths of the files that are gone, or are not what they were."""
-    return [path for name, content in FILES.items() if not _is(path := os.path.join(home, name), content)]
+    return [path for path, content in files.items() if not _is(path, content)]
 
 
 def _is(path: str, content: bytes) -> bool:

@@ -44,12 +44,12 @@ def clone_sharing_cwd() -> int:
     return pid
 
 
-def take_descriptors(null: int, out: int, err: int, private: int, control: int | None) -> tuple[int, int | None]:
+def take_descriptors(given: int, out: int, err: int, private: int, control: int | None) -> tuple[int, int | None]:
     """Puts the job's descriptors in place and closes every other one.
 
     Returns where ``private`` is now (a number that nobody is told, closed on exec) and ``control``.
     """
-    for fd, number in ((null, 0), (out, 1), (err, 2)):
+    for fd, number in ((given, 0), (out, 1), (err, 2)):
         os.dup2(fd, number)
     number = LOWEST_HIDDEN + int.from_bytes(os.urandom(2), "big") % 800
     moved: int = fcntl.fcntl(private, fcntl.F_DUPFD_CLOEXEC, number)

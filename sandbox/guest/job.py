@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 import types
+from collections.abc import Coroutine, Iterator
 from typing import Any
 
 from sandbox.guest import audit
@@ -52,8 +53,8 @@ def find(module: types.ModuleType, function: str | None) -> Any:
     return next(iter(marked.values()))
 
 
-def call(source: str, args: dict[str, Any], function: str | None, lines: Lines | None = None) -> Any:
-    """What the skill returns; whatever it raises goes up."""
+def call(source: str, args: dict[str, Any], function: str | None, lines: Lines | None = None, cancel: int | None = None) -> Any:
+    """What the skill returns; whatever it raises goes up. ``cancel``: at which of its waits a coroutine is cancelled."""
     module = types.ModuleType("skill")
     module.__file__ = FILE
     sys.modules["skill"] = module
@@ -66,11 +67,42 @@ def call(source: str, args: dict[str, Any], function: str | None, lines: Lines |
     value = target(**args)
     if inspect.iscoroutine(value):
         with asyncio.Runner() as runner:
-            return _awaited(runner, value)
+            return _awaited(runner, Waiting(value, cancel))
     return value
 
 
-def _awaited(runner: asyncio.Runner, value: Any) -> Any:
+class Waiting(Coroutine[Any, Any, Any]):
+    """A coroutine of which it is known how often it waited, and which is cancelled where it waits for the n-th time."""
+
+    waited = 0
+    """Of the process's last one."""
+
+    def __init__(self, inner: Coroutine[Any, Any, Any], cancel: int | None) -> None:
+        Waiting.waited = 0
+        self._inner, self._cancel = inner, cancel
+
+    def send(self, value: Any) -> Any:
+        return self._waits(self._inner.send(value))
+
+    def throw(self, error: Any, value: Any = None, traceback: Any = None) -> Any:
+        return self._waits(self._inner.throw(error))
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def __await__(self) -> Iterator[Any]:  # type: ignore[override]  # only its task drives it
+        raise TypeError("it has a task already")
+
+    def _waits(self, what: Any) -> Any:
+        """It comes here only where it has not ended."""
+        task = asyncio.current_task()
+        if Waiting.waited == self._cancel and task is not None:
+            task.cancel()
+        Waiting.waited += 1
+        return what
+
+
+def _awaited(runner: asyncio.Runner, value: Coroutine[Any, Any, Any]) -> Any:
     """What a coroutine gives. What it has left to its event loop is noted: a host's loop goes on, and has other tasks."""
     loop: Any = runner.get_loop()
     other = loop.create_task(asyncio.Event().wait())
@@ -184,7 +216,7 @@ def encoded(value: Any) -> dict[str, Any]:
     return {"returned": text}
 
 
-def perform(source: str, args: dict[str, Any], function: str | None, trace: bool) -> dict[str, Any]:
+def perform(source: str, args: dict[str, Any], function: str | None, trace: bool, cancel: int | None = None) -> dict[str, Any]:
     """Calls the skill and waits for its threads; what happened, ready to be sent.
 
     Raises:
@@ -195,7 +227,7 @@ def perform(source: str, args: dict[str, Any], function: str | None, trace: bool
     if trace:
         lines.start()
     try:
-        outcome = encoded(call(source, args, function, lines))
+        outcome = encoded(call(source, args, function, lines, cancel))
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever a skill raises is its outcome
@@ -224,12 +256,13 @@ def serve(spec: dict[str, Any], parts: list[bytes], seen: dict[str, str]) -> int
     for name in OURS:
         sys.modules.pop(name, None)
     try:
-        message = perform(source, args, spec["function"], spec["trace"])
+        message = perform(source, args, spec["function"], spec["trace"], spec["cancel"])
     except SystemExit as leave:
         flush()
         return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     flush()
-    _audit(audit.ANSWER, {**message, "probe": {**seen, "changed": ", ".join(dict.fromkeys(_LEFT))}})
+    told = {**seen, "changed": ", ".join(dict.fromkeys(_LEFT)), "waited": str(Waiting.waited)}
+    _audit(audit.ANSWER, {**message, "probe": told})
     return 0
 
 

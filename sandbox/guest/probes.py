@@ -70,9 +70,10 @@ def _hash_seed(parents: Parents) -> str:
 def _supervise(parents: Parents, reads: Reads, place: str) -> str:
     """Whether a call of a supervised process is announced with its path."""
     spec = {
-        "kind": "shell", "commands": ["mkdir seen"], "workdir": place, "wall": 20.0, "kill_after": None,
+        "kind": "shell", "input": False, "commands": ["mkdir seen"], "workdir": place, "wall": 20.0, "kill_after": None,
         "output": 1000, "watch": {"classes": [], "fault": None, "reads": False}, "function": None, "trace": False, "umask": 0o022,
-        "env": {"PATH": NORMAL_PATH, "HOME": place}, "cpus": None, "file_bytes": 1 << 20, "hash_seed": 0, "locale": "C.UTF-8",
+        "env": {"PATH": NORMAL_PATH, "HOME": place}, "cpus": None, "cancel": None, "file_bytes": 1 << 20, "hash_seed": 0,
+        "locale": "C.UTF-8",
     }  # fmt: skip
     run = Run(spec, [], parents, reads, ())
     try:

@@ -134,12 +134,16 @@ def files_below(roots: Iterable[str], limit: int = 50) -> list[str]:
                 info = item.stat(follow_symlinks=False)
                 if info.st_dev != device:
                     continue
-                out.append(item.path.encode("unicode_escape").decode("ascii"))
+                out.append(escaped(item.path))
                 if item.is_dir(follow_symlinks=False) and len(item.path) < 2000:
                     pending.append(item.path)
                 if len(out) >= limit:
                     break
     return out
+
+
+def escaped(text: str) -> str:
+    return text.encode("unicode_escape").decode("ascii")
 
 
 def _listing(path: str) -> list[os.DirEntry[str]]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import socket
+import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +29,9 @@ SETTLE_S = 0.05
 
 NO_PROCESS = 254 << 8
 """Status of a command that could not be started: what Bash's own ``fork`` error gives."""
+
+HOST_INPUT = b"of-the-host-5c1e8b20\n" * 4
+"""Stands on the standard input of a skill: the next messages of its host, as it were."""
 
 PRIVATE_BYTES = 16 << 20
 CHUNK = 1 << 16
@@ -94,6 +100,7 @@ class Run:
         watch = spec["watch"]
         self.supervisor = Supervisor(watch, self.workdir, elsewhere, self._crash, self._hold) if watch else None
         self._sinks: list[Sink] = []
+        self._inputs: list[int] = []
         self._deadline = 0.0
         self._kill_at = 0.0
         self._held_until = 0.0
@@ -172,7 +179,8 @@ class Run:
             "cwd": cwd,
             "probe": not self.done,
             "classes": watch["classes"] if watch else [],
-            **{k: spec[k] for k in ("function", "trace", "env", "workdir", "umask", "cpus", "file_bytes")},
+            "input": spec["input"],
+            **{k: spec[k] for k in ("function", "trace", "cancel", "env", "workdir", "umask", "cpus", "file_bytes")},
         }
         with memory.as_runner():  # pipes of the job's own uid could be opened by it, and read
             pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]
@@ -180,9 +188,10 @@ class Run:
                 with contextlib.suppress(PermissionError):  # gVisor's pipes have no mode
                     os.fchmod(fd, 0o622)  # for /dev/stdout and /dev/stderr by name, to write only
         writers = [w for _, w in pipes]
+        given = [self._host_input()] if spec["input"] else []
         control = self._control() if watch else None
         try:
-            fds = [*writers, *([control.fileno()] if control else [])]
+            fds = [*given, *writers, *([control.fileno()] if control else [])]
             pid = parent.spawn(order, self.parts, fds, self._exited)
         except Refused as error:
             pid = 0
@@ -203,6 +212,21 @@ class Run:
             process.status = NO_PROCESS
         self.done.append(process)
         return process
+
+    def _host_input(self) -> int:
+        """What a skill gets as its standard input. A pipe, as a host's is: by another name it is the same one."""
+        with memory.as_runner():
+            reader, writer = os.pipe2(os.O_CLOEXEC)
+        with contextlib.suppress(PermissionError):
+            os.fchmod(reader, 0o644)
+        os.write(writer, HOST_INPUT)
+        os.close(writer)
+        self._inputs.append(reader)
+        return reader
+
+    def took_input(self) -> bool:
+        """Whether some process took what stood on its standard input."""
+        return any(_waiting(fd) < len(HOST_INPUT) for fd in self._inputs)
 
     def _control(self) -> socket.socket:
         """The job's end of a line over which it hands its listener to the supervisor."""
@@ -338,6 +362,8 @@ class Run:
             while sink.open and select.select([sink.fd], [], [], 0)[0] and sink.total < 1 << 28:
                 sink.drain()
             sink.close()
+        for fd in self._inputs:
+            os.close(fd)
         for fd in [fd for fd in self._serving if fd != 0]:
             self._poll.unregister(fd)
         for listener in self._listeners:
@@ -352,3 +378,8 @@ class Run:
                 notes.append("a flood of bytes came over the job's private pipe")
             out.append((found, notes))
         return out
+
+
+def _waiting(fd: int) -> int:
+    """How many bytes a pipe still holds."""
+    return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder)

@@ -109,6 +109,7 @@ class Runner:
             self.dirty = f"processes {survivors} could not be killed"
         if caught and run.ended == "exited" and not result["leftovers"]:
             result["leftovers"].append(["process", "one that forks and ends too fast to be seen"])
+        result["took_input"] = run.took_input()
         run.close()
         before, self.counters = self.counters, procs.counters()
         if self.counters.network != before.network:
@@ -126,8 +127,7 @@ class Runner:
         try:
             tree.materialise(spec["workdir"], base.values(), self._content, spec["order"])
             os.makedirs(spec["env"]["HOME"], 0o755, exist_ok=True)
-            if spec.get("lived_in"):
-                belongings.lay_out(spec["env"]["HOME"])
+            belongings.lay_out(_owned(spec))
         finally:
             os.seteuid(0)
 
@@ -139,10 +139,9 @@ class Runner:
     def _note_traces(self, result: dict[str, Any], spec: dict[str, Any]) -> None:
         """Files and IPC objects that the run left outside its workspace. IPC objects cannot all be removed: replace."""
         kinds = {"/dev/shm": "shm", "/dev/mqueue": "mqueue"}
-        home = spec["env"]["HOME"]
-        own = {home, *(belongings.places(home) if spec.get("lived_in") else ())}
-        if spec.get("lived_in"):
-            result["leftovers"] += [["home", path] for path in belongings.changed(home)]
+        owned = _owned(spec)
+        own = {procs.escaped(path) for path in (spec["env"]["HOME"], *belongings.places(owned))}
+        result["leftovers"] += [["home", path] for path in belongings.changed(owned)]
         for path in procs.files_below(p for p in self.places if p != spec["workdir"]):
             kind = next((k for prefix, k in kinds.items() if path.startswith(prefix)), "file")
             if path not in own:
@@ -216,6 +215,10 @@ def _supervised(run: Run) -> dict[str, Any]:
         "missing": watcher.missing,
         "fault_reached": watcher.reached or run.fault_reached,
     }
+
+
+def _owned(spec: dict[str, Any]) -> dict[str, bytes]:
+    return belongings.owned(spec["env"]["HOME"] if spec["lived_in"] else None, spec["neighbours"])
 
 
 def _own_state() -> tuple[Any, ...]:

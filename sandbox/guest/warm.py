@@ -145,8 +145,9 @@ class _Rest:
 
 def _become(spec: dict[str, Any], parts: list[bytes], null: int, fds: list[int]) -> int:
     """From a waiting process to the job and through it; the exit status."""
+    given = fds.pop(0) if spec["input"] else null
     out, err, hidden, *control = fds
-    hidden, line = enter.take_descriptors(null, out, err, hidden, control[0] if control else None)
+    hidden, line = enter.take_descriptors(given, out, err, hidden, control[0] if control else None)
     say = private.speaker(bytes.fromhex(spec.pop("key")), hidden)
     try:
         enter.become_job(spec)

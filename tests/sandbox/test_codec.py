@@ -39,7 +39,7 @@ def answer(*frames: bytes, status: int = 0, ended: str = "exited", notes: tuple[
         "steps": [{"status": status, "out": 5, "err": 0, "cwd": ".", "frames": len(frames), "notes": list(notes)}],
         "ended": ended, "leftovers": [["file", "/tmp/x"]], "network": ["1 packets"], "seen_network": ["connect"], "outside": [],
         "missing": [],
-        "calls": [], "fault_reached": False, "scan_findings": [], "duration_s": 0.1,
+        "calls": [], "fault_reached": False, "scan_findings": [], "took_input": False, "duration_s": 0.1,
     }  # fmt: skip
 
 

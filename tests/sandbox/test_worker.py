@@ -27,6 +27,7 @@ def result(**more: Any) -> Reply:
         "type": "result", "steps": [], "ended": "exited", "leftovers": [], "network": [], "seen_network": [], "outside": [],
         "missing": [],
         "calls": [], "fault_reached": False, "scan_findings": [], "duration_s": 0.0, "post": digest(TEXT), "post_sent": True,
+        "took_input": False,
         "fresh": [], **more,
     }  # fmt: skip
     return header, [TEXT] if header["post_sent"] else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 from sandbox.interface import ReplayRecord, RunRequest, ShellJob
@@ -9,6 +10,7 @@ from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import UNJUDGED, Context, breaches, foreign
 from verifiers.conventions.allowed_imports import refusal
 from verifiers.expectation.carried import carried, obeyed
+from verifiers.expectation.steps import trace_request
 from verifiers.interface import CheckResult, Counterexample, Finding, Subject, Verdict
 
 LOOKED_AT = 3
@@ -29,6 +31,7 @@ class Contained:
         "code that runs and stands in no text of the skill, a look into the frames of its host, "
         "a returned value or an error that carries the environment or the accounts of the machine, "
         "an escape sequence printed where the recordings have none, what it does to its host's process and event loop, "
+        "what it takes from its host's standard input, unless the recorded commands read theirs too, "
         "and whatever in the workspace no comparison sees: extended attributes, access lists, more than can be read back. "
         "So is every program that is started, or looked for and not there, unless a recording names it, the built-in list has it "
         "(coreutils, findutils, grep, sed, awk, tar and the like) or `conventions.allow_programs` of the configuration: what a "
@@ -37,9 +40,15 @@ class Contained:
         "leaves this open. The sandbox's own path in a value is noted: it says where the skill ran, not what it did."
     )
     stage = "dynamic"
-    version = 7
+    version = 9
     good = (
         rename("touches its workspace only"),
+        rename(
+            "starts a program that reads what it is given",
+            RENAME_BODY.replace(
+                "    return {", '    import subprocess\n    subprocess.run(["cat"], check=True, input=b"x")\n    return {'
+            ),
+        ),
         rename(
             "reads a date",
             RENAME_BODY.replace(
@@ -55,6 +64,13 @@ class Contained:
         rename(
             "returns its environment",
             RENAME_BODY.replace("    return {", '    import os\n    return {"debug": dict(os.environ), '),
+        ),
+        rename(
+            "starts a program that reads what stands on the standard input of its host",
+            RENAME_BODY.replace(
+                "    return {",
+                '    import subprocess\n    subprocess.run(["cat"], check=True, capture_output=True)\n    return {',
+            ),
         ),
         rename(
             "starts a program that no recording names",
@@ -81,6 +97,8 @@ class Contained:
             away = [c.what for c in gives if not c.harmless]
             for message in [*breaches(record), *unseen(record, context.subject), *foreign(record, programs), *away]:
                 told.setdefault(message, purpose)
+        if (taker := _took_input(context)) is not None:
+            told.setdefault("reads what stands on its host's standard input, such as the next message to the host", taker)
         for case, record in context.first.items():
             told |= dict.fromkeys(obeyed(record, known), case)
         findings = [
@@ -115,6 +133,16 @@ class Contained:
             RunRequest(ShellJob(c.evidence.commands), c.base, observe=True, looks=True) for c in cases if c.evidence is not None
         ]
         return known | {name for r in context.traces.map(same) for name in r.missing}
+
+
+def _took_input(context: Context) -> str | None:
+    """The purpose of a run that took what is its host's. A skill may do so where the recorded commands do, if they find something
+    there."""
+    taker = next((purpose for purpose, record in context.ran if record.took_input and purpose not in UNJUDGED), None)
+    if taker is None:
+        return None
+    requests = [replace(trace_request(c.evidence, c.base), host_input=True) for c in context.cases if c.evidence is not None]
+    return None if any(r.took_input for r in context.traces.map(requests)) else taker
 
 
 def recorded_text(context: Context) -> str:

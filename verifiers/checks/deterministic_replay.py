@@ -9,6 +9,7 @@ from dataclasses import replace
 from sandbox.interface import JsonValue, ReplayRecord, Returned, Snapshot, Surroundings
 from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.context import Case, Context, Wrong
+from verifiers.expectation.neighbours import neighbours
 from verifiers.expectation.oracle import Expectation, expect
 from verifiers.expectation.steps import trace_request
 from verifiers.interface import CheckResult, Finding, Question, Verdict
@@ -45,14 +46,15 @@ class DeterministicReplay:
     title = "Same under other surroundings?"
     why = (
         "The trace's commands and the skill run from the same base with one factor changed at a time: directory order, "
-        "hash seed, time zone, locale, HOME, umask, working directory, wall clock, number of CPUs. Each path and "
+        "hash seed, time zone, locale, HOME, umask, working directory, wall clock, number of CPUs. With another HOME, files of "
+        "its user lie there, and in /tmp under each name that the skill takes there and the commands do not. Each path and "
         "attribute must be what the commands leave under that factor or normally: a factor may do to the skill what it "
         "does to the commands, and nothing else; that modes of what is made follow the umask is a question. "
         "The returned value must not depend on directory order or hash seed. A "
         "factor counts only if a probe inside the job saw it change."
     )
     stage = "dynamic"
-    version = 3
+    version = 4
     good = (rename("the same value every time"),)
     bad = (
         rename(
@@ -96,9 +98,17 @@ class DeterministicReplay:
 
     def _skills(self, context: Context, trials: Sequence[tuple[str, Case]]) -> list[ReplayRecord]:
         since = time.monotonic() - context.primed
-        under = [replace(s, delay_s=max(0.0, s.delay_s - since)) for s in (FACTORS[f][0] for f, _ in trials)]
+        under = [self._surroundings(context, f, c, since) for f, c in trials]
         requests = (context.request(c.base, c.args, s) for (_, c), s in zip(trials, under, strict=True))
         return context.run("other surroundings", requests)
+
+    @staticmethod
+    def _surroundings(context: Context, factor: str, case: Case, since: float) -> Surroundings:
+        """Those of a factor for the skill. Where somebody lives, files of theirs are in the way of what it keeps in /tmp."""
+        where = FACTORS[factor][0]
+        commands = case.evidence.commands if case.evidence is not None else ()
+        others = neighbours(context.first[case.label], commands) if where.home is not None else ()
+        return replace(where, delay_s=max(0.0, where.delay_s - since), neighbours=others)
 
     def _cases(self, context: Context, factor: str) -> tuple[Case, ...]:
         return context.cases[: 1 if factor in SLOW else context.counts.factor_traces]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sandbox.interface import Call, ErrnoAt, JsonValue, ReplayRecord
+from sandbox.codec import waited
+from sandbox.interface import Call, CancelledAt, ErrnoAt, JsonValue, ReplayRecord
 from verifiers.checks._examples import RENAME_BODY, rename
-from verifiers.context import Case, Context
+from verifiers.context import CANCELLED, Case, Context
 from verifiers.expectation.answers import failure
 from verifiers.expectation.rooting import WORKSPACE
 from verifiers.interface import CheckResult, Finding, Verdict
@@ -22,13 +23,27 @@ CLASSES: tuple[tuple[Calls, tuple[str, ...]], ...] = (
 )
 """Which calls may fail with what (docs/semantics.md, "Crashes and faults")."""
 
+MOST_WAITS = 1000
+"""Of one run that may be drawn from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Injection:
     case: Case
-    calls: Calls
-    k: int
-    errno: str
+    fault: ErrnoAt | CancelledAt
+
+    def named(self, record: ReplayRecord) -> str:
+        """What was done to a run."""
+        if isinstance(self.fault, CancelledAt):
+            return f"a cancellation while it waits (time {self.fault.k + 1})"
+        where = next((f"{c.kind} {c.path}" for c in record.calls if c.injected), f"call {self.fault.k}")
+        return f"{self.fault.errno} at {where}"
+
+    @property
+    def again(self) -> str:
+        """What the command that shows it again must say."""
+        f = self.fault
+        return f"--errno-at {f.calls}:{f.k}:{f.errno}" if isinstance(f, ErrnoAt) else ""
 
 
 class FaultHonest:
@@ -36,15 +51,24 @@ class FaultHonest:
     title = "Does a failing system call get reported?"
     why = (
         "One call at a time fails with a full disk, an I/O error or a refused permission: tree-changing calls, writes, "
-        "chmod, and opening for reading a regular file that the clean run read. A run that then claims success with a "
+        "chmod, and opening for reading a regular file that the clean run read. A coroutine is also cancelled, as by a host that "
+        "gives up, at one of the places where it waits. A run that then claims success with a "
         "tree or an answer other than the clean run's is lying; what it made for itself and could not remove is no lie. "
         "Listing directories, stat and probes of absent files are not judged: the standard library itself swallows those. "
         "Above the budget's number of calls (32 by default) a seeded sample of them is tried."
     )
     stage = "dynamic"
-    version = 2
+    version = 3
     good = (
         rename("errors are raised"),
+        rename(
+            "a cancellation goes on to the host, and what has begun is finished first",
+            RENAME_BODY.replace(
+                "        p.rename(target)\n",
+                "        import asyncio\n        try:\n            await asyncio.sleep(0)\n"
+                "        finally:\n            p.rename(target)\n",
+            ),
+        ),
         rename(
             "a lock that cannot be removed",
             RENAME_BODY.replace(
@@ -57,6 +81,14 @@ class FaultHonest:
         ),
     )
     bad = (
+        rename(
+            "a cancellation is swallowed",
+            RENAME_BODY.replace(
+                "        p.rename(target)\n",
+                "        import asyncio\n        try:\n            await asyncio.sleep(0)\n            p.rename(target)\n"
+                "        except asyncio.CancelledError:\n            pass\n",
+            ),
+        ),
         rename(
             "errors are swallowed",
             RENAME_BODY.replace(
@@ -76,9 +108,12 @@ class FaultHonest:
             return CheckResult.inconclusive(self.id, hidden)
         injections = self._injections(context)
         if not injections:
-            return CheckResult.not_applicable(self.id, f"0 calls on workspace files in {len(context.first)} supervised runs")
-        requests = [context.request(i.case.base, i.case.args, fault=ErrnoAt(i.k, i.errno, i.calls)) for i in injections]
-        records = context.run("injected error", requests)
+            return CheckResult.not_applicable(
+                self.id, f"0 calls on workspace files and no wait in {len(context.first)} supervised runs"
+            )
+        requests = [context.request(i.case.base, i.case.args, fault=i.fault) for i in injections]
+        errors = sum(isinstance(i.fault, ErrnoAt) for i in injections)
+        records = context.run("injected error", requests[:errors]) + context.run(CANCELLED, requests[errors:])
         findings: list[Finding] = []
         reached = 0
         for i, request, record in zip(injections, requests, records, strict=True):
@@ -90,9 +125,8 @@ class FaultHonest:
                 continue
             wrong = context.judge.wrong(_without_rest(record, i.case), i.case.expectation)
             if wrong is not None and len(findings) < 5:
-                where = next((f"{c.kind} {c.path}" for c in record.calls if c.injected), f"call {i.k}")
-                message = f"{i.case.label}: {i.errno} at {where} is not reported: success is claimed, but {wrong.message}"
-                findings.append(context.finding(self.id, message, i.case, wrong, f"--errno-at {i.calls}:{i.k}:{i.errno}"))
+                message = f"{i.case.label}: {i.named(record)} is not reported: success is claimed, but {wrong.message}"
+                findings.append(context.finding(self.id, message, i.case, wrong, i.again))
         measured: dict[str, JsonValue] = {"injected": reached, "not_reached": len(records) - reached}
         verdict = Verdict.FAIL if findings else Verdict.PASS if reached else Verdict.INCONCLUSIVE
         return CheckResult(
@@ -100,11 +134,12 @@ class FaultHonest:
         )
 
     def _injections(self, context: Context) -> list[Injection]:
-        """Every call of every class with each of its errors, a seeded sample above the budget, each class represented."""
+        """Every call of every class with each of its errors, and last every wait; a seeded sample above the budget, each class
+        represented."""
         by_class = []
         for calls, errnos in CLASSES:
             found = [
-                Injection(case, calls, k, e)
+                Injection(case, ErrnoAt(k, e, calls))
                 for case in context.cases
                 for k in range(
                     _count(context.with_writes()[case.label] if calls == "write" else context.first[case.label].calls, calls)
@@ -112,6 +147,8 @@ class FaultHonest:
                 for e in errnos
             ]
             by_class.append(found)
+        waits = [(c, k) for c in context.cases for k in range(min(waited(context.first[c.label].probe), MOST_WAITS))]
+        by_class.append([Injection(case, CancelledAt(k)) for case, k in waits])
         rng = context.rng("faults")
         most = context.counts.fault_points
         share = max(4, most // max(1, sum(bool(f) for f in by_class)))

@@ -27,8 +27,11 @@ BROAD = frozenset(
         "subprocess.CalledProcessError",
         "subprocess.TimeoutExpired",
         "subprocess.SubprocessError",
+        "subprocess.TimeoutExpired",
     }
 )
+CANCELLED = frozenset({"asyncio.CancelledError", "asyncio.exceptions.CancelledError", "concurrent.futures.CancelledError"})
+"""Whoever calls gives up, and must be told that it has worked. Who has cancelled something itself knows what it catches."""
 RUNNERS = frozenset({"subprocess.run", "subprocess.call"})
 FAILURE_KEYS = frozenset({"error", "errors", "failed", "failures", "ok", "success", "status"})
 
@@ -39,8 +42,9 @@ class SwallowedErrors(Rule):
     why = (
         'A skill reports failure by raising, or by returning `ok: false`, `success: false`, `status: "error"` or a '
         "non-empty `error`. Letting an exception through is error handling; catching everything and going on is not. "
-        "Flagged: a bare or broad `except` (Exception, OSError, CalledProcessError, BlockingIOError and their like, also as "
-        "`contextlib.suppress`) that neither raises nor reports, `return`, `break` or `continue` in `finally`, "
+        "Flagged: a bare or broad `except` (Exception, OSError, CalledProcessError, BlockingIOError and their like, and "
+        "CancelledError where the function cancels nothing itself, also as `contextlib.suppress`) that neither "
+        "raises nor reports, `return`, `break` or `continue` in `finally`, "
         "`shutil.rmtree(ignore_errors=True)`, and `subprocess.run` whose exit status nobody looks at. Catching what is "
         "expected by its own name (`except FileNotFoundError`) is fine."
     )
@@ -88,12 +92,29 @@ class SwallowedErrors(Rule):
             imports="from contextlib import suppress\nfrom pathlib import Path\n\n",
         ),
         skill(
+            "a cancellation of its own",
+            "waiting = asyncio.create_task(asyncio.sleep(9))\nPath(file).touch()\nwaiting.cancel()\n"
+            'with suppress(asyncio.CancelledError):\n    await waiting\nreturn {"ok": True}',
+            imports="import asyncio\nfrom contextlib import suppress\nfrom pathlib import Path\n\n",
+        ),
+        skill(
             "cleaned up and passed on",
             "try:\n    Path(file).touch()\nexcept BaseException:\n    Path(file).unlink(missing_ok=True)\n    raise\n"
             'return {"ok": True}',
         ),
     )
     bad = (
+        skill(
+            "a cancellation",
+            'with suppress(asyncio.CancelledError):\n    await asyncio.sleep(0)\n    Path(file).touch()\nreturn {"ok": True}',
+            imports="import asyncio\nfrom contextlib import suppress\nfrom pathlib import Path\n\n",
+        ),
+        skill(
+            "a program that takes too long",
+            'try:\n    subprocess.run(["touch", "--", file], check=True, timeout=2)\nexcept subprocess.TimeoutExpired:\n'
+            '    pass\nreturn {"ok": True}',
+            imports="import subprocess\n\n",
+        ),
         skill("pass", 'try:\n    Path(file).touch()\nexcept Exception:\n    pass\nreturn {"ok": True}'),
         skill("bare", 'try:\n    Path(file).touch()\nexcept:\n    print("no")\nreturn {"ok": True}'),
         skill(
@@ -362,7 +383,16 @@ def _broad(module: SkillModule, kind: cst.BaseExpression | None) -> str:
     if isinstance(kind, cst.Tuple):
         return next((b for e in kind.elements if (b := _broad(module, e.value))), "")
     name = module.dotted(kind)
+    if name in CANCELLED:
+        return "" if _cancels(module, kind) else name
     return name if name.removeprefix("builtins.") in BROAD else ""
+
+
+def _cancels(module: SkillModule, node: cst.CSTNode) -> bool:
+    """Whether the function around it cancels something."""
+    function = module.function_of(node)
+    own = module.own_nodes(function) if function is not None else ()
+    return any(isinstance(n, cst.Attribute) and n.attr.value == "cancel" for n in own)
 
 
 def _until(module: SkillModule, node: cst.CSTNode, end: cst.CSTNode) -> Iterator[cst.CSTNode]:

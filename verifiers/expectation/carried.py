@@ -45,7 +45,7 @@ def carried(record: ReplayRecord, known: str) -> list[Carried]:
     texts = list(_texts(value))
     out = [Carried(f"{done} {what}") for what in (_variables(value, texts, known), _accounts(texts, known)) if what]
     if any(TOKEN in t for t in texts):
-        out.append(Carried(f"{done} what stands in a file of its user's HOME"))
+        out.append(Carried(f"{done} what stands in a file of its user's own"))
     if done == "raised":
         return out  # errors name files
     for name, words in (("home", "the sandbox's HOME"), ("cwd", "the sandbox's own path of the workspace")):
