@@ -27,7 +27,6 @@ BROAD = frozenset(
         "subprocess.CalledProcessError",
         "subprocess.TimeoutExpired",
         "subprocess.SubprocessError",
-        "subprocess.TimeoutExpired",
     }
 )
 CANCELLED = frozenset({"asyncio.CancelledError", "asyncio.exceptions.CancelledError", "concurrent.futures.CancelledError"})
