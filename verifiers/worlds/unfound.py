@@ -67,8 +67,7 @@ def _names(g: Grammar, gs: Sequence[Grammar]) -> list[Hostile]:
 
 def _is_named(g: Grammar, p: str) -> bool:
     value, before, after = g.args[p], all_text(g.base), all_text(g.expectation.tree)
-    parts = {part for path in g.base for part in (path, *path.split("/"))}
-    if not isinstance(value, str) or not _stands(value, before) or value.strip("/") in parts:
+    if not isinstance(value, str) or not _stands(value, before) or any(_stands(value, path) for path in g.base):
         return False
     others = [as_text(v) for name, v in g.args.items() if name != p]
     return _stands(value, after) or any(_stands(v, after) and not _stands(v, before) for v in others)
