@@ -60,6 +60,7 @@ def head(listed: Listed) -> str:
             return ""
 
 
+@lru_cache(maxsize=64)
 def has_merges(listed: Listed) -> bool:
     """Whether a commit has two parents; False for what cannot be read."""
     return any(_of_each(listed, lambda made: isinstance(made, Commit) and len(made.parents) > 1))
