@@ -36,6 +36,8 @@ DECIDING = (cst.Comparison, cst.BooleanOperation, cst.Not, cst.Index, cst.Slice,
 SHELL = re.compile(r"\$\{?S?RANDOM\b|\bsrand\(|\$(?:\$|\{?(?:PPID|BASHPID)\b\}?)\s*%")
 WAITING = frozenset({"concurrent.futures.wait", "asyncio.wait"})
 """What stops waiting after a time and goes on without a word."""
+LOOKED_AT = frozenset({"is_alive", "exitcode", "poll"})
+"""What says whether something was done in time."""
 TEXTS = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
 SCALING = (cst.Multiply, cst.Modulo, cst.FloorDivide, cst.BitAnd, cst.Power, cst.LeftShift, cst.RightShift)
 
@@ -58,6 +60,29 @@ class Chance(Rule):
             "one file under two names",
             'a, b = Path(file).stat(), Path(f"{file}.old").stat()\nif (a.st_dev, a.st_ino) != (b.st_dev, b.st_ino):\n'
             '    Path(file).touch()\nreturn {"ok": True}',
+        ),
+        skill(
+            "each file once",
+            "seen = set()\nfor path in sorted(Path(file).iterdir()):\n    info = path.stat()\n"
+            '    key = (info.st_dev, info.st_ino)\n    if key not in seen:\n        path.touch()\n    seen.add(key)\nreturn {"ok": True}',
+        ),
+        skill(
+            "what is not done in time is an error",
+            "with ThreadPoolExecutor() as pool:\n    done, rest = wait([pool.submit(Path(file).touch)], timeout=60)\n"
+            '    if rest:\n        raise TimeoutError(file)\nreturn {"ok": bool(done)}',
+            imports="from concurrent.futures import ThreadPoolExecutor, wait\nfrom pathlib import Path\n\n",
+        ),
+        skill(
+            "a thread that is looked at",
+            "work = threading.Thread(target=Path(file).touch)\nwork.start()\nwork.join(60)\nif work.is_alive():\n"
+            '    raise TimeoutError(file)\nreturn {"ok": True}',
+            imports="import threading\nfrom pathlib import Path\n\n",
+        ),
+        skill(
+            "dropped on the way out",
+            "pool = ThreadPoolExecutor()\ntry:\n    pool.submit(Path(file).touch).result()\nexcept OSError:\n"
+            '    pool.shutdown(cancel_futures=True)\n    raise\npool.shutdown()\nreturn {"ok": True}',
+            imports="from concurrent.futures import ThreadPoolExecutor\nfrom pathlib import Path\n\n",
         ),
         skill(
             "a temporary name",
@@ -102,6 +127,10 @@ class Chance(Rule):
             imports="from concurrent.futures import ThreadPoolExecutor, wait\nfrom pathlib import Path\n\n",
         ),
         skill(
+            "by the number of a file",
+            'if Path(file).stat().st_ino % 97:\n    Path(file).touch()\nreturn {"ok": True}',
+        ),
+        skill(
             "an order drawn",
             'names = [file]\nrandom.shuffle(names)\nPath(names.pop()).touch()\nreturn {"ok": True}',
             imports="import random\nfrom pathlib import Path\n\n",
@@ -112,39 +141,52 @@ class Chance(Rule):
         for node in module.nodes:
             if isinstance(node, cst.SimpleString | cst.FormattedStringText) and (found := SHELL.search(node.value)):
                 yield Violation(node, f"{found.group()} draws a number: no number of runs shows that it always goes right")
-            if isinstance(node, cst.Attribute) and node.attr.value in PLACED and _places(module, node):
+            if isinstance(node, cst.Attribute) and node.attr.value in PLACED and _decides(module, node, among=node.attr.value):
                 yield Violation(node, f"{node.attr.value} decides: where a file happens to lie is otherwise on another machine")
             name = module.dotted(node.func) if isinstance(node, cst.Call) else ""
-            if isinstance(node, cst.Call) and (how := _gives_up(node, name)):
+            if isinstance(node, cst.Call) and (how := _gives_up(module, node, name)):
                 yield Violation(node, f"{how}: on a slow machine the rest is forgotten, and nothing says so")
             if name and _draws(module, name) and (how := _decides(module, node, arranging=name in ARRANGING)):
                 yield Violation(node, f"{name}() {how}: no number of runs shows that it always goes right")
 
 
-def _places(module: SkillModule, node: cst.Attribute) -> bool:
-    """Whether where a file lies decides something, but for two files that are compared: those may be one under two names."""
-    if not _decides(module, node):
-        return False
-    above = next((a for a in module.ancestors(node) if isinstance(a, cst.Comparison)), None)
-    if above is None:
+def _as_names(comparison: cst.Comparison, attribute: str) -> bool:
+    """Whether two files are compared, or one is looked for among those that were seen: they may be one under two names."""
+    sides = (comparison.left, *(target.comparator for target in comparison.comparisons))
+    if all(isinstance(target.operator, cst.In | cst.NotIn) for target in comparison.comparisons):
         return True
-    sides = (above.left, *(target.comparator for target in above.comparisons))
-    fixed = [text for side in sides for text in matchers.findall(side, matchers.SimpleString())]
-    return bool(fixed) or not all(matchers.findall(side, matchers.Name(node.attr.value)) for side in sides)
+    both = all(matchers.findall(side, matchers.Name(attribute)) for side in sides)
+    return both and not any(matchers.findall(side, matchers.SimpleString()) for side in sides)
 
 
-def _gives_up(call: cst.Call, name: str) -> str:
-    """How a call stops waiting for what is not done in time, and goes on."""
+def _gives_up(module: SkillModule, call: cst.Call, name: str) -> str:
+    """How a call stops waiting for what is not done in time, and nobody looks at the rest."""
     given = {a.keyword.value: a.value for a in call.args if a.keyword is not None}
     method = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
     first = call.args[0].value if call.args else None
-    if "cancel_futures" in given:
+    if "cancel_futures" in given and not _on_the_way_out(module, call):
         return "cancel_futures drops what is not done"
-    if name in WAITING and "timeout" in given:
+    if name in WAITING and "timeout" in given and not _rest_is_used(module, call):
         return f"{name}() with a timeout goes on without what is not done"
-    if method == "join" and ("timeout" in given or isinstance(first, cst.Integer | cst.Float)):
+    timed = "timeout" in given or isinstance(first, cst.Integer | cst.Float)
+    if method == "join" and timed and not LOOKED_AT & {n.value for n in module.nodes if isinstance(n, cst.Name)}:
         return "join() with a timeout goes on before it is done"
     return ""
+
+
+def _on_the_way_out(module: SkillModule, call: cst.Call) -> bool:
+    """Whether an error is passed on there."""
+    handlers = (a for a in module.ancestors(call) if isinstance(a, cst.ExceptHandler))
+    return any(matchers.findall(h.body, matchers.Raise()) for h in handlers)
+
+
+def _rest_is_used(module: SkillModule, call: cst.Call) -> bool:
+    """Whether what is not done has a name that is said again."""
+    names = [n.value for n in module.nodes if isinstance(n, cst.Name)]
+    above = next((a for a in module.ancestors(call) if isinstance(a, cst.Assign)), None)
+    target = above.targets[0].target if above is not None else None
+    rest = target.elements[-1].value if isinstance(target, cst.Tuple) and target.elements else None
+    return names.count(rest.value) > 1 if isinstance(rest, cst.Name) else "not_done" in names
 
 
 def _draws(module: SkillModule, name: str) -> bool:
@@ -153,10 +195,16 @@ def _draws(module: SkillModule, name: str) -> bool:
     return name in DRAWN and name not in module.bindings
 
 
-def _decides(module: SkillModule, node: cst.CSTNode, *, arranging: bool = False, depth: int = 0) -> str:
-    """How a drawn value comes to decide something; "" where it only becomes text, or is passed on."""
+def _decides(module: SkillModule, node: cst.CSTNode, *, arranging: bool = False, depth: int = 0, among: str = "") -> str:
+    """How a drawn value comes to decide something; "" where it only becomes text, or is passed on.
+
+    Args:
+        among: the attribute of a file that it is, by which files may be told from each other.
+    """
     child = node
     for above in module.ancestors(node):
+        if among and isinstance(above, cst.Comparison) and _as_names(above, among):
+            return ""
         if isinstance(above, DECIDING):
             return "decides"
         if isinstance(above, cst.BinaryOperation) and _scales(above, child):
@@ -168,7 +216,7 @@ def _decides(module: SkillModule, node: cst.CSTNode, *, arranging: bool = False,
         if isinstance(above, cst.Call) and above.func is not child and module.dotted(above.func) not in COMPUTING:
             return ""  # handed on: to str() for a name, to a function that this rule does not follow
         if isinstance(above, cst.Assign | cst.AnnAssign | cst.NamedExpr) and depth < 4:
-            found = _of_uses(module, above, depth)
+            found = _of_uses(module, above, depth, among)
             if found or not isinstance(above, cst.NamedExpr):
                 return found or ("arranges what follows" if arranging else "")
         if isinstance(above, cst.BaseStatement | cst.BaseSmallStatement):
@@ -185,12 +233,12 @@ def _scales(node: cst.BinaryOperation, drawn: cst.CSTNode) -> bool:
     return isinstance(node.operator, cst.Modulo | cst.BitAnd) or not isinstance(other, cst.Integer | cst.Float)
 
 
-def _of_uses(module: SkillModule, assignment: cst.Assign | cst.AnnAssign | cst.NamedExpr, depth: int) -> str:
+def _of_uses(module: SkillModule, assignment: cst.Assign | cst.AnnAssign | cst.NamedExpr, depth: int, among: str) -> str:
     """How one of the names that an assignment gives the value to decides something."""
     targets = [t.target for t in assignment.targets] if isinstance(assignment, cst.Assign) else [assignment.target]
     names = {t.value for t in targets if isinstance(t, cst.Name)}
     uses = (n for n in module.nodes if isinstance(n, cst.Name) and n.value in names and n not in targets)
-    return next((how for n in uses if (how := _decides(module, n, depth=depth + 1))), "")
+    return next((how for n in uses if (how := _decides(module, n, depth=depth + 1, among=among))), "")
 
 
 RULE = Chance()
