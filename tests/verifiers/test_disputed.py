@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judging import generalised, told
 
 from sandbox import open_sandbox
-from sandbox.interface import Entry, Sandbox, Snapshot
-from verifiers.evidence import load_evidence
-from verifiers.interface import Binding, Report, Verdict
-from verifiers.subject import parse_subject
-from verifiers.verify import Options, verify
+from sandbox.interface import Sandbox
+from verifiers.interface import Report, Verdict
 from verifiers.worlds.template import as_pattern
 
 LOGS = {
@@ -79,31 +76,14 @@ def replace_host(
 '''
 
 
-def row(task: str, command: str, output: str, before: dict[str, str], after: dict[str, str]) -> dict[str, object]:
-    trees = [Snapshot({p: Entry("file", 0o644, t.encode()) for p, t in tree.items()}).to_json() for tree in (before, after)]
-    return {
-        "task_id": task, "task_description": f"{task}: how it was asked", "commands": [command], "outputs": [output],
-        "exit_codes": [0], "success": True, "duration_ms": 1, "timestamp": "2026-11-22T09:00:00+00:00", "metadata": {},
-        "workspace": trees[0], "post_workspace": trees[1],
-    }  # fmt: skip
-
-
-def judged_by(tmp_path: Path, sandbox: Sandbox, source: str, rows: dict[str, dict[str, str]], told: list[object]) -> Report:
-    (tmp_path / "evidence.jsonl").write_text("".join(json.dumps(r) + "\n" for r in told))
-    evidence = load_evidence(tmp_path / "evidence.jsonl")
-    bindings = {e.task_id: Binding(e.task_id, rows[e.task_id]) for e in evidence}
-    options = Options(budget="fast", checks=frozenset({"generalises"}))
-    return verify(parse_subject(source, Path("skill.py")), evidence, bindings, sandbox=sandbox, options=options)
-
-
 def judged(tmp_path: Path, sandbox: Sandbox, commands: list[str], word: str) -> Report:
     """The report on a skill that looks for a word, by recordings of these commands, a log each."""
-    told: list[object] = []
+    rows: list[object] = []
     for command, (log, text) in zip(commands, LOGS.items(), strict=True):
         tree = {log: text, "notes.txt": "WARN\n"}
         count = sum("WARN" in line for line in text.splitlines())
-        told.append(row(log, command.replace("LOG", log), f"{count}\n", tree, tree))
-    return judged_by(tmp_path, sandbox, SKILL.replace("WORD", repr(word)), {log: {"log": log} for log in LOGS}, told)
+        rows.append(told(log, command.replace("LOG", log), f"{count}\n", tree, tree))
+    return generalised(tmp_path, sandbox, SKILL.replace("WORD", repr(word)), {log: {"log": log} for log in LOGS}, rows)
 
 
 def replaced(tmp_path: Path, sandbox: Sandbox, taken: str, *, to_the_end: str = "") -> Report:
@@ -116,14 +96,14 @@ def replaced(tmp_path: Path, sandbox: Sandbox, taken: str, *, to_the_end: str = 
             ("mail", "a.org", "b.org"),
         )
     }
-    told: list[object] = []
+    rows: list[object] = []
     for task, a in args.items():
         short = task == to_the_end
         before = f"DEBUG=0\nHOST={a['old']}\n" + ("" if short else f"URL=http://{a['old']}/x\n")
         command = f"sed -i 's/{a['old']}{'.*' if short else ''}/{a['new']}/g' {a['file']}"
         after = before.replace(a["old"], a["new"])
-        told.append(row(task, command, "", {a["file"]: before, "b": "x\n"}, {a["file"]: after, "b": "x\n"}))
-    return judged_by(tmp_path, sandbox, REPLACE.replace("TAKEN", taken), args, told)
+        rows.append(told(task, command, "", {a["file"]: before, "b": "x\n"}, {a["file"]: after, "b": "x\n"}))
+    return generalised(tmp_path, sandbox, REPLACE.replace("TAKEN", taken), args, rows)
 
 
 @given(st.text(alphabet=st.sampled_from("ab.*+?()[{}|$^\\\\-"), max_size=8))

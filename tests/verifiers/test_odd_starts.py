@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from records import file, record
+from judging import generalised, told
 
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
-from verifiers.evidence import load_evidence
-from verifiers.interface import Binding, Report, Verdict
-from verifiers.subject import parse_subject
-from verifiers.verify import Options, verify
+from verifiers.interface import Args, Report, Verdict
 
 LOGS = {
     "app.log": ("disk", "up fast\ndisk full at noon\nnet is gone\nall of disk\nmore of it\nit is late\n"),
@@ -60,22 +56,13 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def judged(folder: Path, sandbox: Sandbox, line: str, found: str) -> Report:
-    rows = []
+    rows, args = [], dict[str, Args]()
     for log, (word, text) in LOGS.items():
-        tree = {log: file(text), "notes.txt": file("x\n")}
+        tree = {log: text, "notes.txt": "x\n"}
         shown = "".join(x for x in text.splitlines(keepends=True) if word in x.split())
-        about = {"task_id": log, "task_description": f"which lines of {log} have {word}?", "exit_codes": [0]}
-        row = record(**about, workspace=tree, post_workspace=tree) | {
-            "commands": [f"grep -w -e {word} {log}"],
-            "outputs": [shown],
-        }
-        rows.append({k: v for k, v in row.items() if k != "steps"})
-    (folder / "evidence.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    evidence = load_evidence(folder / "evidence.jsonl")
-    bindings = {log: Binding(log, {"log": log, "word": word}) for log, (word, _) in LOGS.items()}
-    source = SKILL.replace("LINE", line).replace("FOUND", found)
-    options = Options(budget="fast", checks=frozenset({"generalises"}))
-    return verify(parse_subject(source, Path("skill.py")), evidence, bindings, sandbox=sandbox, options=options)
+        rows.append(told(log, f"grep -w -e {word} {log}", shown, tree, tree))
+        args[log] = {"log": log, "word": word}
+    return generalised(folder, sandbox, SKILL.replace("LINE", line).replace("FOUND", found), args, rows)
 
 
 @pytest.mark.engine
@@ -96,3 +83,52 @@ def test_one_kind_of_oddness_alone_is_asked_about(tmp_path: Path, sandbox: Sandb
 def test_two_kinds_bear_each_other_out(tmp_path: Path, sandbox: Sandbox) -> None:
     report = judged(tmp_path, sandbox, f"({LOOKS})", WHOLE)
     assert report.verdict is Verdict.FAIL, report.questions
+
+
+CHANGES = '''
+import re
+from pathlib import Path
+
+from skill_api import Query, skill_command
+
+
+@skill_command(autowire=True)
+def mark_word(
+    log: str = Query(..., description="The log"),
+    word: str = Query(..., description="The word"),
+) -> dict:
+    """Put a star before a word in each line of a log.
+
+    Args:
+        log: The log.
+        word: The word.
+
+    Returns:
+        ok
+    """
+    path = Path(log)
+    whole = re.compile(rb"(?<![\\w*])" + re.escape(word.encode()) + rb"(?!\\w)")
+    lines = path.read_bytes().split(b"\\n")
+    if not any(map(whole.search, lines)):
+        raise LookupError(word)
+    marked = [whole.sub(lambda m: b"*" + m[0], line) for line in lines]
+    TWICE
+    path.write_bytes(b"\\n".join(marked))
+    return {"ok": True}
+'''
+DROPS = "marked = marked[1:] if any(len(whole.findall(line)) > 1 for line in lines) else marked"
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("twice", "verdict"), [("pass", Verdict.PASS), (DROPS, Verdict.FAIL)])
+def test_harm_is_harm_on_an_odd_start_too(twice: str, verdict: Verdict, tmp_path: Path, sandbox: Sandbox) -> None:
+    """Both mark a word twice where the commands mark it once, which is asked about; one of them loses a line there."""
+    rows, args = [], dict[str, Args]()
+    for log, (word, text) in LOGS.items():
+        command = f"sed -i -E 's/(^|[^*[:alnum:]_])({word})([^[:alnum:]_]|$)/\\1*\\2\\3/' {log}"
+        rows.append(told(log, command, "", {log: text, "n": "x\n"}, {log: text.replace(word, f"*{word}"), "n": "x\n"}))
+        args[log] = {"log": log, "word": word}
+    report = generalised(tmp_path, sandbox, CHANGES.replace("TWICE", twice), args, rows)
+    assert report.verdict is verdict, (report.why, report.questions)
+    if verdict is Verdict.PASS:
+        assert "repeated-words" in {q.invariant for q in report.questions}

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from records import file, record
+from judging import generalised, told
 
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
-from verifiers.evidence import load_evidence
-from verifiers.interface import Binding, Report, Verdict
-from verifiers.subject import parse_subject
-from verifiers.verify import Options, verify
+from verifiers.interface import Args, Report, Verdict
 
 pytestmark = pytest.mark.engine
+Tree = dict[str, str]
 PORTS = {
     "app.ini": ("web", "8081", "db = 5432\nweb = 8080\nmail = 25\n"),
     "dev.ini": ("cache", "7001", "cache = 7000\nqueue = 9000\nlog = 514\n"),
@@ -64,27 +61,19 @@ def sandbox() -> Iterator[Sandbox]:
         yield box
 
 
-def judged(folder: Path, sandbox: Sandbox, command: str, missing: str = "") -> Report:
-    rows = []
+def judged(folder: Path, sandbox: Sandbox, command: str, missing: str = "pass") -> Report:
+    rows, args = [], dict[str, Args]()
     for ini, (name, port, text) in PORTS.items():
         old = next(x for x in text.splitlines() if x.startswith(name))
-        before, after = ({ini: file(t), "notes.txt": file("x\n")} for t in (text, text.replace(old, f"{name} = {port}")))
+        before, after = ({ini: t, "notes.txt": "x\n"} for t in (text, text.replace(old, f"{name} = {port}")))
         filled = command.replace("NAME", name).replace("PORT", port).replace("INI", ini)
-        about = {"task_id": ini, "task_description": f"{name} of {ini} now listens on {port}", "exit_codes": [0]}
-        row = record(**about, workspace=before, post_workspace=after) | {"commands": [filled], "outputs": [""]}
-        rows.append({k: v for k, v in row.items() if k != "steps"})
-    (folder / "evidence.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    evidence = load_evidence(folder / "evidence.jsonl")
-    bindings = {ini: Binding(ini, {"ini": ini, "name": name, "port": port}) for ini, (name, port, _) in PORTS.items()}
-    source = SKILL.replace("MISSING", missing or "pass")
-    options = Options(budget="fast", checks=frozenset({"generalises"}))
-    return verify(parse_subject(source, Path("skill.py")), evidence, bindings, sandbox=sandbox, options=options)
+        rows.append(told(ini, filled, "", before, after))
+        args[ini] = {"ini": ini, "name": name, "port": port}
+    return generalised(folder, sandbox, SKILL.replace("MISSING", missing), args, rows)
 
 
-SILENT, FAILS = (
-    "sed -i 's/^NAME = [0-9]*$/NAME = PORT/' INI",
-    "grep -q '^NAME = ' INI && sed -i 's/^NAME = [0-9]*$/NAME = PORT/' INI",
-)
+SILENT = "sed -i 's/^NAME = [0-9]*$/NAME = PORT/' INI"
+FAILS = f"grep -q '^NAME = ' INI && {SILENT}"
 
 
 def asked(report: Report) -> bool:
@@ -106,5 +95,63 @@ def test_where_the_commands_are_silent_too_somebody_is_asked(tmp_path: Path, san
 @pytest.mark.parametrize("command", [SILENT, FAILS])
 def test_who_says_that_it_is_not_there_is_right(command: str, tmp_path: Path, sandbox: Sandbox) -> None:
     report = judged(tmp_path, sandbox, command, RAISES)
+    assert report.verdict is Verdict.PASS, report.why
+    assert not asked(report)
+
+
+WRITTEN = '''
+from pathlib import Path
+
+from skill_api import Query, skill_command
+
+
+@skill_command(autowire=True)
+def line_of(
+    ini: str = Query(..., description="The file"),
+    name: str = Query(..., description="The service"),
+) -> dict:
+    """Put the line of a service into a file.
+
+    Args:
+        ini: The file.
+        name: The service.
+
+    Returns:
+        ok
+    """
+    lines = Path(ini).read_bytes().splitlines(keepends=True)
+    found = [line for line in lines if line.startswith(name.encode() + b" = ")]
+    DONE
+    return {"ok": True}
+'''
+
+
+def about_one_line(folder: Path, sandbox: Sandbox, command: str, done: str, after: Callable[[str, str, str], Tree]) -> Report:
+    rows = []
+    for ini, (name, _, text) in PORTS.items():
+        filled = command.replace("NAME", name).replace("INI", ini)
+        rows.append(told(ini, filled, "", {ini: text, "notes.txt": "x\n"}, {"notes.txt": "x\n", **after(ini, name, text)}))
+    args: dict[str, Args] = {ini: {"ini": ini, "name": name} for ini, (name, *_) in PORTS.items()}
+    return generalised(folder, sandbox, WRITTEN.replace("DONE", done), args, rows)
+
+
+def test_a_file_of_nothing_may_be_what_was_asked_for(tmp_path: Path, sandbox: Sandbox) -> None:
+    """grep fails where it finds nothing, and its file is made all the same: somebody is asked."""
+
+    def after(ini: str, name: str, text: str) -> Tree:
+        return {ini: text, "found": "".join(x for x in text.splitlines(keepends=True) if x.startswith(f"{name} = "))}
+
+    done = 'Path("found").write_bytes(b"".join(found))'
+    report = about_one_line(tmp_path, sandbox, "grep '^NAME = ' INI > found", done, after)
+    assert report.verdict is Verdict.PASS, report.why
+    assert asked(report)
+
+
+def test_who_takes_away_what_is_not_there_has_nothing_to_do(tmp_path: Path, sandbox: Sandbox) -> None:
+    def after(ini: str, name: str, text: str) -> Tree:
+        return {ini: "".join(x for x in text.splitlines(keepends=True) if not x.startswith(f"{name} = "))}
+
+    done = 'kept = b"".join(line for line in lines if line not in found)\n    if found:\n        Path(ini).write_bytes(kept)'
+    report = about_one_line(tmp_path, sandbox, "sed -i '/^NAME = /d' INI", done, after)
     assert report.verdict is Verdict.PASS, report.why
     assert not asked(report)

@@ -64,7 +64,8 @@ class Chance(Rule):
         skill(
             "each file once",
             "seen = set()\nfor path in sorted(Path(file).iterdir()):\n    info = path.stat()\n"
-            '    key = (info.st_dev, info.st_ino)\n    if key not in seen:\n        path.touch()\n    seen.add(key)\nreturn {"ok": True}',
+            "    key = (info.st_dev, info.st_ino)\n    if key not in seen:\n        path.touch()\n    seen.add(key)\n"
+            'return {"ok": True}',
         ),
         skill(
             "what is not done in time is an error",

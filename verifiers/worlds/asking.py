@@ -37,7 +37,7 @@ def question(case: Case, record: ReplayRecord, beyond: Beyond, answer_path: str 
 
 
 def _opening(beyond: Beyond) -> str:
-    return f"In every recording {beyond.sentence}; here that is not so."
+    return beyond.told or f"In every recording {beyond.sentence}; here that is not so."
 
 
 def asks_about(asked: Question, beyond: Beyond) -> bool:

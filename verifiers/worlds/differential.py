@@ -89,25 +89,20 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
 def _held_against(
     context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord, wrong: Wrong
 ) -> None:
-    """A difference within the evidence is a finding, unless it comes of nothing but something odd."""
-    v = _made_by(context, evidenced, out, trial)
-    if v is None or v.odd is None:
+    """A difference within the evidence is a finding. On an odd start only harm is one, and another kind of oddness beside it."""
+    v = trial.plan.odd
+    if v is None or _hurts(evidenced, replace(trial, beyond=_oddly(v)), case, record) is not None:
         out.judged += 1
         out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
-    elif v.odd.kind not in out.suspects and v.name not in answered(context.decisions):
+    elif v.odd not in out.suspects and v.name not in answered(context.decisions):
         out.judged += 1
-        asked = question(case, record, Beyond(v.name, v.odd.usually), context.judge.answer_path)
-        out.suspects[v.odd.kind] = Suspect(_finding(context, case, wrong), asked)
+        asked = question(case, record, _oddly(v), context.judge.answer_path)
+        out.suspects[v.odd] = Suspect(_finding(context, case, wrong), asked)
         out.parted.append(case)
 
 
-def _made_by(context: Context, evidenced: Evidenced, out: Judged, trial: Trial) -> Variation | None:
-    """The variation of odd starts without which the skill is right there; None where it is wrong all the same."""
-    odd = {v.odd.kind: v for s in trial.plan.steps if (v := CATALOG[s.variation]).odd is not None}
-    for kind, v in odd.items():
-        if kind in out.suspects or _wrong_on(context, evidenced, trial.g, trial.plan.usually(kind)) is None:
-            return v
-    return None
+def _oddly(v: Variation) -> Beyond:
+    return Beyond(v.name, "", told=v.why)
 
 
 def _wrong_on(context: Context, evidenced: Evidenced, g: Grammar, plan: Plan) -> tuple[Case, Wrong] | None:
@@ -276,7 +271,7 @@ def _smallest(
 def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
     """A past counterexample that is still one. Those that pass count nowhere: reports do not depend on what was kept."""
     stored = matching(context.past.failing(), evidenced.gs) if context.past is not None else []
-    trials = [t for g, p in stored for t in evidenced.trials(g, p)[:1] if (t.beyond is None or t.odd_value) and not p.odd]
+    trials = [t for g, p in stored for t in evidenced.trials(g, p)[:1] if (t.beyond is None or t.odd_value) and p.odd is None]
     cases = judgeable(context, trials)
     records = context.skill.map([context.request(c.base, c.args) for _, c in cases])
     for (trial, case), record in zip(cases, records, strict=True):

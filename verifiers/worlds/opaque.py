@@ -27,7 +27,6 @@ from verifiers.worlds.trials import Beyond, Trial
 from verifiers.worlds.world import World
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
-PLAIN = Beyond("plain-words", "the words of files are plain")
 CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
 STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json", "yaml"})
 """Invariants of how a file is put together."""
@@ -67,8 +66,9 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
             if not trial.unusual or differences(case.expectation.tree, record.post, root=False):
                 out.findings.append(finding)
                 break
-            if PLAIN.name not in answered(context.decisions):
-                asked = question(case, record, PLAIN, context.judge.answer_path)
+            plain = Beyond("plain-words", "", told=f"A file has {trial.what}.")
+            if plain.name not in answered(context.decisions):
+                asked = question(case, record, plain, context.judge.answer_path)
                 out.suspects.setdefault("bytes", Suspect(finding, asked))
     return out
 

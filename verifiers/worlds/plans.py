@@ -46,13 +46,10 @@ class Plan:
         return self._only(lambda v, _: not v.refusable)
 
     @property
-    def odd(self) -> bool:
-        """Whether something about its starts is odd."""
-        return any(CATALOG[s.variation].odd is not None for s in self.steps)
-
-    def usually(self, kind: str) -> Plan:
-        """The plan without one kind of oddness."""
-        return self._only(lambda v, _: v.odd is None or v.odd.kind != kind)
+    def odd(self) -> Variation | None:
+        """The odd variation, where nothing of a usual one or of another kind of oddness is varied with it."""
+        found = [CATALOG[s.variation] for s in self.steps]
+        return found[0] if len({v.odd for v in found}) == 1 and found[0].odd else None
 
     def fits(self, g: Grammar) -> bool:
         """Whether every choice is one that the trace allows, and none comes twice."""

@@ -34,6 +34,8 @@ class Beyond:
     name: str
     sentence: str
     """What holds in every recording."""
+    told: str = ""
+    """What is odd about the start, as a sentence: then no recording is said to have had anything."""
     always: bool = False
     """Whether it is asked about whatever the variation is worth."""
 

@@ -14,6 +14,7 @@ from verifiers.expectation.oracle import shell_request
 from verifiers.worlds.absent import fails_newly, working_steps
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.harm import untouched
 from verifiers.worlds.hostile import Hostile
 from verifiers.worlds.judged import Judged, hostile_finding
 from verifiers.worlds.template import as_text
@@ -26,7 +27,7 @@ TRACES = 3
 
 def unfound(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     """A skill that brings about nothing there has not done what it was asked to. Where the recorded commands fail, success is a
-    lie; where they say nothing either, only a person knows whether that is wanted."""
+    lie; where they say nothing either, or an empty file is made, only a person knows whether that is wanted."""
     trials = [(g, h) for g in gs[:TRACES] for h in _names(g, gs)]
     theirs = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
     idle = [(g, h, t) for (g, h), t in zip(trials, theirs, strict=True) if _is_idle(g, t)]
@@ -37,7 +38,7 @@ def unfound(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
         out.judged += 1
         if failure(our.outcome) is not None or not _is_idle(g, our):
             continue
-        if fails_newly(g.expectation, their, working[g.task_id]):
+        if fails_newly(g.expectation, their, working[g.task_id]) and untouched(g.base, our):
             message = f"claims success although no file has what {h.parameter} says; the trace's commands fail there"
             out.findings.append(hostile_finding(context, g, h, message))
             return

@@ -65,16 +65,6 @@ class Turns(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
-    """What is odd about the starts of a variation: such work is rare, and careful people do it in several ways."""
-
-    kind: str
-    """Of oddness: variations of one kind have one cause."""
-    usually: str
-    """What is so in usual starts, as a clause."""
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """One choice of one variation."""
 
@@ -128,8 +118,9 @@ class Variation:
     """Whether its choice is a word of contents that becomes another."""
     asks: bool = True
     """Whether a difference that does no harm is asked about where no recording speaks of it."""
-    odd: Odd | None = None
-    """None = usual. One kind of odd starts alone refuses no skill: it is asked about."""
+    odd: str = ""
+    """The kind of oddness of its starts: such work is rare, and careful people do it in several ways. "" = usual. One kind of
+    odd starts alone refuses no skill: it is asked about."""
     never: str = ""
     """Of what no recording speaks of: what holds in every recording instead, as a clause."""
 

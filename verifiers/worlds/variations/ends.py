@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.variation import Choice, Example, Odd, Rule, Said, Stage, Variation, contents, of_content
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, contents, of_content
 
 
 def ended(g: Grammar) -> list[Choice]:
@@ -37,14 +37,14 @@ VARIATIONS = (
         name="windows-lines", why="The lines of a file end as Windows writes them.",
         choices=lambda g: [c for c in contents(g) if windows(content := g.base[str(c[0])].content) != content],
         apply=of_content(lambda content, *_: windows(content)), stage=Stage.EDIT, alone=2, refusable=True, asks=False,
-        odd=Odd("line ends", "lines do not end as Windows writes them"),
+        odd="line ends",
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\r\n2\r\n"}),),
     ),
     Variation(
         name="mixed-lines", why="Some lines of a file end as Windows writes them.",
         choices=lambda g: [c for c in contents(g) if g.base[str(c[0])].content.count(b"\n") > 1],
         apply=of_content(lambda content, *_: mixed(content)), stage=Stage.EDIT, alone=2, refusable=True, asks=False,
-        odd=Odd("line ends", "the lines of a file all end alike"),
+        odd="line ends",
         examples=(Example(("a",), {"a": "1\n2\n3\n"}, {"a": "1\n2\r\n3\n"}),),
     ),
 )  # fmt: skip

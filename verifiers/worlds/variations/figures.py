@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
-from verifiers.worlds.variation import Choice, Example, Odd, Said, Stage, Variation
+from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation
 
 FIGURE = re.compile(r"(?<![\w.:/-])\d+(?:\.\d+)?(?![\w.:/-])")
 DIGIT = re.compile(r"(?<![\w./-])(?<!\d\d:)\d(?![\w./-]|:\d\d)")
@@ -66,7 +66,7 @@ VARIATIONS = (
         name="other-figures", why="Numbers in a file are nought, below it, or longer than the others.",
         choices=columns, apply=everywhere, stage=Stage.EDIT, alone=6, refusable=True,
         recorded=known, never="the numbers in the files are greater than nought, or of one digit",
-        odd=Odd("number", "numbers of files are above nought and no longer than the recorded ones"),
+        odd="number",
         examples=(
             Example((0, NOUGHT), {"a": "k 1 2.5\nl 3 4.5\n"}, {"a": "k 1 2.5\nl 3 0\n"}),
             Example((1, LONGER), {"a": "k 2:1 1.5\nl 12:30 7\n"}, {"a": "k 10:1 1.5\nl 12:30 7\n"}),

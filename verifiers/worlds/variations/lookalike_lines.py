@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
-from verifiers.worlds.variation import Choice, Example, Odd, Rule, Stage, Variation, contents, of_content
+from verifiers.worlds.variation import Choice, Example, Rule, Stage, Variation, contents, of_content
 from verifiers.worlds.variations.near import transposed
 
 MOST_GONE = 4
@@ -98,7 +98,7 @@ VARIATIONS = (
         name="repeated-words", why="A word of an argument stands twice in a line where it stood once.",
         choices=contents, apply=of_content(lambda content, draft, _: repeated(content, draft.said)),
         stage=Stage.EDIT, alone=3, refusable=True,
-        odd=Odd("line", "no word of an argument stands twice side by side"),
+        odd="line",
         examples=(Example(("a",), {"a": "milk milky\n"}, {"a": "milk milk milky\n"}, MILK, "ls milk"),),
     ),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verifiers.worlds.records import in_parts, takes_lines
-from verifiers.worlds.variation import Example, Odd, Stage, Turns, Variation, of_content, pairs
+from verifiers.worlds.variation import Example, Stage, Turns, Variation, of_content, pairs
 
 _COLUMNS = (b",", b";", b"\t", b"|", b":")
 
@@ -27,7 +27,7 @@ VARIATIONS = (
         choices=lambda g: pairs(g.contents, LINES),
         apply=of_content(lambda content, _d, _p, line: with_line(content, line.encode())),
         stage=Stage.EDIT, turns=Turns.SHARED, alone=3 * len(LINES), refusable=True,
-        odd=Odd("line", "every line is built like those around it"),
+        odd="line",
         examples=(
             Example(("a", ""), {"a": "1\n2\n3\n"}, {"a": "1\n2\n\n3\n"}),
             Example(("a", "word"), {"a": "k,1\nl,2\nm,3\n"}, {"a": "k,1\nl,2\nm,3\n"}),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from verifiers.worlds.records import decoded, encoded, in_parts, takes_lines
-from verifiers.worlds.variation import Example, Odd, Rule, Stage, Variation, contents, of_content
+from verifiers.worlds.variation import Example, Rule, Stage, Variation, contents, of_content
 
 MOST_SAID = 8
 MAX_LIKE = 1000
@@ -33,7 +33,7 @@ VARIATIONS = (
         name="said-lines", why="A file has lines of what arguments say.",
         choices=contents, apply=of_content(lambda content, draft, _: saying(content, draft.said)),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3, refusable=True,
-        odd=Odd("line", "no line has a word of an argument where it has another word"),
+        odd="line",
         examples=(Example(("a",), {"a": "x old\n"}, {"a": "x old\nx new\n"}, {"b": "new", "a": "old"}, "ls old new"),),
     ),
 )  # fmt: skip

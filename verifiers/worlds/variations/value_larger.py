@@ -8,7 +8,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import DATE
-from verifiers.worlds.variation import Example, Odd, Stage, Turns, Variation
+from verifiers.worlds.variation import Example, Stage, Turns, Variation
 from verifiers.worlds.variations.rename import numbers
 
 
@@ -28,7 +28,7 @@ VARIATIONS = (
         name="value-larger", why="A number of an argument is larger than recorded.",
         choices=lambda g: [(t,) for t in numbers(g) if len(t) < 3 and t[0] != "0" and not dated(t, g)],
         apply=enlarge, stage=Stage.RENAME, turns=Turns.FIRST, alone=3,
-        odd=Odd("number", "numbers of arguments are no longer than the recorded ones"),
+        odd="number",
         examples=(Example(("4",), {"a": "4 lines\n"}, {"a": "22 lines\n"}, {"n": "v4"}, "ls v4"),),
     ),
 )  # fmt: skip

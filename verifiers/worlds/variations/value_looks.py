@@ -8,7 +8,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import like
-from verifiers.worlds.variation import Choice, Example, Odd, Rule, Said, Stage, Step, Variation, pairs
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step, Variation, pairs
 from verifiers.worlds.variations.rename import spellings, texts
 
 LOOKS = ("number", "option", "ending", "digit first")
@@ -38,7 +38,7 @@ VARIATIONS = (
         name="value-looks", why="A word of an argument looks like a number, an option or two endings.",
         choices=lambda g: pairs(texts(g), LOOKS), apply=look_like, rule=Rule.TEXT, stage=Stage.RENAME, refusable=True,
         together=every_word, recorded=with_dots, never="an ending has no dot in it",
-        odd=Odd("value", "no word of an argument looks like a number or an option"),
+        odd="value",
         examples=(
             Example(("foo", "option"), {"foo.txt": "foo\n"}, {"-….txt": "-…\n"}, {"w": "foo"}, "ls foo"),
             Example(("foo", "ending"), {"a.foo": ""}, {"a.….…": ""}, {"w": "foo"}, "ls *.foo"),

@@ -1,0 +1,35 @@
+"""What ``generalises`` says of a small skill, by recordings that a test makes up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from records import file
+
+from sandbox.interface import Sandbox
+from verifiers.evidence import load_evidence
+from verifiers.interface import Args, Binding, Report
+from verifiers.subject import parse_subject
+from verifiers.verify import Options, verify
+
+
+def told(task: str, command: str, output: str, before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, Any]:
+    """A recording of one command that ended well."""
+    trees = [{path: file(text) for path, text in tree.items()} for tree in (before, after)]
+    return {
+        "task_id": task, "task_description": f"{task}: how it was asked", "commands": [command], "outputs": [output],
+        "exit_codes": [0], "success": True, "duration_ms": 1, "timestamp": "2026-11-22T09:00:00+00:00", "metadata": {},
+        "workspace": trees[0], "post_workspace": trees[1],
+    }  # fmt: skip
+
+
+def generalised(folder: Path, sandbox: Sandbox, source: str, args: Mapping[str, Args], rows: Sequence[object]) -> Report:
+    """The report of that check alone, with the arguments of each recording."""
+    (folder / "evidence.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    evidence = load_evidence(folder / "evidence.jsonl")
+    bindings = {e.task_id: Binding(e.task_id, args[e.task_id]) for e in evidence}
+    options = Options(budget="fast", checks=frozenset({"generalises"}))
+    return verify(parse_subject(source, Path("skill.py")), evidence, bindings, sandbox=sandbox, options=options)
