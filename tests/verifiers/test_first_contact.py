@@ -71,7 +71,7 @@ def labelled(task: str) -> list[tuple[Path, bool]]:
 
 
 TASKS = sorted({name.rpartition("/")[0] for name in WRONG})
-RIGHT = [next(folder for folder, good in labelled(task) if good) for task in TASKS[::8]]
+RIGHT = [next(folder for folder, good in labelled(task) if good) for task in TASKS[::4]]
 RIGHT += [ROUNDS / name for name in ("6/date_folders/s2", "6/playlist_drop/s6", "7/mergeparts/s3")]
 RIGHT += [ROUNDS / name for name in ("8/geojson_merge/s7", "8/pad_levels/s7", "11/log_status_paths/generator_partition")]
 RIGHT += [ROUNDS / name for name in ("11/requirements_pin/bytes_regex", "12/backup_mismatches/hashlib_pathlib")]

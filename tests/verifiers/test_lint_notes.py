@@ -93,3 +93,18 @@ def test_an_unused_name_of_the_interface_is_a_note(line: str, noted: bool) -> No
     """Any other module is loaded for nothing."""
     at = 1 + line.count("\n") // 3
     assert bool(note("F401", f"{line}\n", at)) is noted
+
+
+@pytest.mark.parametrize(
+    ("line", "harmless"),
+    [
+        ("y = re.sub('a', lambda m: m[0] + table, y)", True),
+        ("y.sort(key=lambda k: k + table)", True),
+        ("y.append(lambda: table)", False),
+        ("y = min(y, key=lambda k: [lambda: table])", False),
+        ("def later(): return table", False),
+    ],
+)
+def test_a_function_that_is_called_at_once_sees_what_was_meant(line: str, harmless: bool) -> None:
+    """Whoever keeps it sees the last turn of the loop."""
+    assert bool(note("B023", f"import re\ndef f(y):\n    for table in ('a', 'b'):\n        {line}\n", 4)) is harmless

@@ -15,7 +15,8 @@ from verifiers.subject import ParseProblem, parse_module, source_lines
 SELECT = (
     "E4", "E7", "E9", "F", "W605", "PLE", "S", "T10",
     "B002", "B003", "B004", "B006", "B008", "B010", "B012", "B013", "B014", "B015", "B016", "B017", "B018", "B020", "B021",
-    "B022", "B025", "B026", "B029", "B030", "B032", "B033", "B035", "B039", "ASYNC100", "ASYNC105", "ASYNC115",
+    "B022",
+    "B023", "B025", "B026", "B029", "B030", "B032", "B033", "B035", "B039", "ASYNC100", "ASYNC105", "ASYNC115",
 )  # fmt: skip
 """Pinned: ruff's own defaults grow between versions. Defects and security, no taste, no guesses at what runs show."""
 IGNORE: Mapping[str, str] = {
@@ -59,10 +60,10 @@ class RuffClean:
     why = (
         f"The selection is fixed here and no configuration file is read: `{' '.join(SELECT)}`. Off are, with reasons: "
         + "; ".join(f"`{rule}` ({why})" for rule, why in IGNORE.items())
-        + ". An `assert` that only looks at something (`S101`), and SQL whose inserted parts are written in the file, are "
-        "placeholders or names with doubled quotes (`S608`), are notes. In the `omni` "
-        f"profile what is none of {', '.join(f'`{c}`' for c in HOST_ERRORS[:3])} only warns. Suppression comments (`# noqa`) are "
-        "not honoured. "
+        + ". An `assert` that only looks at something (`S101`), SQL whose inserted parts are written in the file, are placeholders "
+        "or names with doubled quotes (`S608`), and a function that is called before its loop goes on (`B023`), are notes. In the "
+        f"`omni` profile what is none of {', '.join(f'`{c}`' for c in HOST_ERRORS[:3])} only warns. Suppression comments "
+        "(`# noqa`) are not honoured. "
         "Ruff's safe fixes are offered; `assay fix` applies those that leave the function's own code as it is."
     )
     stage: ClassVar[Stage] = "static"

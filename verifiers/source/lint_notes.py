@@ -38,9 +38,12 @@ def _assertion(tree: ast.Module, places: list[ast.AST]) -> str:
 
 def _acts(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        return name not in _LOOKING
+        return _name(node) not in _LOOKING
     return isinstance(node, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _sql(tree: ast.Module, places: list[ast.AST]) -> str:
@@ -61,7 +64,24 @@ def _unused(tree: ast.Module, places: list[ast.AST]) -> str:
     return "a name of the interface, which is loaded anyway" if any(id(p) in found for p in places) else ""
 
 
-_JUDGES: Mapping[str, Callable[[ast.Module, list[ast.AST]], str]] = {"S101": _assertion, "S608": _sql, "F401": _unused}
+_AT_ONCE = frozenset({"sub", "subn", "sorted", "sort", "min", "max", "reduce", "bisect", "bisect_left", "bisect_right"})
+"""Calls that have called what they are given before they return."""
+
+
+def _called_at_once(tree: ast.Module, places: list[ast.AST]) -> str:
+    """A function without a name that is given to a call which is done with it before the loop goes on."""
+    line = getattr(places[0], "lineno", 0) if places else 0
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and _name(n) in _AT_ONCE]
+    given = [part for call in calls for part in (*call.args, *(k.value for k in call.keywords))]
+    loops = [n for n in ast.walk(tree) if isinstance(n, ast.For | ast.AsyncFor | ast.While)]
+    made = [n for loop in loops for n in ast.walk(loop) if isinstance(n, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef)]
+    here = [n for n in made if n.lineno <= line <= (n.end_lineno or n.lineno)]
+    return "it is called before the loop goes on" if here and all(n in given for n in here) else ""
+
+
+_JUDGES: Mapping[str, Callable[[ast.Module, list[ast.AST]], str]] = {
+    "S101": _assertion, "S608": _sql, "F401": _unused, "B023": _called_at_once,
+}  # fmt: skip
 _DEPTH = 8
 
 
@@ -115,7 +135,7 @@ class _Held:
         return False
 
     def _call(self, node: ast.Call, depth: int) -> bool:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = _name(node)
         if isinstance(node.func, ast.Name) and name in ("int", "len", "float"):
             return True
         if isinstance(node.func, ast.Name) and name in self._functions:
