@@ -58,7 +58,6 @@ WRONG = {
     "6/zone_addresses/s6": "differs from the trace's commands",
     "16/dhcp-address/wrong_name_boundary": "differs from the trace's commands",
     "16/dhcp-address/wrong_comment_line": "differs from the trace's commands",
-    "17/gcode_pause/anywhere": "differs from the trace's commands",
     "17/ledger_rename_account/silent": "no file has what old says",
     "18/vcf-passing/bad_header": "the answer at answer differs",
 }

@@ -13,9 +13,9 @@ from sandbox.interface import Sandbox
 from verifiers.interface import Args, Report, Verdict
 
 LOGS = {
-    "app.log": ("disk", "up fast\ndisk full at noon\nnet is gone\nall of disk\nmore of it\nit is late\n"),
-    "web.log": ("slow", "page slow at once\nin time again\nvery slow page\nall is well\nno more\n"),
-    "mail.log": ("bounce", "sent one\nto bounce later\nsent two\na bounce again\nsent three\nspool gone\nat rest\n"),
+    "app.log": ("disk", "up fast\ndisk full at noon\nnet is gone\nall of disk\nmore of it\nlate disk\n"),
+    "web.log": ("slow", "page slow at once\nin time again\nvery slow page\nall is well\nno more slow\n"),
+    "mail.log": ("bounce", "sent one\nto bounce later\nsent two\na bounce again\nsent three\nspool gone\na bounce\n"),
 }
 SKILL = '''
 import re
@@ -55,13 +55,18 @@ def sandbox() -> Iterator[Sandbox]:
         yield box
 
 
-def judged(folder: Path, sandbox: Sandbox, line: str, found: str) -> Report:
-    rows, args = [], dict[str, Args]()
+def recordings() -> tuple[list[object], dict[str, Args]]:
+    rows, args = list[object](), dict[str, Args]()
     for log, (word, text) in LOGS.items():
         tree = {log: text, "notes.txt": "x\n"}
         shown = "".join(x for x in text.splitlines(keepends=True) if word in x.split())
         rows.append(told(log, f"grep -w -e {word} {log}", shown, tree, tree))
         args[log] = {"log": log, "word": word}
+    return rows, args
+
+
+def judged(folder: Path, sandbox: Sandbox, line: str, found: str) -> Report:
+    rows, args = recordings()
     return generalised(folder, sandbox, SKILL.replace("LINE", line).replace("FOUND", found), args, rows)
 
 
@@ -135,3 +140,13 @@ def test_harm_is_harm_on_an_odd_start_too(twice: str, verdict: Verdict, tmp_path
     assert report.verdict is verdict, (report.why, report.questions)
     if verdict is Verdict.PASS:
         assert "repeated-words" in {q.invariant for q in report.questions}
+
+
+@pytest.mark.engine
+def test_an_answer_that_leaves_out_a_line_without_its_end_is_asked_about(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Who reads line by line, and takes what has no end for none."""
+    ended = SKILL.replace("for line in lines for", r"for line in lines if line.endswith('\n') for")
+    rows, args = recordings()
+    report = generalised(tmp_path, sandbox, ended.replace("LINE", "line").replace("FOUND", f"list({WHOLE})[:1]"), args, rows)
+    assert report.verdict is Verdict.PASS, report.why
+    assert "unended" in {q.invariant for q in report.questions}

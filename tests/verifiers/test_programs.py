@@ -99,7 +99,7 @@ def test_the_sandbox_tells_what_was_started_and_what_was_not_there() -> None:
 @pytest.mark.engine
 def test_a_policy_can_allow_a_program() -> None:
     """What is refused without it passes with it, and nothing else changes."""
-    example = next(e for e in CHECK.bad if "program" in e.title)
+    example = next(e for e in CHECK.bad if "no recording names" in e.title)
     evidence = load_evidence(EXAMPLES / f"{example.evidence}.jsonl")
     bindings = {t: Binding(t, a) for t, a in example.args.items()}
     verdicts = []

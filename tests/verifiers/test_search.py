@@ -52,6 +52,14 @@ def test_a_text_may_lack_any_of_its_parts() -> None:
     assert {"9999-99-99.xml", "xxxx-xx-xx.xml"} <= {p for tree in made.values() for p in tree}
 
 
+def test_a_text_may_end_with_a_line_that_the_task_changes() -> None:
+    """However far down it stands, and without an end."""
+    rows = [b"%d\n" % n for n in range(30)]
+    base, end = ({"a": Entry("file", content=b"".join(r))} for r in (rows, [*rows[:20], b"x\n", *rows[21:]]))
+    held = {s.base["a"].content for s in states(recorded(case(base, end)), ["a"]) if "a" in s.base}
+    assert b"".join(rows[:21]).removesuffix(b"\n") in held
+
+
 def test_half_done_states_mix_start_and_end() -> None:
     """One path of the end in the start, the whole end, and the end with one path as it was."""
     assert [("b.txt" in s.base, s.how) for s in half_done(START)] == [

@@ -250,6 +250,15 @@ def test_letters_of_a_digest_are_no_words() -> None:
     assert set(g.free_words) == {"harbour", "internationalisation"}
 
 
+def test_a_word_of_the_form_stays_when_an_argument_that_says_it_is_renamed() -> None:
+    """``git`` of ``diff --git`` stands in every patch, whatever they are called."""
+    names = ("git", "sed", "awk")
+    held = ({f"{x}.patch": f"diff --git a/{x}0 b\n"} for x in names)
+    gs = [of_example(Example((), f, {}, {"patch": f"{x}.patch"}, f"cat {x}.patch")) for x, f in zip(names, held, strict=True)]
+    evidenced = Evidenced.of([replace(g, task_id=str(n)) for n, g in enumerate(gs)])
+    assert [{t for t, _ in g.bound} for g in evidenced.gs] == [{"patch"}, {"patch", "sed"}, {"patch", "awk"}]
+
+
 def test_what_is_no_text_varies_by_what_other_recordings_hold() -> None:
     """In pictures, say, nothing else can: a memoriser of the recordings would pass."""
     gs = [of_example(Example((), {"a.png": f"\0{n}", "b.txt": f"{n}\n"}, {})) for n in range(3)]

@@ -60,10 +60,10 @@ class RuffClean:
     why = (
         f"The selection is fixed here and no configuration file is read: `{' '.join(SELECT)}`. Off are, with reasons: "
         + "; ".join(f"`{rule}` ({why})" for rule, why in IGNORE.items())
-        + ". An `assert` that only looks at something (`S101`), SQL whose inserted parts are written in the file, are placeholders "
-        "or names with doubled quotes (`S608`), and a function that is called before its loop goes on (`B023`), are notes. In the "
-        f"`omni` profile what is none of {', '.join(f'`{c}`' for c in HOST_ERRORS[:3])} only warns. Suppression comments "
-        "(`# noqa`) are not honoured. "
+        + ". An `assert` that only looks at something (`S101`), SQL whose inserted parts are written in the file, are "
+        "placeholders or names with doubled quotes (`S608`), and a function that is called before its loop goes on (`B023`), are "
+        f"notes. In the `omni` profile what is none of {', '.join(f'`{c}`' for c in HOST_ERRORS[:3])} only warns. Suppression "
+        "comments (`# noqa`) are not honoured. "
         "Ruff's safe fixes are offered; `assay fix` applies those that leave the function's own code as it is."
     )
     stage: ClassVar[Stage] = "static"

@@ -14,6 +14,8 @@ from verifiers.worlds.template import as_text
 
 CANARY = "assay_canary_7c1"
 """A file of this name appears only where a value ran as code."""
+ABSENT = "qzabsent"
+"""Behind a value it makes one that names nothing."""
 
 PAYLOADS = (
     "$(touch {c})",
@@ -78,7 +80,7 @@ def patterns(g: Grammar) -> list[tuple[Hostile, Hostile]]:
     for p, v in sorted(g.args.items()):
         if not isinstance(v, str) or len(v) < 2 or p not in g.template.parameters:
             continue
-        none = f"{v}qzabsent"
+        none = f"{v}{ABSENT}"
         plain = Hostile(p, {**g.args, p: none}, none)
         named = any(v in path and v != path for path in g.base)
         wider = () if _STAMP.fullmatch(v) else (*(() if named or g.template.globbed(p) else GLOBS), *WIDER)
@@ -99,7 +101,7 @@ def missing_inputs(g: Grammar) -> list[Hostile]:
     out = []
     for p, v in sorted(g.args.items()):
         if isinstance(v, str) and v.strip("/") in g.base.keys() | parts and v.strip("/") != ROOT and p in g.template.parameters:
-            absent = f"{v.rstrip('/')}qzabsent"
+            absent = f"{v.rstrip('/')}{ABSENT}"
             if absent not in g.base:
                 out.append(Hostile(p, {**g.args, p: absent}, absent))
     return out

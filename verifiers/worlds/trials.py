@@ -18,6 +18,7 @@ from verifiers.worlds.harm import KEEPINGS, Keeping
 from verifiers.worlds.invariants.facts import Facts, Start, learn, role
 from verifiers.worlds.invariants.values import Values
 from verifiers.worlds.plans import Plan
+from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import tokens
 from verifiers.worlds.variation import Rule, Said
 from verifiers.worlds.world import World, realise
@@ -71,7 +72,8 @@ class Evidenced:
         common = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
         common |= _of_the_form(gs, words)
         contents = contents_by_ending(g.base for g in gs)
-        known = tuple(replace(_knowing(g, facts, common), recorded=contents) for g in gs)
+        form = common - frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else common
+        known = tuple(replace(_knowing(g, facts, common, form), recorded=contents) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
 
     def keeps(self, case: Case) -> dict[str, Keeping]:
@@ -152,10 +154,16 @@ def _kept(keeping: Keeping, changes: Sequence[tuple[bytes, bytes, Args]]) -> boo
     return len(shown) > 1 and all(keeping.holds(*c) for c in shown)
 
 
-def _knowing(g: Grammar, facts: Facts, common: frozenset[str]) -> Grammar:
-    """The grammar with what is known of all of them: words that some recording lacks are freer than those that all have."""
+def _said(g: Grammar) -> list[str]:
+    return [t for v in g.args.values() for t in tokens(as_text(v))]
+
+
+def _knowing(g: Grammar, facts: Facts, common: frozenset[str], form: frozenset[str]) -> Grammar:
+    """The grammar with what is known of all of them: words that some recording lacks are freer than those that all have. Words of
+    the form, which stand in every start whatever its arguments say (``diff --git``), are none that an argument brings along."""
+    bound = tuple((token, names) for token, names in g.bound if token not in form)
     freer = tuple(w for w in g.free_words if w not in common)
-    return replace(g, records=_record_sizes(g, facts), free_words=freer or g.free_words, common=common)
+    return replace(g, records=_record_sizes(g, facts), free_words=freer or g.free_words, common=common, bound=bound)
 
 
 def _record_sizes(g: Grammar, facts: Facts) -> dict[str, int]:

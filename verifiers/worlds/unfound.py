@@ -15,7 +15,7 @@ from verifiers.worlds.absent import fails_newly, working_steps
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import untouched
-from verifiers.worlds.hostile import Hostile
+from verifiers.worlds.hostile import ABSENT, Hostile
 from verifiers.worlds.judged import Judged, hostile_finding
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text
@@ -61,7 +61,7 @@ def _names(g: Grammar, gs: Sequence[Grammar]) -> list[Hostile]:
     out = []
     for p in sorted(g.template.parameters):
         if g.expectation.effects and all(p in other.args and _is_named(other, p) for other in gs):
-            absent = f"{as_text(g.args[p])}qzabsent"
+            absent = f"{g.args[p]}{ABSENT}"
             out.append(Hostile(p, {**g.args, p: absent}, absent))
     return out
 

@@ -38,7 +38,6 @@ VARIATIONS = (
         name="value-looks", why="A word of an argument looks like a number, an option or two endings.",
         choices=lambda g: pairs(texts(g), LOOKS), apply=look_like, rule=Rule.TEXT, stage=Stage.RENAME, refusable=True,
         together=every_word, recorded=with_dots, never="an ending has no dot in it",
-        odd="value",
         examples=(
             Example(("foo", "option"), {"foo.txt": "foo\n"}, {"-….txt": "-…\n"}, {"w": "foo"}, "ls foo"),
             Example(("foo", "ending"), {"a.foo": ""}, {"a.….…": ""}, {"w": "foo"}, "ls *.foo"),
