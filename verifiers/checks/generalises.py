@@ -32,7 +32,8 @@ class Generalises:
         "*Harm* is wrong on every case, whatever the commands do: bytes lost that they leave as they are, a line lost where the "
         "task only adds or that says nothing of what it changes, a value that runs as code or hangs, one that is taken for a "
         "pattern or for a part of a query, success "
-        "claimed for a named input or another file that is missing, or for a name that no file has where the commands fail (else "
+        "claimed for a named input or another file that is missing, for an archive that does not match its checksum, or for a "
+        "name that no file has where the commands fail (else "
         "it is asked whether that is wanted), a backup of the user's overwritten, a file changed through a "
         "link. Renaming "
         "belongs here: hostile characters in names that nothing mentions must rename the result and change nothing else. So do "
@@ -54,7 +55,7 @@ class Generalises:
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 21
+    version = 22
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import Entry, ReplayRecord
+from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Context, Wrong
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import durable_effects
@@ -16,6 +16,7 @@ from verifiers.worlds.invariants.facts import Start, is_common, learn
 from verifiers.worlds.invariants.json_shape import read
 from verifiers.worlds.invariants.kind import is_text
 from verifiers.worlds.judged import CHECK_ID, Judged, hostile_finding
+from verifiers.worlds.packed import damaged
 from verifiers.worlds.records import decoded
 
 MOST_ABSENT, TRACES = 10, 2
@@ -46,37 +47,56 @@ def missing(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
 
 
 def absent(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
-    """A file that the commands cannot do without is not there, or is cut off: success is a lie, unless the skill makes the file
-    itself, or leaves the broken one as it is."""
+    """A file that the commands cannot do without is not there, is cut off, or is not what its checksum says: success is a lie,
+    unless the skill makes the file itself, or goes by nothing of the broken one."""
     common = learn([Start(g.base, g.args) for g in gs]).common
     gs = gs[:TRACES]
     needed = [(g, path) for g in gs for path in _needed(g, common)]
-    trials = [(g, path, entry) for g, path in needed for entry in (None, _cut_off(g.base[path])) if _can(g, path, entry)]
+    trials = [(g, path, entry) for g, path in needed for entry in _broken(g, path)]
     bases = [g.base.replace({path: entry}) for g, path, entry in trials]
     oracle = context.traces.map(shell_request(b, g.template.fill(g.args)) for (g, *_), b in zip(trials, bases, strict=True))
     working = {g.task_id: working_steps(context, g) for g in gs}
     failing = [
         (g, path, base)
         for (g, path, _), base, t in zip(trials, bases, oracle, strict=True)
-        if fails_newly(g.expectation, t, working[g.task_id], both=True) and (path not in base or t.post.get(path) == base[path])
+        if fails_newly(g.expectation, t, working[g.task_id], both=base.get(path) != _damaged(g.base[path]))
+        and (path not in base or t.post.get(path) == base[path])
     ]
     records = context.run("absent or broken file", (context.request(base, g.args) for g, _, base in failing))
     out.runs += len(trials) + len(records)
     for (g, path, base), record in zip(failing, records, strict=True):
         out.judged += 1
-        gone = path not in base
-        if failure(record.outcome) is None and (path not in record.post if gone else record.post.get(path) != base[path]):
-            state = "is not there" if gone else "is cut off, and writes it anew"
+        state = _passed_over(context, g, path, base, record) if failure(record.outcome) is None else ""
+        if state:
             message = f"claims success although {path} {state}; the trace's commands fail there"
-            case = Case(
-                f"without {'' if gone else 'the end of '}{path} (trace {g.task_id})",
-                g.args,
-                replace(g.expectation, base=base),
-                g.task_id,
-            )
+            case = Case(f"{path} {state} (trace {g.task_id})", g.args, replace(g.expectation, base=base), g.task_id)
             wrong = Wrong("effect", message, "a reported failure", "success")
             out.findings.append(context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}"))
             return
+
+
+def _passed_over(context: Context, g: Grammar, path: str, base: Snapshot, record: ReplayRecord) -> str:
+    """What is the matter with a file that a successful run cannot have done without; "" where it can."""
+    here, recorded = base.get(path), g.base[path]
+    if here is None:
+        return "" if path in record.post else "is not there"
+    if here != _damaged(recorded):
+        return "" if record.post.get(path) == here else "is cut off, and writes it anew"
+    # What comes out as if nothing were damaged was taken from elsewhere.
+    tree = g.expectation.tree
+    whole = replace(g.expectation, base=base, tree=tree.replace({path: here}) if tree.get(path) == recorded else tree)
+    return "does not match its checksum, and goes by it" if context.judge.wrong(record, whole) is not None else ""
+
+
+def _broken(g: Grammar, path: str) -> list[Entry | None]:
+    """The states of a file in which nobody can work with it."""
+    whole, damage = g.base[path], _damaged(g.base[path])
+    return [*(e for e in (None, _cut_off(whole)) if _can(g, path, e)), *([damage] if damage != whole else [])]
+
+
+def _damaged(entry: Entry) -> Entry:
+    """An archive that a bad download has changed."""
+    return replace(entry, content=damaged(entry.content))
 
 
 def _cut_off(entry: Entry) -> Entry:

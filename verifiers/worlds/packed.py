@@ -6,6 +6,7 @@ import copy
 import gzip
 import io
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -58,6 +59,27 @@ def edited(data: bytes, edit: Edit) -> bytes:
         return [m for old in members for m in (_files(old, edit) if old.kind == "file" else [old])]
 
     return remade(data, change)
+
+
+def damaged(data: bytes) -> bytes:
+    """The archive with a byte of each member other than its checksum says; ``data`` itself where no member has one (tar)."""
+    inside = [m for m in members(data) if m.kind == "file"]
+    if any(isinstance(m.like, tarfile.TarInfo) for m in inside):
+        return data
+    out = edited(data, lambda name, content: [(name, _spoilt(content))])
+    for m in inside:
+        out = out.replace(_checksum(_spoilt(m.content)), _checksum(m.content))
+    return out
+
+
+def _spoilt(content: bytes) -> bytes:
+    """With the lowest bit of its middle byte turned over: text stays text."""
+    middle = len(content) // 2
+    return content[:middle] + bytes(b ^ 1 for b in content[middle : middle + 1]) + content[middle + 1 :]
+
+
+def _checksum(content: bytes) -> bytes:
+    return struct.pack("<I", zlib.crc32(content))
 
 
 def remade(data: bytes, change: Callable[[list[Member]], list[Member]]) -> bytes:
