@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sandbox.interface import JsonValue
+from sandbox.interface import JsonValue, ReplayRecord
 from verifiers.checks._examples import RENAME_BODY, rename
-from verifiers.context import Case, Context
+from verifiers.context import Case, Context, Wrong
+from verifiers.expectation.answers import failure
+from verifiers.expectation.named import named_in_vain
 from verifiers.expectation.oracle import expect, shell_request
 from verifiers.interface import CheckResult, Finding, Verdict
 from verifiers.reconstruction.reconstruct import alternative_bases
@@ -19,10 +21,11 @@ class EffectEquivalent:
         "The skill, called with a trace's arguments on that trace's base, must claim success and leave the tree that the "
         "trace's commands leave: the same paths with the same type, mode, content and link target. Times and owners do "
         "not count; archives, databases and repositories are compared by what they hold. Where no trace has an effect, "
-        "the skill must have none either."
+        "the skill must have none either. What its value says of it must be so: no file beside an argument's, such as a backup, "
+        "that was there neither before nor after and that nothing else speaks of."
     )
     stage = "dynamic"
-    version = 2
+    version = 3
     good = (rename("does what the commands did"),)
     bad = (rename("renames to upper case", RENAME_BODY.replace("+ new_ext)", "+ new_ext.upper())")),)
 
@@ -34,7 +37,8 @@ class EffectEquivalent:
             if record is None:
                 continue
             wrong = context.judge.wrong(record, case.expectation)
-            if wrong is None or wrong.kind == "answer":
+            wrong = wrong if wrong is not None and wrong.kind != "answer" else _claims_too_much(context, case, record)
+            if wrong is None:
                 continue
             line = getattr(record.outcome, "line", None)
             text = {"failure": f"{case.label}: the skill {wrong.message}", "effect": f"{case.label}: {wrong.message}"}[wrong.kind]
@@ -66,6 +70,15 @@ class EffectEquivalent:
             if wrong is not None:
                 findings.append(context.finding(self.id, f"{case.label}: {wrong.message}", case, wrong))
         return judged
+
+
+def _claims_too_much(context: Context, case: Case, record: ReplayRecord) -> Wrong | None:
+    """A file that the value of a successful run tells of and that nobody ever had."""
+    if failure(record.outcome) is not None:
+        return None
+    said = (*case.evidence.commands, *case.evidence.outputs) if case.evidence is not None else ()
+    path = named_in_vain(case.args, case.base, record, said, context.judge.answer_path)
+    return Wrong("effect", f"the value tells of {path}, and no such file is there", "no such name", path) if path else None
 
 
 CHECK = EffectEquivalent()
