@@ -29,6 +29,7 @@ from verifiers.expectation.answers import answer_at, answer_path, failure, refus
 from verifiers.expectation.equivalence import Difference, differences, parted
 from verifiers.expectation.oracle import Expectation, Replayed
 from verifiers.expectation.repositories import forgotten
+from verifiers.expectation.rows import renumbered
 from verifiers.expectation.unseen import UNKNOWN, unlogged
 from verifiers.interface import Args, Budget, Counterexample, Decision, Evidence, Finding, Subject
 
@@ -125,6 +126,10 @@ class Judge:
         lost = forgotten(x.base, x.tree, record.post)
         if lost:
             return Wrong("effect", f"git no longer knows {lost!r}, which the trace's commands keep", lost, "no such entry")
+        path = renumbered(x.base, x.tree, record.post)
+        if path:
+            message = f"rows of {path} get other numbers (rowid), which the trace's commands keep"
+            return Wrong("effect", message, "as before", "others")
         return self.answer_wrong(record, x, also)
 
     def refuses(self, record: ReplayRecord) -> bool:

@@ -29,7 +29,8 @@ class Generalises:
     title = "Does it hold beyond the recorded cases?"
     why = (
         "Hypothesis draws workspaces and arguments from the grammar of the evidence, and each generated case has a zone. "
-        "*Harm* is wrong on every case, whatever the commands do: bytes lost that they leave as they are, a line lost where the "
+        "*Harm* is wrong on every case, whatever the commands do: bytes lost that they leave as they are, the number of a "
+        "database's row, a line lost where the "
         "task only adds or that says nothing of what it changes, a value that runs as code or hangs, one that is taken for a "
         "pattern or for a part of a query, success "
         "claimed for a named input or another file that is missing, for an archive that does not match its checksum, or for a "
@@ -44,7 +45,8 @@ class Generalises:
         "and names of the skill's own, values of other characters that "
         "the commands take for text, dates of another time, values of tables and databases in other rows. What holds over all "
         "recorded starts is inferred (records, columns, unique keys, order, JSON "
-        "of one shape, plain names and values) and such cases keep it. Databases vary in their texts and rows. "
+        "of one shape, plain names and values) and such cases keep it. Databases vary in their texts and rows, and "
+        "have a table more. "
         "Some such cases are odd (a line built otherwise than those around it, other line ends, values that look like numbers or "
         "options, numbers below nought, answers of odd bytes): one kind of oddness alone is a question, two are a failure. "
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
@@ -55,7 +57,7 @@ class Generalises:
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 22
+    version = 23
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

@@ -17,6 +17,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import Protocol
 
 MAX_EXPANDED_BYTES = 32 << 20
@@ -210,13 +211,7 @@ def _sqlite(data: bytes, depth: int) -> bytes:
     del depth
     page = int.from_bytes(data[16:18], "big")
     behind = data[(65536 if page == 1 else page) * int.from_bytes(data[28:32], "big") :]
-    db = sqlite3.connect(":memory:")
-    try:
-        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_EXPANDED_BYTES)
-        db.deserialize(data)
-        db.execute("PRAGMA trusted_schema=OFF")
-        steps = iter(range(2_000))
-        db.set_progress_handler(lambda: 1 if next(steps, None) is None else 0, 10_000)
+    with closing(opened(data)) as db:
         said = [f"{p} {db.execute(f'PRAGMA {p}').fetchone()}" for p in ("user_version", "application_id", "encoding")]
         lines, total = ["sqlite", *said, _more(behind)], 0
         for line in db.iterdump():
@@ -225,8 +220,25 @@ def _sqlite(data: bytes, depth: int) -> bytes:
                 raise ValueError("expands too far")
             lines.append(line)
         return "\n".join(lines).encode("utf-8", "surrogateescape")
-    finally:
+
+
+def opened(data: bytes) -> sqlite3.Connection:
+    """A foreign database, in memory, for no more work than a dump should take."""
+    db = sqlite3.connect(":memory:")
+    try:
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_EXPANDED_BYTES)
+        db.deserialize(data)
+        db.execute("PRAGMA trusted_schema=OFF")
+        steps = iter(range(2_000))
+        db.set_progress_handler(lambda: 1 if next(steps, None) is None else 0, 10_000)
+    except UNREADABLE:
         db.close()
+        raise
+    return db
+
+
+def is_database(data: bytes) -> bool:
+    return data[:16] == b"SQLite format 3\x00"
 
 
 _READERS: tuple[tuple[Callable[[bytes], bool], Callable[[bytes, int], bytes]], ...] = (
@@ -235,5 +247,5 @@ _READERS: tuple[tuple[Callable[[bytes], bool], Callable[[bytes, int], bytes]], .
     (lambda d: d[:6] == b"\xfd7zXZ\x00", _stream("xz", lambda: lzma.LZMADecompressor(memlimit=256 << 20))),
     (lambda d: d[257:262] == b"ustar", _tar),
     (lambda d: d[:4] in (b"PK\x03\x04", b"PK\x05\x06"), _zip),
-    (lambda d: d[:16] == b"SQLite format 3\x00", _sqlite),
+    (is_database, _sqlite),
 )

@@ -104,6 +104,18 @@ def with_fewer_rows(data: bytes, first: int) -> bytes:
     return _remade(data, str, thin)
 
 
+def with_another_table(data: bytes) -> bytes:
+    """The database with a table more. Its first row was taken away again, so that its rows keep numbers that say something."""
+
+    def add(db: sqlite3.Connection, _table: str, _columns: object) -> None:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'set_aside'").fetchone():
+            db.execute("CREATE TABLE set_aside(note TEXT)")
+            db.execute("INSERT INTO set_aside VALUES ('one'), ('two'), ('three')")
+            db.execute("DELETE FROM set_aside WHERE note = 'one'")
+
+    return _remade(data, str, add)
+
+
 def without_rows(data: bytes) -> dict[str, bytes]:
     """The database with one of its tables empty, by the table's name."""
     tables: list[str] = []

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Wrong
-from verifiers.expectation.equivalence import differences, durable_effects, show
+from verifiers.expectation.equivalence import content_digest, differences, durable_effects, show
+from verifiers.expectation.rows import renumbered
 from verifiers.interface import Args
 from verifiers.worlds.template import as_text
 
@@ -56,7 +57,7 @@ def harmless(case: Case, record: ReplayRecord) -> bool:
 
 def lost(case: Case, record: ReplayRecord, made: Collection[str] = ()) -> Wrong | None:
     """What the commands leave as it is and what is not so after the run: a file removed whose bytes are nowhere, one overwritten
-    by something that shares no line with it, a mode that nobody asked to change.
+    by something that shares no line with it, a mode that nobody asked to change, the number of a database's row.
 
     What a careful skill edits, moves or packs, where naive commands pass it over, is not lost.
 
@@ -64,6 +65,9 @@ def lost(case: Case, record: ReplayRecord, made: Collection[str] = ()) -> Wrong 
         made: paths that the task makes: an older result may be made anew, but not emptied.
     """
     before, after = case.base, record.post
+    database = renumbered(before, case.expectation.tree, after)
+    if database:
+        return Wrong("effect", f"rows of {database} get other numbers (rowid)", "as before", "others")
     moved = {e.content for p, e in after.items() if e.type == "file" and before.get(p) != e}
     chmods = any(e.kind == "mode" for e in case.expectation.effects)
     for path, e in before.items():
@@ -71,6 +75,8 @@ def lost(case: Case, record: ReplayRecord, made: Collection[str] = ()) -> Wrong 
         if e.type != "file" or case.expectation.tree.get(path) != e or now == e:
             continue
         if path in made and now is not None and now.content:
+            continue
+        if now is not None and now.mode == e.mode and _holds_the_same(e, now):
             continue
         if e.content in moved and (now is None or now.content != e.content):
             continue
@@ -149,6 +155,11 @@ def reached(case: Case, record: ReplayRecord, stays: Collection[str]) -> Wrong |
             shown = show(now) if now is not None else "no such path"
             return Wrong("effect", f"{path} is changed, which only a link leads to", show(before), shown)
     return None
+
+
+def _holds_the_same(old: Entry, now: Entry) -> bool:
+    """Whether an archive or a database was only packed anew."""
+    return now.type == "file" and content_digest(old.content) == content_digest(now.content)
 
 
 def _edited(old: bytes, new: bytes) -> bool:

@@ -6,11 +6,11 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 
-from verifiers.worlds.databases import is_database, reworded, texts, with_fewer_rows, with_more_rows
+from verifiers.worlds.databases import is_database, reworded, texts, with_another_table, with_fewer_rows, with_more_rows
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded
-from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
+from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, of_content
 
 TEXTS, ROWS, FIRST, SECOND = "texts", "rows", "every second row", "the others"
 WAYS: dict[str, Callable[[bytes, Callable[[str], str]], bytes]] = {
@@ -39,18 +39,25 @@ def _again(text: str) -> str:
     return f"{text} again"
 
 
-def example() -> Example:
+def example(edited: Callable[[bytes], bytes], *choice: str) -> Example:
     """Of one row."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript("CREATE TABLE t(a); INSERT INTO t VALUES ('one two')")
         before = db.serialize()
-    return Example(("a", ROWS), {"a": decoded(before)}, {"a": decoded(with_more_rows(before, _again))})
+    return Example(("a", *choice), {"a": decoded(before)}, {"a": decoded(edited(before))})
 
 
 VARIATIONS = (
     Variation(
         name="in-databases", why="A database holds other texts than the commands speak of, or more or fewer rows.",
         choices=databases, apply=of_content(_edited), stage=Stage.EDIT, alone=4, refusable=True,
-        examples=(example(),),
+        examples=(example(lambda data: with_more_rows(data, _again), ROWS),),
+    ),
+    Variation(
+        name="another-table", why="A database has a table more, of which nothing speaks and which lacks its first row.",
+        choices=lambda g: [(p,) for p, e in g.base.items() if is_database(e.content)],
+        apply=of_content(lambda content, _d, _p: with_another_table(content)), stage=Stage.EDIT, alone=1, refusable=True,
+        recorded=lambda *_: Said.HARM, never="a database has only tables that belong to the task", asks=False,
+        examples=(example(with_another_table),),
     ),
 )  # fmt: skip
