@@ -16,7 +16,7 @@ from verifiers.expectation.repositories import forgotten, repository_summary
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.plans import Plan
-from verifiers.worlds.repositories import Change, below, continued, has_merges, respelled, told
+from verifiers.worlds.repositories import Change, below, beside, continued, has_merges, respelled, told
 from verifiers.worlds.template import templates
 from verifiers.worlds.tokens import rename_tree
 from verifiers.worlds.variation import Step
@@ -208,3 +208,34 @@ def test_a_commit_more_or_a_renamed_branch_forgets_nothing(stashed: Path) -> Non
     git(stashed, "branch", "-m", "other", "another")
     git(stashed, "commit", "-q", "--allow-empty", "-m", "two")
     assert not forgotten(base, base, tree_of(stashed))
+
+
+def test_who_prunes_forgets_a_commit_that_nothing_names(stashed: Path) -> None:
+    """Neither a branch nor a line of the record leads to it."""
+    git(stashed, "stash", "drop", "-q")
+    base = tree_of(stashed)
+    git(stashed, "prune", "--expire=now")
+    pruned = tree_of(stashed)
+    assert "half done" in forgotten(base, base, pruned)
+    assert not forgotten(base, pruned, pruned)
+
+
+def test_who_packs_forgets_nothing(stashed: Path) -> None:
+    """The commits lie in another file."""
+    base = tree_of(stashed)
+    git(stashed, "repack", "-adkq")
+    git(stashed, "prune-packed", "-q")
+    packed = tree_of(stashed)
+    assert any(path not in packed for path in base)
+    assert not forgotten(base, base, packed)
+
+
+def test_a_commit_that_was_taken_back_lies_beside(stashed: Path) -> None:
+    """Nothing leads to it, and git can have it."""
+    files = beside(below(tree_of(stashed), ".git"), "Taken back")
+    assert {e.type for e in files.values()} == {"dir", "file"}
+    assert not beside((), "Taken back")
+    base = tree_of(stashed)
+    more = Snapshot({**base, **{f".git/{p}": e for p, e in files.items()}})
+    assert repository_summary(more, ".git") == repository_summary(base, ".git")
+    assert forgotten(more, more, base) == "Taken back"

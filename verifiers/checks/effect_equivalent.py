@@ -25,7 +25,7 @@ class EffectEquivalent:
         "that was there neither before nor after and that nothing else speaks of."
     )
     stage = "dynamic"
-    version = 4
+    version = 5
     good = (rename("does what the commands did"),)
     bad = (rename("renames to upper case", RENAME_BODY.replace("+ new_ext)", "+ new_ext.upper())")),)
 

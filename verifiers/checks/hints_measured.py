@@ -20,7 +20,7 @@ class HintsMeasured:
         "in when the skill is registered."
     )
     stage = "dynamic"
-    version = 1
+    version = 2
     good = (
         Example(
             "declared as measured",

@@ -94,11 +94,39 @@ def _summed_up(listed: tuple[tuple[str, Entry], ...]) -> str:
 
 
 def forgotten(base: Mapping[str, Entry], wanted: Mapping[str, Entry], post: Mapping[str, Entry]) -> str:
-    """A line of git's own record (a stash, or where a branch once was) that stands in ``base``, that ``wanted`` keeps and
-    ``post`` does not; "" where there is none. What only such a line names can no longer be had."""
+    """What git knows in ``base``, also where no branch leads to it, what ``wanted`` keeps and ``post`` does not: a line of its
+    own record (a stash, or where a branch once was), or a commit; "" where there is none. It can no longer be had."""
     before, kept, left = (Counter(_records(tree)) for tree in (base, wanted, post))
-    lost = next(iter((before & kept) - left), b"")
-    return lost.rpartition(b"\t")[2].decode("utf-8", "replace") or lost.decode("utf-8", "replace")
+    lost = next(iter((before & kept) - left), b"").rpartition(b"\t")
+    found = lost[2] or lost[0]
+    if not found and any(path not in post for path in base if "/objects/" in path):
+        commits = _commits(_inside(base)).items() & _commits(_inside(wanted)).items() - _commits(_inside(post)).items()
+        found = min(commits, default=(b"", b""))[1].partition(b"\n")[0]
+    return found.decode("utf-8", "replace")
+
+
+def _inside(tree: Mapping[str, Entry]) -> tuple[tuple[str, Entry], ...]:
+    roots = repository_roots(tree)
+    return tuple((p, e) for p, e in tree.items() if any(p.startswith(f"{root}/") for root in roots))
+
+
+@lru_cache(maxsize=64)
+def _commits(listed: tuple[tuple[str, Entry], ...]) -> dict[bytes, bytes]:
+    """Name and message of every commit in the repositories of a tree, whether or not something names it."""
+    found: dict[bytes, bytes] = {}
+    tree = dict(listed)
+    for root in repository_roots(tree):
+        inside = {p[len(root) + 1 :]: e for p, e in listed if p.startswith(f"{root}/")}
+        with tempfile.TemporaryDirectory(prefix="assay-git-") as tmp:
+            try:
+                check_objects({p: e.content for p, e in inside.items() if e.type == "file"})
+                write(Path(tmp), inside)
+                with Repo(tmp, bare=True) as repo:
+                    made = [repo[sha] for sha in repo.object_store]
+                    found |= {c.id: c.message or c.id for c in made if isinstance(c, Commit)}
+            except UNREADABLE:
+                continue
+    return found
 
 
 def _records(tree: Mapping[str, Entry]) -> Iterator[bytes]:

@@ -60,6 +60,17 @@ def head(listed: Listed) -> str:
             return ""
 
 
+def beside(listed: Listed, message: str) -> dict[str, Entry]:
+    """Files of a commit that nothing names, as one that was taken back; none where there is nothing to go on from."""
+    with tempfile.TemporaryDirectory(prefix="assay-git-") as top:
+        try:
+            with _opened(Path(top), listed) as repo:
+                last = _commit(repo, repo.head())
+                return dict(_loose(_next(last, last.tree, [last.id], message)))
+        except UNREADABLE:
+            return {}
+
+
 @lru_cache(maxsize=64)
 def has_merges(listed: Listed) -> bool:
     """Whether a commit has two parents; False for what cannot be read."""

@@ -9,7 +9,7 @@ from verifiers.expectation.repositories import repository_roots
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import beyond
-from verifiers.worlds.repositories import Change, below, continued, has_merges, head
+from verifiers.worlds.repositories import Change, below, beside, continued, has_merges, head
 from verifiers.worlds.variation import Choice, Example, Rule, Said, Turns, Variation
 
 MAX_COMMITS = 60
@@ -56,9 +56,13 @@ def _go_on(draft: Draft, top: str, path: str, words: Sequence[str], *, moved: bo
 
 
 def _remembered(draft: Draft, root: str) -> None:
-    """Git's own record says that another branch was there once: nothing may be taken from it that the commands leave."""
+    """Git's own record says that another branch was there once, and a commit was taken back: nothing may be taken from either
+    that the commands leave."""
     root = draft.renamed(root)
-    name = head(below(draft.base, root))
+    listed = below(draft.base, root)
+    name = head(listed)
+    taken_back = {f"{root}/{p}": e for p, e in beside(listed, f"{draft.word().capitalize()} it").items()}
+    draft.changes |= {p: e for p, e in taken_back.items() if p not in draft.base}
     logs = {path: draft.base.get(path) for path in (f"{root}/logs", f"{root}/logs/HEAD")}
     if name and not any(logs.values()):
         line = f"{name} {name} Somebody <somebody@home.example> 1700000000 +0000\tcheckout: moving from {draft.word()} to main\n"
@@ -75,7 +79,7 @@ NO_COMMIT = {"a": "x\n", ".git/HEAD": "ref: refs/heads/main\n", ".git/": "", ".g
 
 VARIATIONS = (
     Variation(
-        name="remembered", why="Git's own record says where a branch once was.",
+        name="remembered", why="Git's own record says where a branch once was, and a commit lies there that nothing names.",
         choices=lambda g: [(root,) for root in repository_roots(g.base)], apply=_remembered, rule=Rule.BYSTANDER, alone=1,
         examples=(Example((".git",), NO_COMMIT, NO_COMMIT),),
     ),
