@@ -65,6 +65,7 @@ def environment(where: Surroundings) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "SOURCE_DATE_EPOCH": _EPOCH,
         "TERM": "dumb",
+        **({"PYTHONOPTIMIZE": "1"} if where.optimised else {}),
         **git,
     }
 
@@ -153,6 +154,7 @@ def request_header(request: RunRequest, base: str) -> tuple[dict[str, Any], list
         "env": environment(where),
         "lived_in": where.home is not None,
         "neighbours": where.neighbours,
+        "module": where.module,
         "umask": where.umask,
         "hash_seed": where.hash_seed,
         "locale": where.locale,

@@ -67,6 +67,10 @@ class Surroundings:
     """Wall time to let pass before the run (another clock)."""
     cpus: int | None = None
     """Restrict to this many CPUs; None = all."""
+    optimised: bool = False
+    """Python runs as with ``-O``, as hosts may run it: without assertions, and with ``__debug__`` false."""
+    module: str | None = None
+    """Another name for a skill's module, whose file then has an absolute path; None = ``skill``, of ``skill.py``."""
     author: str = "agent <agent@sandbox> 1600000000 +0000"
     """Who makes commits, and when, as ``git var GIT_AUTHOR_IDENT`` says it."""
 
@@ -280,7 +284,8 @@ class ReplayRecord:
     """Names of programs that some process of the run looked for and that are not in the image (supervised runs only; those
     that a shell only looks up need ``looks``)."""
     probe: Mapping[str, str] = field(default_factory=dict)
-    """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, clock, how often it waited."""
+    """What the job's process itself saw: hash_seed, tz, locale, home, umask, cwd, order, cpus, optimised, clock; of a
+    skill also how often it waited, and its module's name."""
     scan_findings: tuple[str, ...] = ()
     """What no snapshot holds: trees too deep, files over the limit, extended attributes and access lists."""
     took_input: bool = False

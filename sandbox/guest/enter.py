@@ -120,6 +120,7 @@ def probe() -> dict[str, str]:
         "cwd": os.getcwd(),
         "order": _order(),
         "cpus": str(len(os.sched_getaffinity(0))),
+        "optimised": os.environ.get("PYTHONOPTIMIZE", ""),
         "clock": f"{time.time():.3f}",
     }
 

@@ -19,12 +19,31 @@ import sys
 import threading
 import types
 from collections.abc import Coroutine, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox.guest import audit
 
 FILE = "skill.py"
 """The file name that the skill's code, its tracebacks and its line numbers carry."""
+MODULE = "skill"
+ELSEWHERE = "/srv/skills"
+"""Where the file of a module of another name is: a host's own loader gives an absolute path."""
+
+
+class Host(NamedTuple):
+    """How a skill is loaded and called."""
+
+    module: str = MODULE
+    cancel: int | None = None
+    """At which of its waits a coroutine is cancelled."""
+
+    @property
+    def file(self) -> str:
+        return FILE if self.module == MODULE else f"{ELSEWHERE}/{self.module}.py"
+
+
+USUAL = Host()
+
 
 OURS: list[str] = []
 """Names of our own modules, which no job shall find. Listed before the fork: looking at every name would copy a hundred pages."""
@@ -53,13 +72,13 @@ def find(module: types.ModuleType, function: str | None) -> Any:
     return next(iter(marked.values()))
 
 
-def call(source: str, args: dict[str, Any], function: str | None, lines: Lines | None = None, cancel: int | None = None) -> Any:
-    """What the skill returns; whatever it raises goes up. ``cancel``: at which of its waits a coroutine is cancelled."""
-    module = types.ModuleType("skill")
-    module.__file__ = FILE
-    sys.modules["skill"] = module
-    linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
-    code = compile(source, FILE, "exec", dont_inherit=True)
+def call(source: str, args: dict[str, Any], function: str | None, lines: Lines | None = None, host: Host = USUAL) -> Any:
+    """What the skill returns; whatever it raises goes up."""
+    module = types.ModuleType(host.module)
+    module.__file__ = host.file
+    sys.modules[host.module] = module
+    linecache.cache[host.file] = (len(source), None, source.splitlines(keepends=True), host.file)
+    code = compile(source, host.file, "exec", dont_inherit=True, optimize=int(bool(os.environ.get("PYTHONOPTIMIZE"))))
     if lines is not None:
         lines.admit(code)
     exec(code, module.__dict__)
@@ -67,7 +86,7 @@ def call(source: str, args: dict[str, Any], function: str | None, lines: Lines |
     value = target(**args)
     if inspect.iscoroutine(value):
         with asyncio.Runner() as runner:
-            return _awaited(runner, Waiting(value, cancel))
+            return _awaited(runner, Waiting(value, host.cancel))
     return value
 
 
@@ -181,16 +200,16 @@ class Lines:
         return self._line
 
 
-def raised(error: BaseException, source: str) -> dict[str, Any]:
+def raised(error: BaseException, source: str, file: str = FILE) -> dict[str, Any]:
     """Type, message, and the frames that lie in the skill file."""
     text = source.splitlines()
     lines = []
     at = error.__traceback__
     while at is not None:
-        if at.tb_frame.f_code.co_filename == FILE:
+        if at.tb_frame.f_code.co_filename == file:
             lines.append(at.tb_lineno)
         at = at.tb_next
-    if isinstance(error, SyntaxError) and error.filename == FILE and error.lineno:
+    if isinstance(error, SyntaxError) and error.filename == file and error.lineno:
         lines.append(error.lineno)
     try:
         message = str(error)
@@ -216,7 +235,7 @@ def encoded(value: Any) -> dict[str, Any]:
     return {"returned": text}
 
 
-def perform(source: str, args: dict[str, Any], function: str | None, trace: bool, cancel: int | None = None) -> dict[str, Any]:
+def perform(source: str, args: dict[str, Any], function: str | None, trace: bool, host: Host = USUAL) -> dict[str, Any]:
     """Calls the skill and waits for its threads; what happened, ready to be sent.
 
     Raises:
@@ -227,11 +246,11 @@ def perform(source: str, args: dict[str, Any], function: str | None, trace: bool
     if trace:
         lines.start()
     try:
-        outcome = encoded(call(source, args, function, lines, cancel))
+        outcome = encoded(call(source, args, function, lines, host))
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever a skill raises is its outcome
-        outcome = {"raised": raised(error, source)}
+        outcome = {"raised": raised(error, source, host.file)}
     if trace:
         lines.stop()
         outcome["lines"] = sorted(n for n in lines.seen if n > 0)
@@ -256,12 +275,12 @@ def serve(spec: dict[str, Any], parts: list[bytes], seen: dict[str, str]) -> int
     for name in OURS:
         sys.modules.pop(name, None)
     try:
-        message = perform(source, args, spec["function"], spec["trace"], spec["cancel"])
+        message = perform(source, args, spec["function"], spec["trace"], Host(spec["module"] or MODULE, spec["cancel"]))
     except SystemExit as leave:
         flush()
         return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     flush()
-    told = {**seen, "changed": ", ".join(dict.fromkeys(_LEFT)), "waited": str(Waiting.waited)}
+    told = {**seen, "changed": ", ".join(dict.fromkeys(_LEFT)), "waited": str(Waiting.waited), "module": spec["module"] or MODULE}
     _audit(audit.ANSWER, {**message, "probe": told})
     return 0
 
@@ -282,5 +301,5 @@ def rehearsal(a: str = Query(..., description="")) -> dict[str, object]:
 def rehearse() -> None:
     """Performs a small skill in this process and forgets it."""
     encoded(call(_REHEARSAL, {"a": "b"}, None))
-    del sys.modules["skill"]
+    del sys.modules[MODULE]
     linecache.cache.pop(FILE, None)

@@ -72,8 +72,8 @@ def _supervise(parents: Parents, reads: Reads, place: str) -> str:
     spec = {
         "kind": "shell", "input": False, "commands": ["mkdir seen"], "workdir": place, "wall": 20.0, "kill_after": None,
         "output": 1000, "watch": {"classes": [], "fault": None, "reads": False}, "function": None, "trace": False, "umask": 0o022,
-        "env": {"PATH": NORMAL_PATH, "HOME": place}, "cpus": None, "cancel": None, "file_bytes": 1 << 20, "hash_seed": 0,
-        "locale": "C.UTF-8",
+        "env": {"PATH": NORMAL_PATH, "HOME": place}, "cpus": None, "file_bytes": 1 << 20, "hash_seed": 0, "locale": "C.UTF-8",
+        "cancel": None, "module": None,
     }  # fmt: skip
     run = Run(spec, [], parents, reads, ())
     try:

@@ -180,7 +180,7 @@ class Run:
             "probe": not self.done,
             "classes": watch["classes"] if watch else [],
             "input": spec["input"],
-            **{k: spec[k] for k in ("function", "trace", "cancel", "env", "workdir", "umask", "cpus", "file_bytes")},
+            **{k: spec[k] for k in ("function", "trace", "cancel", "module", "env", "workdir", "umask", "cpus", "file_bytes")},
         }
         with memory.as_runner():  # pipes of the job's own uid could be opened by it, and read
             pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]

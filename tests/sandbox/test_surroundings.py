@@ -10,7 +10,6 @@ import pytest
 from sandbox import open_sandbox
 from sandbox.image import ensure_image
 from sandbox.interface import (
-    CancelledAt,
     CrashAt,
     Entry,
     ErrnoAt,
@@ -72,6 +71,7 @@ def seen(session: Session, kind: Literal["skill", "shell"], where: Surroundings)
         (Surroundings(workdir="other"), "cwd"),
         (Surroundings(workdir="/home/user/repo"), "cwd"),
         (Surroundings(cpus=1), "cpus"),
+        (Surroundings(optimised=True), "optimised"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
@@ -157,43 +157,6 @@ def test_commands_are_not_overtaken(session: Session) -> None:
 
 
 # ---------------------------------------------------------------- faults
-
-WAITS = """import asyncio, contextlib
-async def go():
-    for name in ("x", "y"):
-        {0}
-        open(name, "w").close()
-    return 1
-"""
-
-
-@pytest.mark.parametrize(
-    ("wait", "k", "made"),
-    [
-        ("await asyncio.sleep(0)", 0, []),
-        ("await asyncio.sleep(9)", 0, []),
-        ("await asyncio.sleep(0)", 1, ["x"]),
-        ("await asyncio.gather(asyncio.sleep(0), asyncio.sleep(9))", 0, []),
-    ],
-)
-def test_a_call_is_cancelled_where_it_waits(session: Session, wait: str, k: int, made: list[str]) -> None:
-    """What comes after that wait is not done, and the caller gets the cancellation."""
-    record = session.run(RunRequest(SkillJob(WAITS.format(wait), {}, function="go"), BASE, fault=CancelledAt(k)))
-    assert isinstance(record.outcome, Raised)
-    assert record.outcome.type == "CancelledError"
-    assert record.fault_reached
-    assert [n for n in "xy" if n in record.post] == made
-
-
-def test_a_cancellation_that_is_swallowed(session: Session) -> None:
-    """The skill goes on, waits as often as it does, and a wait that never comes changes nothing."""
-    source = WAITS.format("with contextlib.suppress(asyncio.CancelledError): await asyncio.sleep(0)")
-    for k, reached in ((0, True), (1, True), (2, False)):
-        record = session.run(RunRequest(SkillJob(source, {}, function="go"), BASE, fault=CancelledAt(k)))
-        assert record.outcome == Returned(1)
-        assert (record.fault_reached, record.probe["waited"]) == (reached, "2")
-    assert session.run(RunRequest(skill("return 1"), BASE)).probe["waited"] == "0"
-
 
 RENAME = "for p in sorted(Path('.').glob('*.txt')):\n    p.rename(p.with_suffix('.md'))\nreturn 'ok'"
 
@@ -336,34 +299,6 @@ def test_what_a_skill_leaves_its_host_is_told(session: Session, body: str, chang
     """A host calls the next skill in the same process."""
     record = session.run(RunRequest(skill(f"import logging\nimport os\nimport resource\n{body}\nreturn 1"), BASE))
     assert record.probe["changed"] == changed
-
-
-@pytest.mark.parametrize(
-    ("body", "taken"),
-    [
-        ("return 1", False),
-        ("subprocess.run(['cat'], stdin=subprocess.DEVNULL, check=True)", False),
-        ("subprocess.run(['cat'], input=b'x', check=True)", False),
-        ("import sys\nsys.stdin.readline()", True),
-        ("os.read(0, 1)", True),
-        ("subprocess.run(['cat', 'z', '-'], check=True)", True),
-        ("subprocess.run(['bash', '-c', 'read line'], check=True)", True),
-        ("Path('/dev/stdin').read_bytes()", True),
-        ("os.close(os.dup(0))", False),
-    ],
-)
-def test_what_is_taken_from_the_host_is_told(session: Session, body: str, taken: bool) -> None:
-    """Whoever reads it, and by which name: a host's next message would be lost. What does not read it, leaves it."""
-    assert session.run(RunRequest(skill(body), BASE)).took_input == taken
-
-
-def test_commands_find_nothing_on_their_input_unless_asked_for(session: Session) -> None:
-    """As under the agents that they were recorded from."""
-    job = ShellJob(("cat > n", "cat z"))
-    plain, given = (session.run(RunRequest(job, BASE, host_input=wanted)) for wanted in (False, True))
-    assert (plain.took_input, plain.post["n"].content) == (False, b"")
-    assert (given.took_input, given.post["n"].content[:12]) == (True, b"of-the-host-")
-    assert not session.run(RunRequest(ShellJob(("cat z",)), BASE, host_input=True)).took_input
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ FACTORS: Mapping[str, tuple[Surroundings, str]] = {
     "HOME": (Surroundings(home="other"), "home"),
     "umask": (Surroundings(umask=0o077), "umask"),
     "working directory": (Surroundings(workdir="other"), "cwd"),
+    "interpreter (optimised)": (Surroundings(optimised=True), "optimised"),
+    "name of its module": (Surroundings(module="tools"), "module"),
     "number of CPUs": (Surroundings(cpus=1), "cpus"),
     "wall clock": (Surroundings(delay_s=1.1), "clock"),
 }
@@ -32,6 +34,9 @@ FACTORS: Mapping[str, tuple[Surroundings, str]] = {
 
 SAME_VALUE = ("directory order", "directory order (shuffled)", "hash seed")
 """Under these the returned JSON must be equal, not only the effect."""
+
+OWN = ("name of its module",)
+"""What there is of a skill only: commands have no other outcome under it."""
 
 UNPROMISED = Beyond("usual-umask", "the umask is the usual one")
 """Modes of what is made hang on it, for one of the two sides."""
@@ -46,17 +51,35 @@ class DeterministicReplay:
     title = "Same under other surroundings?"
     why = (
         "The trace's commands and the skill run from the same base with one factor changed at a time: directory order, "
-        "hash seed, time zone, locale, HOME, umask, working directory, wall clock, number of CPUs. With another HOME, files of "
-        "its user lie there, and in /tmp under each name that the skill takes there and the commands do not. Each path and "
+        "hash seed, time zone, locale, HOME, umask, working directory, wall clock, number of CPUs, an "
+        "interpreter that leaves out assertions, name and file of its module. With another HOME, files of its user lie there, "
+        "and in /tmp under each name that the skill takes there and the commands do not. Each path and "
         "attribute must be what the commands leave under that factor or normally: a factor may do to the skill what it "
         "does to the commands, and nothing else; that modes of what is made follow the umask is a question. "
         "The returned value must not depend on directory order or hash seed. A "
         "factor counts only if a probe inside the job saw it change."
     )
     stage = "dynamic"
-    version = 4
-    good = (rename("the same value every time"),)
+    version = 6
+    good = (
+        rename("the same value every time"),
+        rename(
+            "an assertion that only says", RENAME_BODY.replace("        if target", "        assert old_ext\n        if target")
+        ),
+    )
     bad = (
+        rename(
+            "it works only as a module of this name",
+            RENAME_BODY.replace("        p.rename(target)\n", '        if __name__ == "skill":\n            p.rename(target)\n'),
+        ),
+        rename(
+            "it works only from a file of this name",
+            RENAME_BODY.replace("        p.rename(target)\n", "        if len(__file__) < 10:\n            p.rename(target)\n"),
+        ),
+        rename(
+            "it works in an assertion, which an optimised interpreter leaves out",
+            RENAME_BODY.replace("        p.rename(target)\n", "        assert p.rename(target)\n"),
+        ),
         rename(
             "a set in the value, whose order hangs on the hash seed",
             RENAME_BODY.replace('"changed": len(files)', '"names": list({p.name for p in files} | {"u", "v", "w"})'),
@@ -116,7 +139,7 @@ class DeterministicReplay:
     def _traces(self, context: Context, trials: Sequence[tuple[str, Case]]) -> list[Expectation | None]:
         """What the commands do under each factor; None where they fail under it and not normally: then it is not judged. Of a
         trace that commands did not do alone, what it did: an edit writes the same under any factor."""
-        evidence = [c.evidence if c.evidence is not None and c.evidence.by_commands else None for _, c in trials]
+        evidence = [c.evidence if c.evidence and c.evidence.by_commands and f not in OWN else None for f, c in trials]
         requests = [
             trace_request(e, c.base, Surroundings() if f in SLOW else FACTORS[f][0])
             for (f, c), e in zip(trials, evidence, strict=True)

@@ -48,6 +48,7 @@ class Escapes(Rule):
     )
     bad = (
         skill("eval", 'eval(file)\nreturn {"ok": True}'),
+        skill("for an interpreter without -O only", 'if __debug__:\n    Path(file).touch()\nreturn {"ok": True}'),
         skill("a dunder hatch", 'Path.__subclasses__()\nreturn {"ok": True, "file": file}'),
         skill("builtins", '__builtins__["open"](file)\nreturn {"ok": True}'),
         skill("getattr with a dunder", 'getattr(Path, "__sub" + "classes__")()\nreturn {"ok": True, "file": file}'),
