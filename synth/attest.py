@@ -36,6 +36,8 @@ PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 OUR_DIGEST = "assayManifest1"
 """Digest of modes, links and empty directories too, which ``dirHash1`` leaves out."""
+AGAIN = "Attest the skill again with 'assay registry attest sign'"
+ITS_FILE = "Give the file that 'assay registry attest sign' wrote"
 
 
 class AttestationError(AssayError, ValueError):
@@ -213,11 +215,9 @@ def _authenticated(envelope: object, key: Ed25519PublicKey) -> bytes:
         signatures = [base64.b64decode(s["sig"], validate=True) for s in envelope["signatures"]]
         kind = str(envelope["payloadType"])
     except (KeyError, TypeError, AttributeError, binascii.Error, ValueError) as e:
-        raise AttestationError("is not a DSSE envelope", "Give the file that 'assay attest sign' wrote") from e
+        raise AttestationError("is not a DSSE envelope", ITS_FILE) from e
     if kind != PAYLOAD_TYPE:
-        raise AttestationError(
-            f"the payload is {kind!r}, not an in-toto statement", "Give the file that 'assay attest sign' wrote"
-        )
+        raise AttestationError(f"the payload is {kind!r}, not an in-toto statement", ITS_FILE)
     signed = pre_authentication(kind, payload)
     for signature in signatures:
         try:
@@ -232,16 +232,16 @@ def _statement_of(payload: bytes) -> dict[str, Any]:
     try:
         document = json.loads(payload)
     except (ValueError, RecursionError) as e:
-        raise AttestationError("the signed payload is not JSON", "Attest the skill again") from e
+        raise AttestationError("the signed payload is not JSON", AGAIN) from e
     if (
         not isinstance(document, dict)
         or document.get("_type") != STATEMENT_TYPE
         or document.get("predicateType") != PREDICATE_TYPE
     ):
-        raise AttestationError("the signed payload is not a test result", "Attest the skill again with 'assay attest sign'")
+        raise AttestationError("the signed payload is not a test result", AGAIN)
     predicate = document.get("predicate")
     if not isinstance(predicate, dict) or predicate.get("result") not in ("PASSED", "FAILED"):
-        raise AttestationError("the signed test result has no result", "Attest the skill again with 'assay attest sign'")
+        raise AttestationError("the signed test result has no result", AGAIN)
     return document
 
 
@@ -262,7 +262,7 @@ def _check_expiry(predicate: Mapping[str, Any], today: date) -> None:
         try:
             over = date.fromisoformat(str(last)) < today
         except ValueError as e:
-            raise AttestationError("the signed day of expiry is none", "Attest the skill again with 'assay attest sign'") from e
+            raise AttestationError("the signed day of expiry is none", AGAIN) from e
         if over:
             raise AttestationExpired(f"expired on {last}", "Verify the skill again and attest it")
 
@@ -272,7 +272,7 @@ def _report_digest(predicate: Mapping[str, Any]) -> str:
     for item in items if isinstance(items, list) else []:
         if isinstance(item, dict) and item.get("name") == "report" and isinstance(item.get("digest"), dict):
             return str(item["digest"].get("sha256"))
-    raise AttestationError("the signed test result names no report", "Attest the skill again with 'assay attest sign'")
+    raise AttestationError("the signed test result names no report", AGAIN)
 
 
 # ------------------------------------------------------------ files
@@ -324,9 +324,9 @@ def read_attestations(path: Path) -> list[Any]:
     except FileNotFoundError:
         return []
     except OSError as e:
-        raise AttestationError(f"cannot be read ({e.strerror})", "Give the file that 'assay attest sign' wrote", path) from e
+        raise AttestationError(f"cannot be read ({e.strerror})", ITS_FILE, path) from e
     except (ValueError, RecursionError) as e:
-        raise AttestationError("is not a file of attestations", "Attest the skill again with 'assay attest sign'", path) from e
+        raise AttestationError("is not a file of attestations", AGAIN, path) from e
 
 
 def signed_reports(reports: Iterable[Report], directories: Mapping[str, Path], public_key: Path) -> set[tuple[str, str]]:

@@ -245,7 +245,8 @@ class Config:
             ConfigError: nobody has.
         """
         if self.llm.base_url is not None and self.untrusted is not None:
-            raise ConfigError("llm.base_url would get your key", f"Read the file, then: assay trust {self.source}", self.source)
+            advice = f"Read the file, then: assay config trust {self.source}"
+            raise ConfigError("llm.base_url would get your key", advice, self.source)
         return self.llm.base_url
 
     def attest(self) -> Callable[[Path, Report], object] | None:

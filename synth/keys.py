@@ -13,6 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from synth.files import write_atomic
 from verifiers.interface import AssayError
 
+MAKE = "Make one with 'assay registry attest keygen'"
+PUBLIC = "Give the file that 'assay registry attest keygen' wrote as the public one"
+
 
 class KeyFileError(AssayError, OSError):
     """A key file that cannot be read as one."""
@@ -59,9 +62,9 @@ def load_private_key(path: Path) -> Ed25519PrivateKey:
     try:
         key = serialization.load_pem_private_key(_read(path), None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as e:
-        raise KeyFileError("is not a private key", "Make one with 'assay attest keygen'", path) from e
+        raise KeyFileError("is not a private key", MAKE, path) from e
     if not isinstance(key, Ed25519PrivateKey):
-        raise KeyFileError("is not an Ed25519 key", "Make one with 'assay attest keygen'", path)
+        raise KeyFileError("is not an Ed25519 key", MAKE, path)
     return key
 
 
@@ -74,9 +77,9 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
     try:
         key = serialization.load_pem_public_key(_read(path))
     except (ValueError, UnsupportedAlgorithm) as e:
-        raise KeyFileError("is not a public key", "Give the file that 'assay attest keygen' wrote as the public one", path) from e
+        raise KeyFileError("is not a public key", PUBLIC, path) from e
     if not isinstance(key, Ed25519PublicKey):
-        raise KeyFileError("is not an Ed25519 key", "Give the file that 'assay attest keygen' wrote as the public one", path)
+        raise KeyFileError("is not an Ed25519 key", PUBLIC, path)
     return key
 
 
@@ -84,4 +87,4 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as e:
-        raise KeyFileError(f"cannot be read ({e.strerror})", "Make a key pair with 'assay attest keygen'", path) from e
+        raise KeyFileError(f"cannot be read ({e.strerror})", "Make a key pair with 'assay registry attest keygen'", path) from e

@@ -50,7 +50,7 @@ def explain(id: str) -> str:
         return f"# {id}\n\n{STEPS[id]}\n"
     known = [*(c.id for c in CATALOG), *(r.id for r in RULES), *STEPS]
     near = difflib.get_close_matches(id, known, n=3, cutoff=0.4)
-    advice = f"Did you mean {' or '.join(near)}?" if near else "List them with: assay explain"
+    advice = f"Did you mean {' or '.join(near)}?" if near else "List them with: assay verify --explain"
     raise ConfigError(f"no check is called {id!r}", advice)
 
 

@@ -1,4 +1,4 @@
-"""``assay attest``: signed statements about what was verified."""
+"""``assay registry attest``: signed statements about what was verified."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def verify(directory: Path, key: Path, attestation: Path | None, report_file: Pa
     public, path = load_public_key(key), attestation or attestation_path(directory)
     envelopes = read_attestations(path)
     if not envelopes:
-        raise KeyFileError("there is no attestation", "Make one with: assay attest sign", path)
+        raise KeyFileError("there is no attestation", "Make one with: assay registry attest sign", path)
     if len(envelopes) > 1:
         raise AttestationError(f"holds {len(envelopes)} attestations", "Give a file with one", path)
     report = _one_report(report_file) if report_file is not None else None

@@ -1,4 +1,4 @@
-"""``assay completion``: the script that a shell loads."""
+"""``assay config completion``: the script that a shell loads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from synth.cli import console
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> int:
-    """Prints the completion script of SHELL. For bash: eval "$(assay completion bash)"."""
+    """Prints the completion script of SHELL. For bash: eval "$(assay config completion bash)"."""
     kind = get_completion_class(shell)
     assert kind is not None  # the choice lists only shells that click knows
     console.out(kind(ctx.find_root().command, {}, "assay", "_ASSAY_COMPLETE").source())

@@ -1,4 +1,4 @@
-"""``assay diff``: what an edit changed in behaviour, not in text."""
+"""``assay verify NEW --against OLD``: what an edit changed in behaviour, not in text. ``assay diff`` is its name of before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_SHOWN = 6
 FILE = click.Path(path_type=Path)
 
 
-@click.command("diff", short_help="Say what an edit changed in behaviour.")
+@click.command("diff", hidden=True)
 @click.argument("old", type=FILE)
 @click.argument("new", type=FILE)
 @click.option("--evidence", type=FILE, metavar="FILE", help="Starts to compare on. Default: those of NEW, else of OLD.")
@@ -37,7 +37,12 @@ FILE = click.Path(path_type=Path)
 )
 @budget_option
 @sandbox_options
-def command(
+def command(old: Path, new: Path, only_recorded: bool, **rest: Any) -> int:
+    """Says what NEW does otherwise than OLD."""
+    return compared(old, new, only_recorded=only_recorded, **rest)
+
+
+def compared(
     old: Path, new: Path, evidence: Path | None, bindings: Path | None, registry: Path | None, only_recorded: bool, **rest: Any
 ) -> int:
     """Runs OLD and NEW on the same recorded starts, twice each, puts both before every check that `assay verify` runs,

@@ -1,4 +1,4 @@
-"""``assay drift``: do a repository's newest commits still do what was learned from its history?"""
+"""``assay registry drift``: do a repository's newest commits still do what was learned from its history?"""
 
 from __future__ import annotations
 

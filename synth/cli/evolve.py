@@ -1,4 +1,4 @@
-"""``assay evolve``: better versions of a skill, by a model, decided by recordings that it was not shown."""
+"""``assay registry evolve``: better versions of a skill, by a model, decided by recordings that it was not shown."""
 
 from __future__ import annotations
 

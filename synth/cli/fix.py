@@ -1,9 +1,10 @@
-"""``assay fix``: the safe fixes of the static checks."""
+"""``assay verify --fix``: the safe fixes of the static checks. ``assay fix`` is its name of before."""
 
 from __future__ import annotations
 
 import codecs
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,17 @@ if TYPE_CHECKING:
     from verifiers.interface import Profile
 
 
-@click.command("fix", short_help="Apply the safe fixes of the static checks.")
+@click.command("fix", hidden=True)
 @click.argument("skills", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SKILL...")
 @click.option("--profile", type=click.Choice(["seed", "omni"]), help="Which conventions a skill follows. Default: as it imports.")
 @click.option("--diff", "only_show", is_flag=True, help="Show what would change; write nothing.")
 def command(skills: tuple[Path, ...], profile: Profile | None, only_show: bool) -> int:
     """Applies the fixes that leave behaviour unchanged. Exit code 1: errors remain that it cannot fix."""
+    return fix(skills, profile, only_show=only_show)
+
+
+def fix(skills: Sequence[Path], profile: Profile | None, *, only_show: bool) -> int:
+    """Applies them, or shows what would change, and says how many errors are left."""
     chosen = profile or config().verify.profile
     left = sum(_fix(target_of(path, static=True).skill, chosen, only_show) for path in skills)
     console.say(f"{left} error{'' if left == 1 else 's'} left")

@@ -78,7 +78,7 @@ def open_registry(given: Path | None = None, *, must_exist: bool = False) -> Reg
     if must_exist and not (directory / "registry.db").is_file():
         raise NothingToVerify("there is no registry", "Fill one with: assay crystallize TRACES --registry DIR", directory)
     if settings.untrusted is not None and (settings.hooks.command or settings.hooks.url):
-        say_once(f"warning: hooks of {settings.untrusted} do not run. Read them, then: assay trust {settings.untrusted}")
+        say_once(f"warning: hooks of {settings.untrusted} do not run. Read them, then: assay config trust {settings.untrusted}")
     return Registry(directory, hooks=settings.reindex_hooks(), on_hook_failure=lambda text: console.say(f"warning: {text}"))
 
 

@@ -109,7 +109,7 @@ def status_command(project: Path | None, store: Path | None) -> int:
     for line in _moments(kept):
         console.out(line)
     if uses := sum(1 for _ in (kept.root / "uses").glob("*.json")):
-        console.out(f"skills ran in {plural(uses, 'turn')}. Whether these ended as they should: assay drift {kept.root}")
+        console.out(f"skills ran in {plural(uses, 'turn')}. Whether these ended as they should: assay registry drift {kept.root}")
     errors = kept.errors()
     if errors:
         console.out(f"{plural(len(errors), 'thing')} went wrong in hooks, the last of them:")

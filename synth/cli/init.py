@@ -1,4 +1,4 @@
-"""``assay init``: a commented configuration, made from the settings' own descriptions."""
+"""``assay config init``: a commented configuration, made from the settings' own descriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay lift``: what the registered skills change for a real agent."""
+"""``assay registry lift``: what the registered skills change for a real agent."""
 
 from __future__ import annotations
 

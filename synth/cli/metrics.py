@@ -1,4 +1,4 @@
-"""``assay metrics``: what the loop and the gate did so far."""
+"""``assay registry metrics``: what the loop and the gate did so far."""
 
 from __future__ import annotations
 

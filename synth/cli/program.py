@@ -36,19 +36,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("report", "Show a saved report in another format."),
     "engine": ("engine", "Check, start or prepare the sandbox."),
     "mcp": ("serve", "Offer verification to an agent host over MCP."),
-    "lift": ("lift", "Measure what skills change for a real agent."),
-    "evolve": ("evolve", "Improve a skill with a model; held-out recordings decide."),
     "answer": ("answer", "Answer a question that a report asks."),
     "replay": ("replay", "Reproduce one finding."),
-    "diff": ("diff", "Say what an edit changed in behaviour."),
-    "drift": ("drift", "Say whether newest commits still do what was learned."),
-    "fix": ("fix", "Apply the safe fixes of the static checks."),
-    "explain": ("explain", "Say what a check asks, and why."),
-    "attest": ("attest", "Sign and verify attestations."),
-    "metrics": ("metrics", "Print the counters, also as Prometheus text."),
-    "init": ("init", "Write a commented configuration file."),
-    "trust": ("trust", "Let the commands of a configuration run."),
-    "completion": ("completion", "Print the shell completion script."),
+    "config": ("configuration", "Write or trust a configuration; complete in a shell."),
 }
 """Command -> (module of synth.cli that defines ``command``, one line of help)."""
 MAIN = 13
@@ -58,6 +48,11 @@ OLD = {
     "synth": ("synthesize", "crystallize --drafts DIR"),
     "feedback": ("feedback", "route --outcome NAME ok|fail"),
     "store": ("store", "hook show, hook export and hook prune"),
+    "explain": ("explain", "verify --explain CHECK"),
+    "fix": ("fix", "verify --fix SKILL"),
+    "diff": ("diff", "verify NEW --against OLD"),
+    **{name: (name, f"registry {name}") for name in ("evolve", "lift", "drift", "attest", "metrics")},
+    **{name: (name, f"config {name}") for name in ("init", "trust", "completion")},
 }
 """Names of before -> (module, what to write now)."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from synth.cli import console, export, routing
+from synth.cli import attest, console, drift, evolve, export, lift, metrics, routing
 from synth.cli.counting import count_demotions
 from synth.cli.exits import FAIL, NOTHING, PASS, exit_code
 from synth.cli.files import dump
@@ -109,8 +109,8 @@ def show(registry: Path | None, name: str, version: str | None, **rest: Any) -> 
 @click.argument("name")
 @click.argument("candidate", required=False)
 def history(registry: Path | None, name: str, candidate: str | None) -> int:
-    """Says what happened to a skill, oldest first. With CANDIDATE, the digest of one that `assay evolve` tried: its code and its
-    report."""
+    """Says what happened to a skill, oldest first. With CANDIDATE, the digest of one that `evolve` tried: its code and
+    its report."""
     with open_registry(registry, must_exist=True) as opened:
         if candidate is not None:
             code, reports = opened.candidate(name, candidate)
@@ -134,7 +134,7 @@ def _detail(detail: Any) -> str:
 @click.argument("old")
 @click.argument("new", required=False)
 def diff(registry: Path | None, name: str, old: str, new: str | None) -> int:
-    """Shows how the code of two versions differs. `assay diff` says what that changes in behaviour."""
+    """Shows how the code of two versions differs. `assay verify --against` says what that changes in behaviour."""
     with open_registry(registry, must_exist=True) as opened:
         a, b = opened.show(name, old), opened.show(name, new)
         before, after = opened.source(a).splitlines(), opened.source(b).splitlines()
@@ -308,7 +308,8 @@ def audit(registry: Path | None, **rest: Any) -> int:
     return FAIL if found else PASS
 
 
-command.add_command(export.command, "export")
+for part in (export, evolve, lift, drift, attest, metrics):
+    command.add_command(part.command)
 
 
 @command.command("gc")

@@ -1,4 +1,4 @@
-"""``assay trust``: lets the commands of a configuration run, until its text changes."""
+"""``assay config trust``: lets the commands of a configuration run, until its text changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def command(file: Path | None, withdraw: bool) -> int:
 
     settings = load_config(file) if file is not None else config()
     if settings.source is None:
-        raise ConfigError("there is no configuration to trust", "Name one: assay trust FILE")
+        raise ConfigError("there is no configuration to trust", "Name one: assay config trust FILE")
     if withdraw:
         known = trust.withdraw(settings.source, settings.sha256)
         console.out(f"{settings.source}: {'no longer trusted' if known else 'was not trusted'}")

@@ -11,10 +11,14 @@ from time import monotonic, sleep, strftime
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from synth.cli import console
 from synth.cli.counting import count_reports
+from synth.cli.diff import compared
 from synth.cli.exits import FAIL, INCONCLUSIVE, PASS, exit_code
+from synth.cli.explain import explain
+from synth.cli.fix import fix
 from synth.cli.home import config
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
@@ -28,10 +32,16 @@ if TYPE_CHECKING:
 FILE = click.Path(path_type=Path)
 _BADNESS = (FAIL, INCONCLUSIVE, PASS)
 FILES = ("evidence", "bindings", "decisions", "registry")
+COMPARED = ("evidence", "bindings", "registry", "budget", "image", "runtime", "workers", "host")
+INSTEAD = {"explain": (), "fix": ("skill", "profile", "diff"), "against": ("skill", "recorded", *COMPARED)}
+"""What is done instead of a verification -> what counts for it."""
+WITH = {"diff": "fix", "recorded": "against"}
+"""Options that count for one of those alone."""
+COMMANDLINE = ParameterSource.COMMANDLINE
 
 
 @click.command("verify", short_help="Judge one skill on its evidence.")
-@click.argument("skill", type=FILE, metavar="SKILL.py[::FUNCTION]|DRAFT_DIR|NAME")
+@click.argument("skill", type=FILE, required=False, metavar="SKILL.py[::FUNCTION]|DRAFT_DIR|NAME")
 @click.option("--evidence", type=FILE, metavar="FILE", help="Traces to judge by. Default: beside the skill, else registered.")
 @click.option("--bindings", type=FILE, metavar="FILE", help="Arguments for each trace. Default: beside the skill, else inferred.")
 @click.option("--decisions", type=FILE, metavar="FILE", help="Answers to questions. Default: beside the evidence.")
@@ -39,12 +49,36 @@ FILES = ("evidence", "bindings", "decisions", "registry")
 @judging_options
 @sandbox_options
 @click.option("--watch", is_flag=True, help="Verify again whenever the skill, its evidence or its bindings change.")
+@click.option(
+    "--explain",
+    is_flag=False,
+    flag_value="",
+    metavar="[CHECK]",
+    help="Instead: say what CHECK asks, and why. Without it, list the checks; `all`: as one Markdown page.",
+)
+@click.option("--fix", is_flag=True, help="Instead: apply the safe fixes of the static checks.")
+@click.option("--diff", is_flag=True, help="With --fix: show what would change; write nothing.")
+@click.option("--against", type=FILE, metavar="OLD", help="Instead: say what SKILL does otherwise than OLD, one of before.")
+@click.option("--recorded", is_flag=True, help="With --against: on the recorded starts alone, in seconds, blind to all else.")
 @output_options()
-def command(skill: Path, watch: bool, **rest: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, skill: Path | None, watch: bool, **rest: Any) -> int:
     """Replays the evidence with the skill in the sandbox and says which property breaks, with a counterexample.
 
-    Exit code 0: PASS. 1: FAIL. 3: INCONCLUSIVE (something needed is missing, or replays disagree).
+    --against runs both on the same recorded starts and on those that the checks make up, and puts both before every check.
+
+    Exit code 0: PASS, the same behaviour, or all fixed. 1: FAIL, other behaviour, or errors that --fix leaves. 3: INCONCLUSIVE
+    (something needed is missing, or replays disagree).
     """
+    instead = _instead(ctx)
+    if rest["explain"] is not None:
+        return explain(rest["explain"])
+    if skill is None:
+        raise click.MissingParameter(ctx=ctx, param_hint="SKILL", param_type="argument")
+    if instead == "fix":
+        return fix([skill], rest["profile"], only_show=rest["diff"])
+    if instead == "against":
+        return compared(rest["against"], skill, only_recorded=rest["recorded"], **{name: rest[name] for name in COMPARED})
     outputs = plan(rest.pop("formats"), rest.pop("files"))
     judging = Judging.of(rest, config(skill))
     files: dict[str, Path | None] = {name: rest[name] for name in FILES}
@@ -54,6 +88,26 @@ def command(skill: Path, watch: bool, **rest: Any) -> int:
         _check_exclusions(target, judging)
     registry = files["registry"]
     return _watch(targets, judging, outputs, registry) if watch else _once(targets, judging, outputs, registry)
+
+
+def _instead(ctx: click.Context) -> str:
+    """What is done instead of a verification; "" for none.
+
+    Raises:
+        click.UsageError: an option was given that says nothing there.
+    """
+    given = {
+        p.name: p.opts[0] if isinstance(p, click.Option) else "SKILL"
+        for p in ctx.command.params
+        if ctx.get_parameter_source(p.name or "") is COMMANDLINE
+    }
+    instead = next((name for name in INSTEAD if name in given), "")
+    for name, flag in given.items():
+        if not instead and name in WITH:
+            raise click.UsageError(f"{flag} says nothing without --{WITH[name]}", ctx)
+        if instead and name not in (instead, *INSTEAD[instead], "quiet", "verbose"):
+            raise click.UsageError(f"{flag} says nothing with --{instead}", ctx)
+    return instead
 
 
 def _check_exclusions(target: Target, judging: Judging) -> None:

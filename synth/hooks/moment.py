@@ -109,7 +109,7 @@ def _in_background(config: Config, store: Store) -> bool:
         return False
     trusted = is_trusted(config.source, config.sha256)
     if not trusted:
-        store.complain(f"evolution.learn: background counts as tell. Read the file, then: assay trust {config.source}")
+        store.complain(f"evolution.learn: background counts as tell. Read the file, then: assay config trust {config.source}")
     return trusted
 
 

@@ -1,4 +1,5 @@
-"""Turns in which a registered skill ran: an outcome each for the router, and the ends of the tree, which `assay drift` looks at.
+"""Turns in which a registered skill ran: an outcome each for the router, and the ends of the tree, which
+`assay registry drift` looks at.
 
 A skill runs as the program of an export, as ``assay run``, or as a tool of ``assay mcp``. A call that was wrong ran nothing.
 """

@@ -147,12 +147,12 @@ def test_fix_applies_what_is_safe(tmp_path: Path, capsys: pytest.CaptureFixture[
     file = tmp_path / "skill.py"
     text = (RENAME / "skill.py").read_text(encoding="utf-8").replace("@skill_command(autowire=True)", "@skill_command")
     file.write_text(text, encoding="utf-8")
-    run(["fix", str(file), "--diff"])
+    run(["verify", "--fix", str(file), "--diff"])
     assert file.read_text(encoding="utf-8") == text
-    run(["fix", str(file)])
+    run(["verify", "--fix", str(file)])
     fixed = file.read_text(encoding="utf-8")
     capsys.readouterr()
-    assert run(["fix", str(file)]) in (0, 1)
+    assert run(["verify", "--fix", str(file)]) in (0, 1)
     assert file.read_text(encoding="utf-8") == fixed
 
 
@@ -281,18 +281,18 @@ def test_attest_round_trip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 
     saved.write_text(dump(report_to_json(report(made))), encoding="utf-8")
     key, public = str(tmp_path / "key"), str(tmp_path / "key.pub")
-    assert run(["attest", "keygen", key]) == 0
-    assert run(["attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 1
+    assert run(["registry", "attest", "keygen", key]) == 0
+    assert run(["registry", "attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 1
     monkeypatch.setattr(attest, "_must_be_found_again", lambda *_: None)
-    assert run(["attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 0
-    assert run(["attest", "verify", str(folder), "--key", public]) == 0
+    assert run(["registry", "attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 0
+    assert run(["registry", "attest", "verify", str(folder), "--key", public]) == 0
     assert "PASSED" in capsys.readouterr().out
-    assert run(["attest", "keygen", str(tmp_path / "other")]) == 0
-    assert run(["attest", "verify", str(folder), "--key", str(tmp_path / "other.pub")]) == 1
+    assert run(["registry", "attest", "keygen", str(tmp_path / "other")]) == 0
+    assert run(["registry", "attest", "verify", str(folder), "--key", str(tmp_path / "other.pub")]) == 1
     (folder / "skill.py").write_text("# changed\n", encoding="utf-8")
-    assert run(["attest", "verify", str(folder), "--key", public]) == 1
+    assert run(["registry", "attest", "verify", str(folder), "--key", public]) == 1
     saved.write_text(dump(report_to_json(report(made, verdict=Verdict.INCONCLUSIVE, score=None))), encoding="utf-8")
-    assert run(["attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 1
+    assert run(["registry", "attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 1
 
 
 def test_a_signed_failure_is_no_success(
@@ -307,17 +307,17 @@ def test_a_signed_failure_is_no_success(
     saved, key = tmp_path / "report.json", str(tmp_path / "key")
     saved.write_text(dump(report_to_json(report(made, verdict=Verdict.FAIL, score=None))), encoding="utf-8")
     monkeypatch.setattr(attest, "_must_be_found_again", lambda *_: None)
-    assert run(["attest", "keygen", key]) == 0
-    assert run(["attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 0
+    assert run(["registry", "attest", "keygen", key]) == 0
+    assert run(["registry", "attest", "sign", str(folder), "--report", str(saved), "--key", key]) == 0
     capsys.readouterr()
-    assert run(["attest", "verify", str(folder), "--key", f"{key}.pub"]) == 1
+    assert run(["registry", "attest", "verify", str(folder), "--key", f"{key}.pub"]) == 1
     assert capsys.readouterr().out.startswith("FAILED: ")
 
 
 def test_metrics_are_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The seed's five, also as Prometheus text."""
     monkeypatch.chdir(tmp_path)
-    assert run(["metrics", "--format", "prometheus"]) == 0
+    assert run(["registry", "metrics", "--format", "prometheus"]) == 0
     assert "# TYPE assay_skills_crystallized_total counter" in capsys.readouterr().out
 
 
@@ -361,8 +361,9 @@ def test_an_unparsable_draft_has_its_directorys_name(tmp_path: Path, capsys: pyt
 
 
 def test_a_finding_of_bindings_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever id a report shows, `assay explain` knows it."""
-    assert run(["explain", "bindings"]) == 0
+    """Whatever id a report shows, `assay verify --explain` knows it."""
+    assert run(["verify", "--explain"]) == 0
+    assert run(["verify", "--explain", "bindings"]) == 0
     assert "bindings.json" in capsys.readouterr().out
 
 

@@ -170,12 +170,12 @@ def test_a_planted_command_does_not_run(tree: Path, tmp_path: Path, capsys: pyte
         return (tmp_path / "ran").exists()
 
     assert not change()
-    assert "assay trust" in capsys.readouterr().err
-    assert run(["trust"]) == 0
+    assert "assay config trust" in capsys.readouterr().err
+    assert run(["config", "trust"]) == 0
     assert change()
     (tmp_path / "ran").unlink()
     (tree.parent / "assay.yaml").write_text(f"{text}# another\n", encoding="utf-8")
     assert not change()
-    assert run(["trust", str(tree.parent / "assay.yaml")]) == 0
-    assert run(["trust", "--withdraw", str(tree.parent / "assay.yaml")]) == 0
+    assert run(["config", "trust", str(tree.parent / "assay.yaml")]) == 0
+    assert run(["config", "trust", "--withdraw", str(tree.parent / "assay.yaml")]) == 0
     assert not change()

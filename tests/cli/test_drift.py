@@ -1,4 +1,4 @@
-"""``assay drift``: its table, its exit codes, and what it says where there is nothing to compare."""
+"""``assay registry drift``: its table, its exit codes, and what it says where there is nothing to compare."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def release(made: Repository, version: str, note: str = "") -> None:
 
 def drift(made: Repository, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     capsys.readouterr()
-    code = run(["drift", str(made.path), *words, "--registry", "skills"])
+    code = run(["registry", "drift", str(made.path), *words, "--registry", "skills"])
     told = capsys.readouterr()
     return code, told.out, told.err
 
@@ -135,7 +135,7 @@ def test_another_repository(made: Repository, capsys: pytest.CaptureFixture[str]
     assert (code, "it is shallow (git fetch --unshallow)" in err) == (4, True)
     code, _, err = drift(Repository(tmp_path), capsys)
     assert (code, "is no git repository" in err) == (2, True)
-    assert run(["drift", str(made.path), "--registry", "none"]) == 4
+    assert run(["registry", "drift", str(made.path), "--registry", "none"]) == 4
 
 
 @pytest.mark.engine

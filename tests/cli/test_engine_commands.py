@@ -162,10 +162,10 @@ def test_diff_tells_behaviour_not_text(tmp_path: Path, capsys: pytest.CaptureFix
     other.write_text(source.replace('f".{new_ext}")', 'f".x{new_ext}")'), encoding="utf-8")
     assert other.read_text(encoding="utf-8") != source
     beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json"), "--budget", "fast"]
-    assert run(["diff", str(RENAME), str(same), *beside]) == 0
+    assert run(["verify", str(same), "--against", str(RENAME), *beside]) == 0
     assert capsys.readouterr().out.startswith("0 differences on ")
-    assert run(["diff", str(RENAME), str(same), *beside, "--recorded"]) == 0
-    assert run(["diff", str(RENAME), str(other), *beside]) == 1
+    assert run(["verify", str(same), "--against", str(RENAME), *beside, "--recorded"]) == 0
+    assert run(["verify", str(other), "--against", str(RENAME), *beside]) == 1
     assert "pub_rename_ext-02, run 1: " in capsys.readouterr().out
 
 
@@ -178,9 +178,9 @@ def test_diff_finds_what_verify_would(tmp_path: Path, capsys: pytest.CaptureFixt
     assert broken != text
     (edited / "skill.py").write_text(broken, encoding="utf-8")
     beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json"), "--budget", "fast"]
-    assert run(["diff", str(RENAME), str(edited), *beside, "--recorded"]) == 0
+    assert run(["verify", str(edited), "--against", str(RENAME), *beside, "--recorded"]) == 0
     capsys.readouterr()
-    assert run(["diff", str(RENAME), str(edited), *beside]) == 1
+    assert run(["verify", str(edited), "--against", str(RENAME), *beside]) == 1
     told = capsys.readouterr().out
     assert "0 differences on" in told
     assert "generalises: PASS, now FAIL" in told
@@ -199,7 +199,7 @@ def test_diff_of_two_versions_that_both_fail_compares_them_with_each_other(
         (tmp_path / name).mkdir()
         (tmp_path / name / "skill.py").write_text(source, encoding="utf-8")
     beside = ["--evidence", str(RENAME / "evidence.jsonl"), "--bindings", str(RENAME / "bindings.json"), "--budget", "fast"]
-    assert run(["diff", str(tmp_path / "old"), str(tmp_path / "new"), *beside]) == 1
+    assert run(["verify", str(tmp_path / "new"), "--against", str(tmp_path / "old"), *beside]) == 1
     told = capsys.readouterr().out
     assert "0 differences on" in told.splitlines()[0]
     assert "FAIL, then FAIL" in told
@@ -252,7 +252,7 @@ def test_wrong_bindings_are_found_in_their_file(tmp_path: Path, capsys: pytest.C
     (check,) = [c for c in document(capsys)["checks"] if c["id"] == "bindings"]
     assert check["findings"]
     assert {Path(f["path"]).name for f in check["findings"]} == {"bindings.json"}
-    assert run(["explain", check["id"]]) == 0
+    assert run(["verify", "--explain", check["id"]]) == 0
 
 
 def test_swapped_bindings_are_doubted_and_a_wrong_skill_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

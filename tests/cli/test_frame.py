@@ -117,7 +117,7 @@ def test_internal_error_leaves_a_note(
         (["verify", ".", "--checks", "no-such-check"], 2),
         (["verify", ".", "--exclude", "t1"], 2),
         (["gate", "empty"], 4),
-        (["explain", "no-such-check"], 2),
+        (["verify", "--explain", "no-such-check"], 2),
         (["crystallize", "empty"], 4),
         (["patterns", "empty"], 4),
         (["registry", "list", "--registry", "nowhere"], 4),
@@ -142,7 +142,7 @@ def test_nothing_is_created_by_looking(tmp_path: Path, monkeypatch: pytest.Monke
     run(["registry", "list"])
     run(["route", "rename txt to md"])
     run(["patterns"])
-    run(["metrics"])
+    run(["registry", "metrics"])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -154,7 +154,7 @@ def test_a_misspelt_output_makes_no_directory(tmp_path: Path, capsys: pytest.Cap
         ["verify", str(tmp_path), "--static", "--no-cache", "-o", str(wrong)],
         ["record", "--task", "t", "-o", str(wrong), "--", "true"],
         ["export", "x", "--to", "agentskills", "-o", str(wrong)],
-        ["metrics", "-o", str(wrong)],
+        ["registry", "metrics", "-o", str(wrong)],
         ["synth", str(ROOT / "fixtures" / "demo" / "rename.jsonl"), "--drafts", str(wrong)],
     ):
         assert run(argv) == 2, argv
@@ -184,7 +184,7 @@ def test_a_full_disk_is_named() -> None:
     """Where standard output goes to a file on a full disk, the file is what the error is about."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "synth.cli", "explain", "--manual"],
+            [sys.executable, "-m", "synth.cli", "verify", "--explain", "all"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -259,7 +259,7 @@ def test_verdicts_have_exit_codes() -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_printed(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each shell gets a script that calls the program back."""
-    assert run(["completion", shell]) == 0
+    assert run(["config", "completion", shell]) == 0
     assert "_ASSAY_COMPLETE" in capsys.readouterr().out
 
 
@@ -268,10 +268,10 @@ def test_init_writes_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     from synth.config import Config, load_config
 
     monkeypatch.chdir(tmp_path)
-    assert run(["init"]) == 0
+    assert run(["config", "init"]) == 0
     loaded, defaults = load_config(), Config.default(tmp_path)
     assert (loaded.evolution, loaded.verify, loaded.llm) == (defaults.evolution, defaults.verify, defaults.llm)
-    assert run(["init"]) == 2
+    assert run(["config", "init"]) == 2
     uncommented = re.sub(r"(?m)^  # ", "  ", (tmp_path / "assay.yaml").read_text(encoding="utf-8"))
     (tmp_path / "assay.yaml").write_text(uncommented, encoding="utf-8")
     again = load_config()

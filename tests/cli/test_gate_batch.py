@@ -106,9 +106,9 @@ def test_required_attestation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     verified, key = tmp_path / "report.json", str(tmp_path / "key")
     assert run(["verify", str(folder), "--budget", "fast", "-o", str(verified)]) == 0
     gate = ["gate", str(folder), "--budget", "fast", "--require-attestation", f"{key}.pub", "--format", "json"]
-    assert run(["attest", "keygen", key]) == 0
+    assert run(["registry", "attest", "keygen", key]) == 0
     assert run(gate) == 3
-    assert run(["attest", "sign", str(folder), "--report", str(verified), "--key", key]) == 0
+    assert run(["registry", "attest", "sign", str(folder), "--report", str(verified), "--key", key]) == 0
     assert run(gate) == 0
     (folder / "skill.py").write_text(f"{SOURCE}# one more line\n", encoding="utf-8")
     capsys.readouterr()

@@ -183,7 +183,7 @@ def test_the_checks_of_a_candidate_are_told_too(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_runs_of_dropped_candidates_are_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every run of the sandbox is in `assay metrics`, whatever became of what it was for."""
+    """Every run of the sandbox is in `assay registry metrics`, whatever became of what it was for."""
     monkeypatch.chdir(tmp_path)
     count_runs(1)
     assert not list(tmp_path.iterdir())  # judging leaves nothing in a project that keeps nothing
@@ -198,7 +198,7 @@ def test_runs_of_dropped_candidates_are_counted_too(tmp_path: Path, monkeypatch:
 
 
 def test_the_first_crystallization_of_a_project_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a fresh directory, with recordings from elsewhere: what it did is in `assay metrics`, whatever became of it."""
+    """In a fresh directory, with recordings from elsewhere: what it did is in `assay registry metrics`, whatever became of it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("synth.cli.settings.Judging.sandbox", lambda *_: FakeSandbox([]))
     run(["crystallize", str(RENAMES), "--registry", "skills"])

@@ -101,7 +101,7 @@ def test_without_a_command_it_is_a_usage_error(work: Path) -> None:
 
 
 def test_each_recording_is_counted(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`assay metrics` knows them."""
+    """`assay registry metrics` knows them."""
     from synth.cli.metrics import path
     from synth.metrics import Metrics
 

@@ -198,7 +198,7 @@ def test_a_registered_version_is_never_fixed_in_place(registry: Path, capsys: py
     with Registry(registry) as opened:
         file = Path(opened.show("batch_rename").path) / "skill.py"
     before = file.read_bytes()
-    assert run(["fix", str(file)]) == 2
+    assert run(["verify", "--fix", str(file)]) == 2
     assert "never changes" in capsys.readouterr().err
     assert file.read_bytes() == before
 

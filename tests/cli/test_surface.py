@@ -22,7 +22,7 @@ from sandbox.interface import Cause, SandboxError
 from sandbox.recipe import load_recipe
 from synth.cli.diff import _judged
 from synth.cli.next_steps import REFUSED, keep_draft, keep_refusal
-from synth.cli.program import assay, run
+from synth.cli.program import OLD, assay, run
 from synth.cli.settings import Judging
 from synth.cli.targets import target_of
 from synth.cli.verifying import Verifier
@@ -41,7 +41,7 @@ from verifiers.interface import CheckResult, Finding, Report, Verdict
 ROOT = Path(__file__).parents[2]
 TRACES = ROOT / "fixtures" / "demo" / "rename.jsonl"
 RENAME = ROOT / "fixtures" / "skills" / "rename_ext"
-MOST_OPTIONS, MOST_SLOTS = 116, 331
+MOST_OPTIONS, MOST_SLOTS = 118, 324
 """Different ones, and all of all commands."""
 
 
@@ -99,6 +99,9 @@ def test_options_that_said_nothing_work_and_say_so(
         (["registry", "bench", "batch_rename", "0.5"], "assay route --bench NAME SCORE"),
         (["registry", "archive", "batch_rename"], "assay registry retire"),
         (["registry", "revoke", "batch_rename"], "assay registry retire --forever"),
+        (["explain", "generalises"], "assay verify --explain CHECK"),
+        (["metrics"], "assay registry metrics"),
+        (["completion", "bash"], "assay config completion"),
     ],
 )
 def test_old_names_work_and_say_the_new_one(
@@ -139,6 +142,32 @@ def test_what_was_four_verbs_is_one(registry: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.count("is revoked") == 2
 
 
+def test_every_name_of_before_leads_to_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    """All of them say where their work is done now, and none is listed."""
+    names = {path for path, _ in walk(assay, click.Context(assay, info_name="assay"))}
+    for old, (_, now) in OLD.items():
+        assert run([old, "--help"]) == 0
+        assert f"'assay {old}' is now 'assay {now}'" in capsys.readouterr().err
+        assert f"assay {old}" not in names
+        assert f"assay {now}" in names or f"assay {now.split()[0]}" in names
+
+
+@pytest.mark.parametrize(
+    ("argv", "what"),
+    [
+        (["--fix", "--watch"], "--watch says nothing with --fix"),
+        (["--explain", "parses"], "SKILL says nothing with --explain"),
+        (["--against", "x", "--static"], "--static says nothing with --against"),
+        (["--diff"], "--diff says nothing without --fix"),
+        (["--recorded"], "--recorded says nothing without --against"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(argv: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What `verify` does instead of verifying has few options."""
+    assert run(["verify", str(RENAME), *argv]) == 2
+    assert what in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("argv", "meant"),
     [
@@ -148,6 +177,8 @@ def test_what_was_four_verbs_is_one(registry: Path, capsys: pytest.CaptureFixtur
         (["registry", "lst"], "assay registry list"),
         (["registry", "promot"], "assay registry activate"),
         (["engine", "imge"], "assay engine image"),
+        (["explian", "generalises"], "assay verify --explain CHECK"),
+        (["atest", "sign"], "assay registry attest"),
     ],
 )
 def test_a_misspelt_command_is_recognised(argv: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -445,8 +476,8 @@ def test_the_surface_does_not_grow() -> None:
         path: {max(p.opts, key=len) for p in command.params if isinstance(p, click.Option) and not p.hidden} - usual
         for path, command in found.items()
     }
-    assert sum(path.count(" ") == 1 for path in found) <= 26
-    assert sum(not isinstance(command, click.Group) for command in found.values()) <= 50
+    assert sum(path.count(" ") == 1 for path in found) <= 16
+    assert sum(not isinstance(command, click.Group) for command in found.values()) <= 47
     assert len(set.union(*options.values())) <= MOST_OPTIONS
     assert sum(map(len, options.values())) <= MOST_SLOTS
     assert max(map(len, options.values())) <= 33

@@ -75,23 +75,23 @@ assay crystallize unknown.jsonl --generator anthropic --llm-effort huge
 assay crystallize unknown.jsonl --generator anthropic --llm-max-cost -1
 assay crystallize unknown.jsonl --generator openai --llm-batch
 assay crystallize unknown.jsonl --generator ollama
-assay drift
-assay drift missing
-assay drift folder
-assay drift folder --until
-assay drift folder --registry folder
-assay lift unknown.jsonl
-assay lift unknown.jsonl --agent nosuch
-assay lift unknown.jsonl --agent codex --limit 0
-assay evolve
-assay evolve nosuch
-assay evolve missing/dir
-assay evolve folder
-assay evolve empty.py
-assay evolve draft --generator embedded
-assay evolve draft --hold-out 0
-assay evolve draft missing.jsonl
-assay evolve draft
+assay registry drift
+assay registry drift missing
+assay registry drift folder
+assay registry drift folder --until
+assay registry drift folder --registry folder
+assay registry lift unknown.jsonl
+assay registry lift unknown.jsonl --agent nosuch
+assay registry lift unknown.jsonl --agent codex --limit 0
+assay registry evolve
+assay registry evolve nosuch
+assay registry evolve missing/dir
+assay registry evolve folder
+assay registry evolve empty.py
+assay registry evolve draft --generator embedded
+assay registry evolve draft --hold-out 0
+assay registry evolve draft missing.jsonl
+assay registry evolve draft
 assay crystallize unknown.jsonl --together a
 assay patterns unknown.jsonl --together nosuch,other
 assay verify
@@ -126,9 +126,9 @@ assay answer syntax.py 1 --skill
 assay answer draft 1 --skill --decisions empty.jsonl
 assay answer draft 1 --skill --report missing.json
 assay answer draft 1 --skill --report object.json
-assay fix
-assay fix syntax.py
-assay fix folder
+assay verify --fix
+assay verify --fix syntax.py
+assay verify --fix folder
 assay gate
 assay gate missing --static
 assay gate folder --static
@@ -153,9 +153,12 @@ assay replay draft --errno-at write
 assay replay draft --errno-at write:1:ENOTREAL
 assay replay draft --check nosuch
 assay replay draft --keep draft
-assay diff draft
-assay diff draft missing
-assay explain nosuch
+assay verify draft --against
+assay verify draft --recorded
+assay verify draft --fix --watch
+assay verify syntax.py --explain generalises
+assay verify missing --against draft
+assay verify --explain nosuch
 assay registry
 assay registry list
 assay registry list --registry broken
@@ -167,12 +170,12 @@ assay feedback x maybe
 assay export x
 assay export x --to omni
 assay export --to agentskills -o out --release
-assay attest
-assay attest keygen missing/key
-assay attest sign draft --report missing --key key
-assay attest sign draft --report half.jsonl --key key
-assay attest verify draft --key missing
-assay attest verify draft --key syntax.py
+assay registry attest
+assay registry attest keygen missing/key
+assay registry attest sign draft --report missing --key key
+assay registry attest sign draft --report half.jsonl --key key
+assay registry attest verify draft --key missing
+assay registry attest verify draft --key syntax.py
 assay report
 assay report missing
 assay report folder
@@ -181,9 +184,9 @@ assay report bytes.jsonl
 assay report object.json
 assay report none.json
 assay report gate.json
-assay metrics --format nope
-assay metrics --format json
-assay metrics -o folder
+assay registry metrics --format nope
+assay registry metrics --format json
+assay registry metrics -o folder
 assay engine
 assay engine image --package 'a;b'
 assay engine image --requirements missing.txt
@@ -199,10 +202,21 @@ assay mcp --http nowhere
 assay mcp --http 8000
 assay mcp --token-file token
 assay mcp --http 8000 --token-file missing
+assay config init -o folder
+assay config init -o syntax.py
+assay config completion tcsh
+assay config trust missing.yaml
+assay explain nosuch
+assay fix
+assay diff draft
+assay lift
+assay evolve
+assay drift
+assay attest
+assay metrics -o folder
 assay init -o folder
-assay init -o syntax.py
-assay completion tcsh
 assay trust missing.yaml
+assay completion tcsh
 """
 
 

@@ -3,9 +3,9 @@
     python tests/study/learned_study.py CORPUS [REPOSITORY ...]
 
 CORPUS is as in ``history_study.py``. Of each labelled kind the group that has most of it is imported, its newest commits kept
-back; ``assay crystallize`` learns from the older ones and ``assay drift`` runs the skill on the newer. ``odd`` is what the skill
-does on the odd commits of the newest layout, with the values that their messages tell: right, refused or another end. ``s`` is
-from the traces to the verdict.
+back; ``assay crystallize`` learns from the older ones and ``assay registry drift`` runs the skill on the newer. ``odd`` is
+what the skill does on the odd commits of the newest layout, with the values that their messages tell: right, refused or another
+end. ``s`` is from the traces to the verdict.
 """
 
 from __future__ import annotations

@@ -458,7 +458,7 @@ def test_an_address_that_nobody_trusts_gets_no_key(tmp_path: Path) -> None:
     config = parse_config(text, tmp_path / "assay.yaml")
     with pytest.raises(ConfigError, match="would get your key") as caught:
         SkillCrystallizer(tmp_path / "traces", tmp_path / "skills", config=config)
-    assert "assay trust" in caught.value.advice
+    assert "assay config trust" in caught.value.advice
 
 
 def test_an_unknown_key_of_a_price_is_named(tmp_path: Path) -> None:

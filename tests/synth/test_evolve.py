@@ -269,7 +269,7 @@ def test_a_text_alone_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     Path("foreign").mkdir()
     Path("foreign/SKILL.md").write_text("---\nname: foreign\ndescription: Does it.\n---\n")
-    assert run(["evolve", "foreign"]) == 4
+    assert run(["registry", "evolve", "foreign"]) == 4
     assert "foreign: is a text without code and recordings" in capsys.readouterr().err
 
 
@@ -308,7 +308,7 @@ def test_without_gepa_the_command_says_so(monkeypatch: pytest.MonkeyPatch, capsy
     """It is an extra."""
     find = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name, package=None: None if name == "gepa" else find(name, package))
-    assert run(["evolve", "any"]) == 2
+    assert run(["registry", "evolve", "any"]) == 2
     assert capsys.readouterr().err == "error: gepa is not installed. Install it with: python3 -m pip install gepa\n"
 
 

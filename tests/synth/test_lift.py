@@ -304,7 +304,7 @@ def lifted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: FakeAgent | N
     path = f"{agent.bin}:{os.environ['PATH']}" if agent is not None else "/nonexistent"
     monkeypatch.setenv("PATH", path)
     (tmp_path / "new.jsonl").write_text(dump_traces([replace(trace(3), task_id="fresh")]))
-    return run(["lift", "new.jsonl", "--agent", "claude-code", "--registry", str(tmp_path / "skills"), *words])
+    return run(["registry", "lift", "new.jsonl", "--agent", "claude-code", "--registry", str(tmp_path / "skills"), *words])
 
 
 def test_what_is_missing_is_one_sentence(

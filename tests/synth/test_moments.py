@@ -152,7 +152,7 @@ def test_a_configuration_that_nobody_trusts_only_tells(tmp_path: Path, store: St
         do_it(store, tmp_path / name)
         look(store)
     assert [state for _, state in store.moments.all()] == ["due"]
-    assert "assay trust" in store.errors()[0]
+    assert "assay config trust" in store.errors()[0]
     trust(file, load_config(file).sha256)
     for name in ("eeee1", "eeee12"):
         do_it(store, tmp_path / name, prompt="Begin an empty journal", command="touch made.log")

@@ -142,7 +142,9 @@ def test_a_skill_over_mcp_is_no_step_of_a_trace(project: Path, store: Store, cap
     assert run(["store", "export", "--store", str(store.root), "-o", str(project.parent / "t.jsonl")]) == 4
     assert "called over MCP" in capsys.readouterr().err
     assert run(["hook", "status", "--store", str(store.root)]) == 0
-    assert f"skills ran in 1 turn. Whether these ended as they should: assay drift {store.root}" in capsys.readouterr().out
+    assert (
+        f"skills ran in 1 turn. Whether these ended as they should: assay registry drift {store.root}" in capsys.readouterr().out
+    )
 
 
 @pytest.mark.engine
@@ -152,7 +154,7 @@ def test_another_end_is_drift(project: Path, store: Store, capsys: pytest.Captur
     (project / "b.txt").write_text("2\n")
     turn(store, project, program(), ("Bash", {"command": "mv b.md b.markdown"}, None))
     registry = str(project.parent / "registry")
-    assert run(["drift", str(store.root), "batch_rename", "--registry", registry, "-q"]) == 1
+    assert run(["registry", "drift", str(store.root), "batch_rename", "--registry", registry, "-q"]) == 1
     told = capsys.readouterr().out
     assert "batch_rename  turns  2      1      0        0        1 " in told
     assert "Rename: b.md is not as the skill leaves it" in told
@@ -171,5 +173,5 @@ def test_what_is_kept_of_a_turn(project: Path, store: Store, capsys: pytest.Capt
     assert len(turns_of(store.root, {"batch_rename": version})["batch_rename"]) == 1
     with Registry(project.parent / "other") as registry:
         registry.register(draft("other"), report(draft("other")))
-    assert run(["drift", str(store.root), "--registry", str(project.parent / "other"), "-q"]) == 4
+    assert run(["registry", "drift", str(store.root), "--registry", str(project.parent / "other"), "-q"]) == 4
     assert "no turn is kept" in capsys.readouterr().err

@@ -67,4 +67,4 @@ def test_explain_names_the_nearest() -> None:
     assert "idempotent-replay" in caught.value.advice
     with pytest.raises(ConfigError) as caught:
         explain("???")
-    assert caught.value.advice == "List them with: assay explain"
+    assert caught.value.advice == "List them with: assay verify --explain"

@@ -15,8 +15,8 @@ class Conventions:
     title = "Does the file keep the conventions of a skill?"
     why = (
         "What a skill promises is read before it is run: by indexes, by models that call it, by people who review it. The"
-        " rules are listed below, each with an id of its own (`assay explain conventions-docstring`). An error fails the "
-        "check, a warning never does. `assay fix` applies the fixes that cannot change behaviour."
+        " rules are listed below, each with an id of its own (`assay verify --explain conventions-docstring`). An error fails "
+        "the check, a warning never does. `assay verify --fix` applies the fixes that cannot change behaviour."
     )
     stage: ClassVar[Stage] = "static"
     version = 5

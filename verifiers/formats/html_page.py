@@ -303,7 +303,9 @@ def _finding(page: Page, check: CheckResult, finding: Finding) -> FindingView:
         args=one_line(dict(example.args)) if example is not None and example.args else "",
         compared=tuple(_compared(c) for c in compared),
         reproduce=finding.reproduce,
-        fix=f"{fix.title} ({'safe: assay fix applies it' if fix.safe else 'look at it first'})" if fix is not None else "",
+        fix=f"{fix.title} ({'safe: assay verify --fix applies it' if fix.safe else 'look at it first'})"
+        if fix is not None
+        else "",
     )
 
 

@@ -180,12 +180,12 @@ def _facts(check: CheckResult, finding: Finding) -> Iterator[tuple[str, str]]:
         yield "expected", _clipped(side.expected or "nothing", _MAX_VALUE)
         yield "observed", _clipped(side.observed or "nothing", _MAX_VALUE)
     if finding.fix is not None:
-        how = "safe: `assay fix` applies it" if finding.fix.safe else "look at it first"
+        how = "safe: `assay verify --fix` applies it" if finding.fix.safe else "look at it first"
         yield "fix", f"{_clipped(finding.fix.title)} ({how})"
     if finding.reproduce:
         yield "reproduce", escape(finding.reproduce)
     if finding.severity == "error":
-        yield "why", f"assay explain {escape(check.id)}"
+        yield "why", f"assay verify --explain {escape(check.id)}"
 
 
 def _clipped(text: str, columns: int = _MAX_COLUMNS) -> str:

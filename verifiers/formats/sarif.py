@@ -98,7 +98,7 @@ def _rule(page: Page, id: str) -> dict[str, JsonValue]:
         NOT_JUDGED: ("Could the skill be judged?", "assay verify --help"),
         EDITED: ("Is the exported skill as it was exported?", "assay export --help"),
     }
-    question, command = own.get(id, (page.title(id), f"assay explain {id}"))
+    question, command = own.get(id, (page.title(id), f"assay verify --explain {id}"))
     return {
         "id": id,
         "shortDescription": {"text": question},
