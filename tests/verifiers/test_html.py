@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifiers.formats import render
+from verifiers.formats.compared import compare, side_by_side
 from verifiers.formats.effects import Side
-from verifiers.formats.html_page import _anchors, _compared, side_by_side
+from verifiers.formats.html_page import _anchors
 from verifiers.formats.json_report import report_from_json
 from verifiers.formats.page import score_line
 from verifiers.gating.gate import Failure, judge
@@ -112,6 +113,19 @@ def test_the_worst_comes_first() -> None:
     ]  # fmt: skip
 
 
+def test_the_table_tells_each_counterexample() -> None:
+    """In short, with the first line in which both sides part; of what fails alone."""
+    other = replace(REPORTS[1], name="other", checks=tuple(c for c in REPORTS[1].checks if c.id != "idempotent-replay"))
+    html = page([other, *REPORTS])
+    shown = re.findall(r'<p class="short">(.*?)</p>', html)
+    first, second = (" ".join(re.sub(r"<[^>]*>", "", text).split()) for text in shown)
+    assert first.startswith("crash-convergent: expected logs/app.log: file 0644, 0 bytes, observed logs/app.log: missing; trace ")
+    assert "killed before create /ws/logs/app.log, then run again: logs/app.log is missing; trace rotate-01 with {" in first
+    assert second.startswith(
+        "idempotent-replay: expected nothing changed, observed created logs/app.1732.log (812 bytes); second"
+    )
+
+
 def test_what_did_not_run_is_said_once() -> None:
     """One row for each cause, not a table cell, a list and fifteen rows."""
     stopped = tuple(NotChecked(f"check-{n}", "stopped after the first FAIL (--all goes on)") for n in range(15))
@@ -202,7 +216,7 @@ def test_sides_show_every_line(expected: str, observed: str) -> None:
 def test_contents_are_shown_as_lines(expected: bytes, observed: bytes) -> None:
     """A quoted content loses its quotes and its escaped line ends, and nothing else: as many lines, sizes in the captions."""
     quoted = [f"{len(data)} bytes {data.decode('latin-1')!r}" for data in (expected, observed)]
-    shown = _compared(Side("a: content", *quoted))
+    shown = compare(Side("a: content", *quoted))
     assert (shown.expected_size, shown.observed_size) == (f"{len(expected)} bytes", f"{len(observed)} bytes")
     for data, lines in ((expected, shown.expected), (observed, shown.observed)):
         texts = [line.text for line in lines]

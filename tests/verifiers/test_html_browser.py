@@ -36,6 +36,11 @@ onload = async () => {
   found.window = f.clientWidth;
   found.background = w.getComputedStyle(d.body).backgroundColor;
   found.counterexample = d.querySelector(".finding .sides figure").getBoundingClientRect().bottom;
+  const box = d.querySelector(".overviews").getBoundingClientRect();
+  found.short = [...d.querySelectorAll(".short")].map((short) => {
+    const end = [...short.querySelectorAll(".extra")].at(-1).getBoundingClientRect().bottom;
+    return end <= Math.min(short.getBoundingClientRect().bottom, box.bottom, 900);
+  });
   found.lines = [...d.querySelectorAll(".overview .name a")].map((a) => new Set([...a.getClientRects()].map((r) => r.top)).size);
   found.why = [...d.querySelectorAll(".why:not(:empty)")].map((c) => c.clientWidth);
   found.cells = [...d.querySelectorAll(".overview td")].map((c) => c.scrollWidth - c.clientWidth);
@@ -170,10 +175,29 @@ def test_in_chromium(tmp_path: Path, reports: list[Report], width: int, dark: bo
     assert found["led"]
     assert found.get("violations") == ([] if axe_core() else None)
     assert picture.stat().st_size > 10_000
+    keep(picture, f"report-{width}-{'dark' if dark else 'light'}")
+
+
+@pytest.mark.parametrize("width", [1200, 768, 360])
+def test_each_counterexample_is_in_the_first_screen(tmp_path: Path, reports: list[Report], width: int) -> None:
+    """In short, however many skills pass beside those that fail: on a phone of five."""
+    if missing():
+        return
+    failing = [replace(reports[1], name=f"fails_{n}", path=f"f{n}.py") for n in range(4)]
+    passing = [replace(reports[0], name=f"skill_{n}", path=f"s{n}.py") for n in range(20)]
+    found, picture = look(tmp_path, page([*passing, *failing, *reports]), width)
+    assert found["short"] == [True] * 5
+    assert found["width"] <= found["window"] == width
+    assert max(found["cells"]) <= 0
+    keep(picture, f"failing-{width}")
+
+
+def keep(picture: Path, name: str) -> None:
+    """For people who look at what a run made, where the environment says where."""
     if os.environ.get("ASSAY_ARTEFACTS"):
         kept = Path(os.environ["ASSAY_ARTEFACTS"])
         kept.mkdir(parents=True, exist_ok=True)
-        shutil.copy(picture, kept / f"report-{width}-{'dark' if dark else 'light'}.png")
+        shutil.copy(picture, kept / f"{name}.png")
 
 
 def test_a_hundred_skills_stay_fast(tmp_path: Path, reports: list[Report]) -> None:

@@ -6,11 +6,10 @@ What it shows is worked out here; the template only lays it out.
 from __future__ import annotations
 
 import base64
-import difflib
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -18,41 +17,19 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from sandbox.interface import JsonValue
-from verifiers.formats.effects import Side, headline, sides
+from verifiers.formats.compared import MAX_SHORT, MAX_TEXT, Compared, apart, compare, matched
+from verifiers.formats.effects import headline, sides
+from verifiers.formats.measured import Point, ScoreView, Survivor, score, strips, survivors
 from verifiers.formats.page import Page, edited_line, evidence_line, findings, label, points_at_line, score_line
 from verifiers.formats.questions import case_line, commands, did, start
-from verifiers.formats.text import bound, clip, escape, one_line, seconds
+from verifiers.formats.text import clip, escape, one_line, seconds
 from verifiers.interface import CheckResult, Finding, NotChecked, Question, Report, Verdict
-from verifiers.score import unvaried
 
 _MARKS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NOT_APPLICABLE": "–", "NOT_CHECKED": "·"}
 _WORST_FIRST = ("FAIL", "INCONCLUSIVE", "PASS")
-_MAX_TEXT = 8000
 _MAX_REASON = 240
-_CONTENT = re.compile(r"(?P<size>\d+ bytes) (?P<quote>['\"])(?P<text>.*)(?P=quote)", re.DOTALL)
-"""A file's content as findings quote it."""
 _CONTEXT = 2
 """Source lines shown before and after a finding's line."""
-
-
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """One line of a side: ``kind`` is ``same`` or ``other`` (not on the other side)."""
-
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Two sides under a heading, each with its size where it is a file's content."""
-
-    heading: str
-    expected: tuple[DiffLine, ...]
-    observed: tuple[DiffLine, ...]
-    expected_size: str = ""
-    observed_size: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,31 +61,15 @@ class CheckView:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """One crash point of the strip."""
+class ExampleView:
+    """A counterexample in short, for the table."""
 
-    state: str
-    """``ok``, ``bad`` or ``torn`` (bad, and between truncation and last write)."""
-    k: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Survivor:
-    line: int
-    operator: str
-    description: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreView:
-    value: str
-    percent: float
-    flow: tuple[tuple[str, str, str], ...]
-    """Operator before it, number, what it is."""
-    unvaried: str
-    """Names that the skill has fixed and no trace varies."""
+    check: str
+    where: str
+    expected: str
+    observed: str
+    rest: str
+    """What the finding says, and its case: a narrow window cuts it off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +94,8 @@ class SkillView:
     mark: str
     why: str
     """The first reason, and how many more there are: for the table."""
+    example: ExampleView | None
+    """The first counterexample, which the table shows instead of a reason."""
     reasons: tuple[str, ...]
     """Those that no check below says."""
     waived: tuple[str, ...]
@@ -224,6 +187,7 @@ def _unsaid(report: Report, reasons: Sequence[str]) -> tuple[str, ...]:
 def _skill(page: Page, report: Report, anchor: str) -> SkillView:
     row = page.row(report)
     reasons = [clip(r, _MAX_REASON) for r in row.reasons or ((report.why,) if row.verdict is not Verdict.PASS else ())]
+    checks = _checks(page, report)
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     return SkillView(
         anchor=anchor,
@@ -231,15 +195,16 @@ def _skill(page: Page, report: Report, anchor: str) -> SkillView:
         state=row.verdict.name,
         mark=_MARKS[row.verdict.name],
         why=f"{reasons[0]}{more}" if reasons else "",
+        example=_example(checks) if row.verdict is Verdict.FAIL else None,
         reasons=_unsaid(report, reasons) if row.reasons else (),
         waived=tuple(f"{w.check} until {w.expires.isoformat()}: {w.reason}" for w in row.waived),
-        score=_score(report),
+        score=score(report),
         no_score=score_line(report),
-        checks=_checks(page, report),
+        checks=checks,
         questions=tuple(_question(n, q) for n, q in enumerate(report.questions, 1)),
-        strips=_strips(report),
-        survivors=_survivors(page, report, "survivors"),
-        same=_survivors(page, report, "same"),
+        strips=strips(report),
+        survivors=survivors(page, report, "survivors"),
+        same=survivors(page, report, "same"),
         bindings=tuple((task, one_line(dict(args)), task in report.inferred) for task, args in sorted(report.bindings.items())),
         evidence=evidence_line(report),
         edited=edited_line(report),
@@ -248,10 +213,22 @@ def _skill(page: Page, report: Report, anchor: str) -> SkillView:
     )
 
 
+def _example(checks: Sequence[CheckView]) -> ExampleView | None:
+    """The first counterexample of a check that fails: what it shows, and the first line in which the two sides part."""
+    found = next(((c.id, f) for c in checks for f in c.findings if f.label == "FAIL" and (f.compared or f.case)), None)
+    if found is None:
+        return None
+    check, finding = found
+    where = clip(finding.compared[0].heading, MAX_SHORT) if finding.compared else ""
+    expected, observed = apart(finding.compared[0]) if finding.compared else ("", "")
+    case = f"{finding.case} with {finding.args}" if finding.args else finding.case
+    return ExampleView(check, where, expected, observed, clip(f"{finding.message}; {case}".removesuffix("; "), _MAX_REASON))
+
+
 def _question(n: int, question: Question) -> QuestionView:
-    sides = (tuple(clip(line, _MAX_TEXT) for line in did(b)) for b in (question.commands, question.skill))
-    compared = Compared("", *_matched(*sides))
-    first = tuple(clip(line, _MAX_TEXT) for line in start(question))
+    sides = (tuple(clip(line, MAX_TEXT) for line in did(b)) for b in (question.commands, question.skill))
+    compared = Compared("", *matched(*sides))
+    first = tuple(clip(line, MAX_TEXT) for line in start(question))
     case = case_line(question)
     return QuestionView(n, question.message, question.invariant, case, first, compared, tuple(commands(question)))
 
@@ -301,7 +278,7 @@ def _finding(page: Page, check: CheckResult, finding: Finding) -> FindingView:
         notes=tuple(notes),
         case=example.case if example is not None else "",
         args=one_line(dict(example.args)) if example is not None and example.args else "",
-        compared=tuple(_compared(c) for c in compared),
+        compared=tuple(compare(c) for c in compared),
         reproduce=finding.reproduce,
         fix=f"{fix.title} ({'safe: assay verify --fix applies it' if fix.safe else 'look at it first'})"
         if fix is not None
@@ -314,91 +291,3 @@ def _excerpt(page: Page, finding: Finding) -> tuple[tuple[int, str, bool], ...]:
     rows = ((n, page.line(finding.path, n)) for n in range(first, finding.line + _CONTEXT + 1))
     kept = tuple((n, clip(text, 400), n == finding.line) for n, text in rows if text is not None)
     return kept if any(own for _, _, own in kept) else ()
-
-
-def _compared(side: Side) -> Compared:
-    contents = _CONTENT.fullmatch(side.expected), _CONTENT.fullmatch(side.observed)
-    if contents[0] is None or contents[1] is None:
-        return Compared(side.heading, *side_by_side(clip(side.expected, _MAX_TEXT), clip(side.observed, _MAX_TEXT)))
-    left, right = (clip(_as_lines(c["text"]), _MAX_TEXT).split("\n") for c in contents if c is not None)
-    return Compared(side.heading, *_matched(left, right), contents[0]["size"], contents[1]["size"])
-
-
-def _as_lines(quoted: str) -> str:
-    """A quoted content with its line ends as line ends; what the last line lacks is said."""
-    if not quoted:
-        return "(nothing)"
-    text = re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[0], quoted)
-    return text.removesuffix("\n") if text.endswith("\n") else f"{text}\n(no newline at the end)"
-
-
-def side_by_side(expected: str, observed: str) -> tuple[tuple[DiffLine, ...], tuple[DiffLine, ...]]:
-    """The lines of both sides, those that the other side does not have marked. Both empty if there is nothing to show."""
-    if not expected and not observed:
-        return (), ()
-    return _matched(_lines(expected), _lines(observed))
-
-
-def _matched(left: Sequence[str], right: Sequence[str]) -> tuple[tuple[DiffLine, ...], tuple[DiffLine, ...]]:
-    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
-    same_left = {i + n for i, _, size in matcher.get_matching_blocks() for n in range(size)}
-    same_right = {j + n for _, j, size in matcher.get_matching_blocks() for n in range(size)}
-    return _marked(left, same_left), _marked(right, same_right)
-
-
-def _lines(text: str) -> list[str]:
-    """Lines as shown: a line end that stands in the text as ``\\n`` (a quoted content) ends a line too, and stays visible."""
-    return re.sub(r"\\n(?=.)", "\\\\n\n", text).splitlines() or ["nothing"]
-
-
-def _marked(lines: Sequence[str], same: set[int]) -> tuple[DiffLine, ...]:
-    return tuple(DiffLine("same" if n in same else "other", line) for n, line in enumerate(lines))
-
-
-def _score(report: Report) -> ScoreView | None:
-    if report.score is None:
-        return None
-    numbers = {k: v for k, v in report.score.inputs.items() if isinstance(v, int | float)}
-
-    def number(name: str, spec: str = "g") -> str:
-        return format(numbers.get(name, 0.0), spec)
-
-    flow = (
-        ("", number("R"), "recorded"),
-        ("+", number("G"), "generated"),
-        ("×", number("adequacy", ".3g"), "adequacy"),
-        ("×", number("S", ".3g"), "convergence"),
-        ("×", number("V", ".3g"), "variety"),
-        ("=", number("N", ".3g"), "trials"),
-    )
-    value = report.score.value
-    return ScoreView(bound(value), round(100 * value, 2), flow, unvaried(report.score.inputs))
-
-
-def _rows(check: CheckResult | None, key: str) -> list[Mapping[str, JsonValue]]:
-    """A list of objects that a check measured; anything of another form is left out."""
-    value = check.measured.get(key) if check is not None else None
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def _strips(report: Report) -> tuple[tuple[str, tuple[Point, ...]], ...]:
-    by_trace: dict[str, list[Point]] = {}
-    for row in _rows(report.check("crash-convergent"), "strip"):
-        k = row.get("k")
-        number = k if isinstance(k, int) else 0
-        state = "ok" if row.get("ok") is True else "torn" if row.get("torn") is True else "bad"
-        torn = "in the middle of " if row.get("torn") is True else ""
-        end = "converges" if row.get("ok") is True else "does not converge"
-        text = f"killed {torn or 'before '}call {number}, {row.get('call', '')} {row.get('path', '')}: {end}"
-        by_trace.setdefault(str(row.get("trace", "")), []).append(Point(state, number, text))
-    return tuple((trace, tuple(points)) for trace, points in by_trace.items())
-
-
-def _survivors(page: Page, report: Report, key: str) -> tuple[Survivor, ...]:
-    out = []
-    for row in _rows(report.check("mutants-killed"), key):
-        line = row.get("line")
-        number = line if isinstance(line, int) else 0
-        source = page.line(report.path, number) or ""
-        out.append(Survivor(number, str(row.get("operator", "")), str(row.get("description", "")), source.strip()))
-    return tuple(out)
