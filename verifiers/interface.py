@@ -460,6 +460,8 @@ class Report:
     """Those that the verdict rests on."""
     edited: tuple[str, ...] = ()
     """Files of an exported skill that are not as they were exported. The verdict is about them as they are."""
+    cached: bool = field(default=False, compare=False)
+    """Whether it was made before and nothing ran now: no part of what it says."""
 
     def check(self, id: str) -> CheckResult | None:
         return next((c for c in self.checks if c.id == id), None)

@@ -277,11 +277,23 @@ def _each(
             for text in unused(outcome):
                 talk.note(f"    {text}")
             draft = keep_draft(outcome, request.config)
+            _remember(request, crystallization, outcome, draft)
             keep_refusal(outcome, request.config)
             advice = next_step(outcome, draft, request.judging.min_usable, request.registry)
             if advice:
                 talk.note(f"    next: {advice}")
             found.append(outcome)
+
+
+def _remember(request: Request, crystallization: Crystallization, outcome: PatternOutcome, draft: Path | None) -> None:
+    """Who verifies next what came of a pattern is answered from the cache."""
+    from synth.cli.remembering import remember
+
+    registry, place = crystallization.registry, draft
+    if registry is not None and outcome.ending == "registered" and outcome.skill and outcome.version:
+        place = Path(registry.show(outcome.skill, outcome.version).path)
+    if outcome.report is not None and place is not None:
+        remember(place, outcome.report, request.judging, request.registry)
 
 
 def _reviewed(crystallization: Crystallization, outcomes: Sequence[PatternOutcome]) -> list[PatternOutcome]:

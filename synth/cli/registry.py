@@ -18,6 +18,7 @@ from synth.cli.files import dump
 from synth.cli.groups import Group
 from synth.cli.home import actor, config, open_registry, registry_option
 from synth.cli.outputs import emit_document, output_options, plan
+from synth.cli.remembering import remember
 from synth.cli.settings import Judging, judging_options, sandbox_options, without
 from synth.judged_by import engine_facts, tools
 
@@ -243,6 +244,7 @@ def rename(
         new = renamed_version(opened, entry, verify, new_name, pairs, texts, require_approval=approve)
         if (sign := config().attest()) is not None:
             sign(Path(new.path), reports[-1])
+    remember(Path(new.path), reports[-1], judging, registry)
     return _said(new, f"{signature(new)}; score at least {bound(new.score)}")
 
 
@@ -356,6 +358,7 @@ def add(registry: Path | None, draft: Path, **rest: Any) -> int:
             console.out(render([report], "plain", color=False))
             return exit_code(report.verdict)
         entry = register_draft(opened, taken, report, "hand", approve=config().registry.approve)
+    remember(Path(entry.path), report, judging, registry)
     return _said(entry, f"score at least {bound(entry.score)}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import tempfile
 import threading
 from pathlib import Path
@@ -35,14 +36,15 @@ def cache(tmp_path: Path) -> VerdictCache:
 
 @pytest.mark.parametrize("name", ["passing", "failing", "inconclusive", "partial"])
 def test_a_cached_report_is_the_fresh_one(cache: VerdictCache, name: str) -> None:
-    """Equal as a value and byte for byte in every format."""
+    """Equal as a value and byte for byte in every format, but that one says so where the time would stand."""
     fresh = load(name)
     assert cache.get(KEY) is None
     assert cache.put(KEY, fresh)
     cached = cache.get(KEY)
     assert cached == fresh
     for format in ("json", "plain", "sarif", "html"):
-        assert render([cached], format, titles={}, sources={}) == render([fresh], format, titles={}, sources={})
+        known, told = (render([r], format, titles={}, sources={}) for r in (cached, fresh))
+        assert known == re.sub(r"runs, [0-9.]+ s\)", "runs, cached)", told)
 
 
 @pytest.mark.parametrize("field", [f.name for f in dataclasses.fields(Key)])

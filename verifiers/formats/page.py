@@ -59,16 +59,18 @@ class Page:
         return lines[number - 1] if 0 < number <= len(lines) else None
 
     def summary(self) -> str:
-        """``1 skill: 0 pass, 1 fail, 0 inconclusive (14 checks, 212 runs, 3.1 s)``."""
+        """``1 skill: 0 pass, 1 fail, 0 inconclusive (14 checks, 212 runs, 3.1 s)``; of what nothing ran for now, ``cached``."""
         counts = self.counts
         total = sum(counts.values())
         checks = sum(len(r.checks) for r in self.reports)
         runs = sum(r.sandbox.runs if r.sandbox else sum(c.runs for c in r.checks) for r in self.reports)
         spent = self.seconds if self.seconds is not None else sum(r.seconds for r in self.reports)
         numbers = f"{counts['pass']} pass, {counts['fail']} fail, {counts['inconclusive']} inconclusive"
+        known = sum(r.cached for r in self.reports)
+        ended = "cached" if known == total > 0 else f"{known} of {total} cached, {seconds(spent)}" if known else seconds(spent)
         asked = sum(len(r.questions) for r in self.reports)
         numbers += f", {plural(asked, 'open question')}" if asked else ""
-        return f"{plural(total, 'skill')}: {numbers} ({plural(checks, 'check')}, {plural(runs, 'run')}, {seconds(spent)})"
+        return f"{plural(total, 'skill')}: {numbers} ({plural(checks, 'check')}, {plural(runs, 'run')}, {ended})"
 
 
 _RANK: Mapping[Severity, int] = {"error": 0, "warning": 1, "info": 2}

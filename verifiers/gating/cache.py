@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -77,7 +77,7 @@ class VerdictCache:
             head, _, body = self._file(digest).read_bytes().partition(b"\n")
             if head.decode("ascii", "replace") != _head(digest, body):
                 return None
-            return report_from_json(json.loads(body))
+            return replace(report_from_json(json.loads(body)), cached=True)
         except (OSError, ValueError, RecursionError, ReportFormatError):
             return None
 
