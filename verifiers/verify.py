@@ -16,9 +16,9 @@ from pathlib import Path
 import platformdirs
 
 from sandbox import telemetry
-from sandbox.interface import Sandbox, SandboxError, Session
+from sandbox.interface import Sandbox, SandboxError
 from verifiers.binding.cases import Bound, bind
-from verifiers.binding.confirm import fitting
+from verifiers.binding.doubt import doubted, in_their_file
 from verifiers.binding.fixed import fixed_names
 from verifiers.capabilities import capabilities
 from verifiers.catalog import DYNAMIC, STATIC, Check
@@ -49,9 +49,6 @@ from verifiers.reconstruction.reconstruct import rebuild
 from verifiers.score import ScoreInputs, Trial, score
 from verifiers.source.static import run_static
 from verifiers.worlds.past import Past
-
-BY_RECORDING = frozenset({"effect-equivalent", "answer-equivalent"})
-"""Compare a call of the skill with the one recording that its arguments are of."""
 
 NOT_REQUIRED = frozenset({"mutants-killed"})
 """May be missing without making the verdict INCONCLUSIVE (docs/semantics.md, "Results and merging")."""
@@ -253,7 +250,7 @@ def _dynamic(
                 options.progress("replaying the evidence")
             kept, lost = _rebuilt(evidence, traces)
             run.replayed = replay(kept, traces, lost)
-            run.bound = _in_their_file(bind(subject, run.replayed, bindings, skill), options.bindings_path)
+            run.bound = in_their_file(bind(subject, run.replayed, bindings, skill), options.bindings_path)
             if options.wants("bindings") or run.bound.result.verdict is not Verdict.PASS:
                 run.results.append(run.bound.result)
             run.context = Context(
@@ -267,37 +264,12 @@ def _dynamic(
             )  # fmt: skip
             _run_checks(run, checks, run.context, options, waiting)
             if options.bindings_path:
-                _doubt_bindings(run, subject, skill, options.bindings_path)
+                run.results = doubted(run.results, run.replayed, subject, skill, options.bindings_path)
             if options.look:
                 options.look(run.context)
     except SandboxError as error:
         run.not_checked += [NotChecked(i, error.diagnostics()) for i in waiting]
     run.sandbox_seconds = time.monotonic() - began
-
-
-def _in_their_file(bound: Bound, path: str) -> Bound:
-    """What is wrong with given bindings is mended in their file, not in the code."""
-    if not path:
-        return bound
-    findings = tuple(replace(f, path=path, line=1) for f in bound.result.findings)
-    return replace(bound, result=replace(bound.result, findings=findings))
-
-
-def _doubt_bindings(run: _Run, subject: Subject, skill: Session, path: str) -> None:
-    """Where the skill does what was recorded with the arguments that the recordings themselves give, their file may be wrong."""
-    wrong = [r.id for r in run.results if r.id in BY_RECORDING and r.verdict is Verdict.FAIL]
-    read = fitting(subject, run.replayed, skill) if wrong else {}
-
-    def doubted(finding: Finding) -> Finding:
-        example = finding.counterexample
-        binding = read.get(example.trace or "") if example is not None else None
-        if example is None or binding is None or dict(binding.args) == dict(example.args):
-            return finding
-        args = json.dumps(dict(binding.args), sort_keys=True)
-        note = f"bindings: with {args}, as the recording says, it does what was recorded: compare {path}"
-        return replace(finding, notes=(*finding.notes, note))
-
-    run.results = [replace(r, findings=tuple(map(doubted, r.findings))) if r.id in wrong else r for r in run.results]
 
 
 def _rebuilt(evidence: Sequence[Evidence], traces: RememberingSession) -> tuple[list[Evidence], dict[str, str]]:

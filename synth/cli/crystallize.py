@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli import console
+from synth.cli.asking import ask_ahead, suggested
 from synth.cli.counting import Counted, count_here, count_outcomes, count_runs
 from synth.cli.generators import Generation, generation_options
 from synth.cli.home import config, open_registry, registry_option
@@ -171,7 +171,7 @@ def _once(request: Request) -> int:
     patterns = detect(traces, request.config, together)
     grouping = None
     if request.grouping:
-        groups, grouping = _suggested(request, traces, patterns)
+        groups, grouping = suggested(request.generator(), traces, patterns, request.config.evolution.min_frequency)
         patterns = detect(traces, request.config, [*together, *groups])
     found = f"{plural(len(traces), 'trace')}, {plural(len(patterns), 'pattern')}"
     outcomes = _settle(request, patterns, found if patterns else "", grouping)
@@ -180,27 +180,6 @@ def _once(request: Request) -> int:
     else:
         _say_funnel(traces, outcomes, request)
     return exit_code(outcomes)
-
-
-def _suggested(
-    request: Request, traces: Sequence[ExecutionTrace], patterns: Sequence[TracePattern]
-) -> tuple[list[frozenset[str]], Usage]:
-    """Groups among the traces that no pattern has, as the model sees them, none where it gave no answer; and what it cost."""
-    from synth.llm import ModelGenerator
-    from synth.llm.errors import ModelError
-
-    generator = request.generator()
-    assert isinstance(generator, ModelGenerator)
-    known = {t.task_id for p in patterns for t in p.traces}
-    alone = [t for t in traces if t.success and t.task_id not in known]
-    try:
-        groups = generator.together(alone, request.config.evolution.min_frequency)
-    except ModelError as e:
-        console.error(f"no traces were grouped: {e.diagnostics()}")
-        groups = []
-    spent = generator.take_usage()
-    console.say(f"{len(alone)} traces in no pattern, {len(groups)} groups suggested; {spent}")
-    return groups, spent
 
 
 def _say_funnel(traces: Sequence[ExecutionTrace], outcomes: Sequence[PatternOutcome], request: Request) -> None:
@@ -268,7 +247,7 @@ def _each(
     """Settles one pattern after the other, and says how each ended."""
     with console.talk() as talk:
         _replay_all(crystallization, patterns, talk)
-        _ask_ahead(request, crystallization, patterns, talk)
+        ask_ahead(crystallization, patterns, talk, request.config.llm.parallel, batch=request.batch)
         for number, pattern in enumerate(patterns):
             talk.step(f"{pattern.task_category} ({len(pattern.traces)} traces)", number, len(patterns))
             _tell_checks(crystallization, talk, partial(_say, talk, number, len(patterns), pattern.task_category))
@@ -321,28 +300,6 @@ def _replay_all(crystallization: Crystallization, patterns: Sequence[TracePatter
         crystallization.judge.unusable([to_evidence(t) for t in traces])
     except SandboxError as e:
         # Each pattern will say so in its outcome.
-        talk.note(e.diagnostics())
-
-
-def _ask_ahead(request: Request, crystallization: Crystallization, patterns: Sequence[TracePattern], talk: console.Talk) -> None:
-    """Asks a model for the first proposals of all patterns before any is judged."""
-    from sandbox.interface import SandboxError
-    from synth.llm import ModelGenerator
-    from verifiers.formats.text import plural
-    from verifiers.interface import AssayError
-
-    generator = crystallization.generator
-    if not isinstance(generator, ModelGenerator) or (len(patterns) < 2 and not request.batch):
-        return
-    talk.step(f"asking for {len(patterns)} first proposals")
-    try:
-        shown = [s for p in patterns if (s := crystallization.shown(p)) is not None]
-        generator.ahead(shown, request.config.llm.parallel, request.batch)
-        for why, count in Counter(generator.lost_ahead).items():
-            dearer = ", at the full price" if request.batch else ""
-            talk.note(f"{plural(count, 'first proposal')} will be asked for again in its turn{dearer}: {why}")
-    except (AssayError, SandboxError) as e:
-        # Each pattern will ask in its turn, and say so in its outcome.
         talk.note(e.diagnostics())
 
 

@@ -14,6 +14,7 @@ from synth.cli import console
 
 if TYPE_CHECKING:
     from synth.config import Config
+    from synth.interface import RegistryEntry
     from synth.registry import Registry
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -88,6 +89,18 @@ def registry_option(command: Command) -> Command:
         "--registry", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
         help="The registry. Default: $ASSAY_REGISTRY, else the configured one.",
     )(command)  # fmt: skip
+
+
+def version_arguments(command: Command) -> Command:
+    """Adds ``--registry DIR`` and the arguments NAME and [VERSION]."""
+    command = click.argument("version", required=False)(command)
+    return registry_option(click.argument("name")(command))
+
+
+def said(entry: RegistryEntry, what: str) -> int:
+    """Says what became of a version."""
+    console.out(f"{entry.name} {entry.version[:12]} is {entry.status} ({what})")
+    return 0
 
 
 def actor() -> str:

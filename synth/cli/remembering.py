@@ -38,8 +38,9 @@ def remember(place: Path, report: Report, judging: Judging, registry: Path | Non
 
 def _same(job: Job, report: Report) -> bool:
     """Whether a report is on these inputs, and says all that one on files would."""
+    from verifiers.binding.doubt import BY_RECORDING
     from verifiers.interface import Verdict
-    from verifiers.verify import BY_RECORDING, derive_seed
+    from verifiers.verify import derive_seed
 
     wrong = {c.id for c in report.checks if c.verdict is not Verdict.PASS and c.verdict is not None}
     # The seed is a digest of all that was judged. Bindings that lie in a file are doubted, where there are such findings.

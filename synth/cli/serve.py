@@ -172,11 +172,11 @@ class Offered:
         """``assay-proposed/1``: an agent's own skill file, judged on what was recorded here. What passes waits for a person."""
         from dataclasses import replace
 
-        from synth.cli.home import open_registry
+        from synth.cli.home import actor, config, open_registry
         from synth.cli.outcomes import waiting
-        from synth.cli.registry import register_draft
         from synth.cli.targets import target_of
         from synth.cli.verifying import Verifier
+        from synth.crystallization.by_hand import register_draft
         from synth.draft import write_draft
         from verifiers.formats.json_report import report_to_json
         from verifiers.interface import Verdict
@@ -190,7 +190,7 @@ class Offered:
             return {**document, "registered": False, "why": report.why}
         say("registering")
         with open_registry(self.registry) as opened:
-            entry = register_draft(opened, draft, report, "agent", approve=True)
+            entry = register_draft(opened, draft, report, "agent", approve=True, actor=actor(), sign=config().attest())
         return {**document, "registered": True, "skill": entry.name, "version": entry.version, "why": waiting(entry)}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from factories import draft, report
 
+from sandbox.interface import Snapshot
 from synth.cli.program import run
 from synth.cli.remembering import moved, remember
 from synth.cli.settings import Judging
@@ -20,7 +21,7 @@ from synth.interface import Candidate
 from synth.registry import Registry
 from synth.tracing.traces import to_evidence
 from verifiers.formats import render
-from verifiers.interface import Behaviour, CheckResult, Finding, GeneratedCase, Question, Report, Snapshot, Verdict
+from verifiers.interface import Behaviour, CheckResult, Finding, GeneratedCase, Question, Report, Verdict
 from verifiers.verify import derive_seed
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
