@@ -64,7 +64,7 @@ class RuffClean:
         "placeholders or names with doubled quotes (`S608`), and a function that is called before its loop goes on (`B023`), are "
         f"notes. In the `omni` profile what is none of {', '.join(f'`{c}`' for c in HOST_ERRORS[:3])} only warns. Suppression "
         "comments (`# noqa`) are not honoured. "
-        "Ruff's safe fixes are offered; `assay fix` applies those that leave the function's own code as it is."
+        "Ruff's safe fixes are offered; `assay verify --fix` applies those that leave the function's own code as it is."
     )
     stage: ClassVar[Stage] = "static"
     version = 5
