@@ -66,6 +66,7 @@ def environment(where: Surroundings) -> dict[str, str]:
         "SOURCE_DATE_EPOCH": _EPOCH,
         "TERM": "dumb",
         **({"PYTHONOPTIMIZE": "1"} if where.optimised else {}),
+        **({"COLUMNS": "7", "LINES": "3"} if where.home else {}),  # who lives there has a terminal, and a small one
         **git,
     }
 

@@ -74,6 +74,8 @@ def find(module: types.ModuleType, function: str | None) -> Any:
 
 def call(source: str, args: dict[str, Any], function: str | None, lines: Lines | None = None, host: Host = USUAL) -> Any:
     """What the skill returns; whatever it raises goes up."""
+    if host.module != MODULE:
+        threading.Thread(target=threading.Event().wait, daemon=True).start()  # hosts have threads of their own
     module = types.ModuleType(host.module)
     module.__file__ = host.file
     sys.modules[host.module] = module

@@ -58,6 +58,14 @@ def test_a_module_of_another_name(session: Session) -> None:
         assert (failed.line, failed.traceback) == (8, "line 8: return 1 / 0")
 
 
+def test_a_host_has_threads_of_its_own(session: Session) -> None:
+    """And its user a terminal, which the usual run has not."""
+    body = "import shutil, threading\nreturn [threading.active_count(), shutil.get_terminal_size((70, 9)).columns]"
+    for where, seen in ((Surroundings(), [1, 70]), (Surroundings(module="tools", home="other"), [2, 7])):
+        record = session.run(RunRequest(skill(body), BASE, surroundings=where))
+        assert (record.outcome, record.leftovers) == (Returned(seen), ())
+
+
 def test_an_optimised_interpreter_leaves_out_assertions(session: Session) -> None:
     """For the skill and for the programs that it starts; the next run has them again."""
     body = "import sys\nassert Path('n').touch() is None\n"

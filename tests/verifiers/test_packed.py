@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifiers.worlds.packed import MAX_BYTES, Member, contents, edited, remade
-from verifiers.worlds.variations.in_archives import AGAIN, BYTES, NEAR, ODD, PARTS, refilled
+from verifiers.worlds.variations.in_archives import AGAIN, BYTES, LONG, NEAR, ODD, PARTS, refilled
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -49,6 +49,7 @@ def test_each_member_may_become_others(kind: str) -> None:
     assert contents(refilled(data, BYTES)) == [b"1\n" + ODD, b"2\n" + ODD]
     assert len(contents(refilled(data, NEAR))) == 10
     assert contents(refilled(data, PARTS)) == [b"1\n", b"2\n"]
+    assert contents(refilled(data, LONG, (2, 5))) == [b"1\n" * 3, b"2\n" * 3]
 
 
 def test_a_compressed_file_comes_in_two_parts() -> None:

@@ -60,7 +60,7 @@ class DeterministicReplay:
         "factor counts only if a probe inside the job saw it change."
     )
     stage = "dynamic"
-    version = 6
+    version = 7
     good = (
         rename("the same value every time"),
         rename(

@@ -20,9 +20,11 @@ DRAWN = frozenset({
     "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today",
     "shutil.disk_usage", "os.statvfs", "os.fstatvfs", "os.getloadavg", "os.uname", "os.getlogin", "os.sysconf",
     "platform.node", "platform.release", "platform.version", "platform.uname", "platform.platform", "resource.getrlimit",
-    "resource.getrusage", "os.path.ismount",
+    "resource.getrusage", "os.path.ismount", "threading.active_count", "threading.enumerate", "asyncio.all_tasks",
+    "gc.get_count", "gc.get_objects", "sys.getrefcount", "shutil.get_terminal_size", "os.get_terminal_size",
 })  # fmt: skip
-"""Calls that give another value in another run or on another machine, besides everything of ``random`` and ``secrets``."""
+"""Calls that give another value in another run, on another machine or under another host, besides those of ``random`` and
+``secrets``."""
 PLACED = frozenset({"st_dev", "st_ino", "st_blocks", "st_blksize", "st_rdev"})
 """Of a file's status: where it happens to lie."""
 FIXED = frozenset({"random.Random", "random.seed"})
@@ -130,6 +132,16 @@ class Chance(Rule):
         skill(
             "by the number of a file",
             'if Path(file).stat().st_ino % 97:\n    Path(file).touch()\nreturn {"ok": True}',
+        ),
+        skill(
+            "by the threads of its host",
+            'for p in sorted(Path().iterdir())[threading.active_count() - 1 :]:\n    p.touch()\nreturn {"ok": bool(file)}',
+            imports="import threading\nfrom pathlib import Path\n\n",
+        ),
+        skill(
+            "as wide as its host's terminal",
+            'Path(file).write_text(file[: shutil.get_terminal_size().columns])\nreturn {"ok": True}',
+            imports="import shutil\nfrom pathlib import Path\n\n",
         ),
         skill(
             "an order drawn",

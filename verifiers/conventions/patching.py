@@ -11,13 +11,23 @@ from verifiers.conventions.model import SkillModule
 from verifiers.conventions.rule import Rule, Violation, skill
 from verifiers.interface import Profile
 
+SHARED = frozenset({
+    "sqlite3.register_adapter", "sqlite3.register_converter", "codecs.register", "codecs.unregister", "codecs.register_error",
+    "copyreg.pickle", "copyreg.constructor", "copyreg.add_extension", "locale.setlocale", "socket.setdefaulttimeout",
+    "mimetypes.add_type", "shutil.register_archive_format", "shutil.register_unpack_format", "csv.register_dialect",
+    "decimal.setcontext", "threading.stack_size", "time.tzset", "warnings.simplefilter", "warnings.filterwarnings",
+    "random.seed", "random.setstate",
+})  # fmt: skip
+"""Calls that set what all code of a process goes by."""
+
 
 class Patching(Rule):
     id = "conventions-patching"
     title = "Are modules and classes of others left alone?"
     why = (
         "Assigning to an attribute of an imported module or class (`skill_api.Query = …`, `Path.write_text = …`) changes "
-        "it for everything that runs later in the same process, including what judges this skill."
+        "it for everything that runs later in the same process, including what judges this skill. So does what registers "
+        "something for the whole process (`sqlite3.register_adapter`, `locale.setlocale`)."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
@@ -33,6 +43,11 @@ class Patching(Rule):
         skill("a class of the standard library", 'Path.write_text = print\nreturn {"ok": True, "file": file}'),
         skill("with setattr", 'setattr(Path, "touch", print)\nreturn {"ok": True, "file": file}'),
         skill("deleting", 'del os.sep\nreturn {"ok": True, "file": file}', imports="import os\n\n"),
+        skill(
+            "how numbers go into everybody's databases",
+            'sqlite3.register_adapter(float, int)\nreturn {"ok": True, "file": file}',
+            imports="import sqlite3\n\n",
+        ),
         skill("in a loop target", 'for os.sep in file:\n    pass\nreturn {"ok": True}', imports="import os\n\n"),
     )
 
@@ -43,9 +58,12 @@ class Patching(Rule):
                 origin = self._origin(module, head)
                 if origin:
                     yield Violation(node, f"patches {origin}")
-            sets = isinstance(node, cst.Call) and module.dotted(node.func) in ("setattr", "delattr")
+            called = module.dotted(node.func) if isinstance(node, cst.Call) else ""
+            sets = called in ("setattr", "delattr")
             if isinstance(node, cst.Call) and sets and node.args and (origin := self._origin(module, node.args[0].value)):
                 yield Violation(node, f"patches {origin}")
+            if called in SHARED:
+                yield Violation(node, f"{called}() changes what all code of its process goes by")
 
     @staticmethod
     def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -17,6 +17,15 @@ READING = frozenset({
     "run", "check_output", "getenv", "get_terminal_size", "cwd", "getcwd", "resolve", "realpath", "namelist", "execute",
 })  # fmt: skip
 """Names of functions and methods whose answer is another one when a file is another one."""
+CHANGING = frozenset({
+    "append", "appendleft", "add", "setdefault", "update", "pop", "popleft", "popitem", "extend", "insert", "clear", "remove",
+    "discard", "sort", "reverse",
+})  # fmt: skip
+"""Methods by which a collection becomes another one."""
+ITERATORS = frozenset({"iter", "map", "filter", "zip", "enumerate", "reversed", "open"})
+"""Calls that give what can be gone through once."""
+UNWATCHED = ("immutable=1", "nolock=1")
+"""What tells SQLite that nobody else writes: what lies in its journal is not seen then."""
 _IMPORTS = "from functools import cache\nfrom pathlib import Path\n\n"
 _HELPER = "@cache\ndef _ask(name: str) -> str:\n    return {}\n\n\n"
 
@@ -27,13 +36,19 @@ class Remembers(Rule):
     why = (
         "A helper with `functools.cache` gives its first answer for ever. Every judged run is a process of its own, so no run "
         "shows it; a host that calls the skill twice gets the content of the first call's file, or of another workspace. "
-        "What only computes may be cached."
+        "What only computes may be cached. Nor does a function change what belongs to its module (a list, a dictionary, an "
+        "iterator, a `global`): the next call finds it. SQLite with `immutable=1` does not look at what others wrote last."
     )
     good = (
         skill(
             "caches what it computes",
             'Path(_ask(file)).touch()\nreturn {"ok": True}',
             imports=_IMPORTS + _HELPER.format("name.strip()"),
+        ),
+        skill(
+            "a list of its own of the same name",
+            'SEEN = [file]\nSEEN.append(_ALL[0])\nPath(SEEN.pop()).touch()\nreturn {"ok": True}',
+            imports='from pathlib import Path\n\n_ALL = ["a"]\nSEEN: list[str] = []\n\n\n',
         ),
     )
     bad = (
@@ -42,20 +57,89 @@ class Remembers(Rule):
             'Path(file).write_text(_ask(file))\nreturn {"ok": True}',
             imports=_IMPORTS + _HELPER.format("Path(name).read_text()"),
         ),
+        skill(
+            "a dictionary of its module",
+            'Path(file).write_text(_TEXTS.setdefault(file, Path(file).read_text()))\nreturn {"ok": True}',
+            imports="from pathlib import Path\n\n_TEXTS: dict[str, str] = {}\n\n\n",
+        ),
+        skill(
+            "an iterator that ends with the first call",
+            'for name in _NAMES:\n    Path(file, name).touch()\nreturn {"ok": True}',
+            imports='from pathlib import Path\n\n_NAMES = iter(["a", "b"])\n\n\n',
+        ),
+        skill(
+            "a database that nobody else writes",
+            'with closing(sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)) as db:\n'
+            '    rows = db.execute("SELECT count(*) FROM x").fetchall()\nreturn {"ok": bool(rows)}',
+            imports="import sqlite3\nfrom contextlib import closing\n\n",
+        ),
     )
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
+        own = _of_the_module(module)
         for node in module.nodes:
             if isinstance(node, cst.FunctionDef) and any(_is_cache(module, d.decorator) for d in node.decorators):
                 asked = [m.findall(node.body, m.Call(func=kind)) for kind in (m.Name(), m.Attribute())]
                 names = {module.code(cst.ensure_type(c, cst.Call).func).rpartition(".")[2] for found in asked for c in found}
-                own = {n.name.value for n in module.nodes if isinstance(n, cst.FunctionDef)}
-                if found := sorted(names & (READING | own)):
+                functions = {n.name.value for n in module.nodes if isinstance(n, cst.FunctionDef)}
+                if found := sorted(names & (READING | functions)):
                     yield Violation(node, f"{node.name.value} is cached, but {found[0]}() may answer otherwise at the next call")
+            if isinstance(node, cst.FunctionDef):
+                for name in sorted(_changed(node) & own - _local(node)):
+                    yield Violation(node, f"{node.name.value} changes {name} of its module, which the next call finds so")
+            if isinstance(node, cst.Assign) and module.function_of(node) is None and _ends(module, node.value):
+                yield Violation(node, "an iterator of the module is at its end after the first call")
+            if isinstance(node, cst.Global):
+                yield Violation(node, f"{node.names[0].name.value} of the module is what the last call made it")
+            if isinstance(node, cst.SimpleString | cst.FormattedStringText) and any(x in node.value for x in UNWATCHED):
+                yield Violation(node, f"{next(x for x in UNWATCHED if x in node.value)} does not look at what others wrote last")
 
 
 def _is_cache(module: SkillModule, node: cst.BaseExpression) -> bool:
     return module.dotted(node.func if isinstance(node, cst.Call) else node) in CACHES
+
+
+def _ends(module: SkillModule, value: cst.BaseExpression) -> bool:
+    called = module.dotted(value.func) if isinstance(value, cst.Call) else ""
+    return isinstance(value, cst.GeneratorExp) or called in ITERATORS or called.startswith("itertools.")
+
+
+def _of_the_module(module: SkillModule) -> set[str]:
+    """Names that statements of the module's own level give a value."""
+    lines = [x for row in module.tree.body if isinstance(row, cst.SimpleStatementLine) for x in row.body]
+    given = [t.target for x in lines if isinstance(x, cst.Assign) for t in x.targets]
+    given += [x.target for x in lines if isinstance(x, cst.AnnAssign)]
+    classes = [row.name for row in module.tree.body if isinstance(row, cst.ClassDef | cst.FunctionDef)]
+    return {t.value for t in (*given, *classes) if isinstance(t, cst.Name)}
+
+
+def _local(function: cst.FunctionDef) -> set[str]:
+    """Names that a function has for itself."""
+    given = [*m.findall(function, m.AssignTarget() | m.AnnAssign() | m.For() | m.AsName())]
+    names = {t.value for x in given if isinstance(t := getattr(x, "target", None) or getattr(x, "name", None), cst.Name)}
+    return names | {p.name.value for p in function.params.params}
+
+
+def _changed(function: cst.FunctionDef) -> set[str]:
+    """Names of what a function changes in place: by a method, an item, an attribute, or by taking from an iterator."""
+    found: set[str] = set()
+    for node in m.findall(function.body, m.Call() | m.AssignTarget() | m.AugAssign() | m.AnnAssign() | m.Del()):
+        if isinstance(node, cst.Call):
+            takes = isinstance(node.func, cst.Name) and node.func.value == "next" and bool(node.args)
+            if takes:
+                found.add(_head(node.args[0].value))
+            elif isinstance(node.func, cst.Attribute) and node.func.attr.value in CHANGING:
+                found.add(_head(node.func.value))
+        elif isinstance(target := getattr(node, "target", None), cst.Subscript | cst.Attribute):
+            found.add(_head(target))
+    return found
+
+
+def _head(node: cst.CSTNode) -> str:
+    """``a`` of ``a.b[c].d``."""
+    while isinstance(node, cst.Subscript | cst.Attribute):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
 
 
 RULE = Remembers()

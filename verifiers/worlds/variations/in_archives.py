@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import tarfile
+from collections.abc import Sequence
 
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.packed import contents, edited
+from verifiers.worlds.records import MAX_BYTES
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
-BYTES, NEAR, PARTS, AGAIN = "bytes", "near", "parts", "again"
+BYTES, NEAR, PARTS, AGAIN, LONG = "bytes", "near", "parts", "again", "long"
 ODD = b"\xff\r\n\xfe end\n"
 OTHER = b"another one\n"
 
@@ -22,13 +24,21 @@ def archives(g: Grammar) -> list[Choice]:
         inside = contents(e.content) if e.type == "file" else []
         whole = bool(set(inside) & made - {b""})
         found += [(path, way) for way in (BYTES, PARTS, AGAIN)] if whole else []
+        found += [(path, LONG)] if whole and any(0 < len(data) <= _most(g.constants.numbers) for data in inside) else []
         found += [(path, NEAR)] if inside else []
     return found
 
 
-def refilled(content: bytes, way: str) -> bytes:
+def _most(numbers: Sequence[int]) -> int:
+    return max((n for n in numbers if n <= MAX_BYTES // 2), default=0)
+
+
+def refilled(content: bytes, way: str, numbers: Sequence[int] = ()) -> bytes:
     """The archive with other bytes in its members, with near names beside theirs, or (a single file) in two parts. A tar archive
-    also with an older state of each member before it."""
+    also with an older state of each member before it. Long ones have
+    members longer than the greatest number that the skill says."""
+    if way == LONG:
+        return edited(content, lambda name, data: [(name, data * (_most(numbers) // max(len(data), 1) + 1))])
     if way == BYTES:
         return edited(content, lambda name, data: [(name, data + ODD)])
     if way == AGAIN:
@@ -58,8 +68,8 @@ def example() -> Example:
 VARIATIONS = (
     Variation(
         name="in-archives",
-        why="The members of an archive have other bytes, or others of their names, or nearly so, beside them.",
-        choices=archives, apply=of_content(lambda content, _d, _p, way: refilled(content, way)), stage=Stage.EDIT, alone=6,
-        refusable=True, examples=(example(),),
+        why="The members of an archive have other bytes, are longer, or have others of their names, or nearly so, beside them.",
+        choices=archives, apply=of_content(lambda content, d, _p, way: refilled(content, way, d.g.constants.numbers)),
+        stage=Stage.EDIT, alone=6, refusable=True, examples=(example(),),
     ),
 )  # fmt: skip
