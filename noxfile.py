@@ -39,6 +39,8 @@ AGENTS = {
     "@openai/codex": "0.169.0",
 }
 """The agents themselves, and MCP's inspector, from the npm registry."""
+AGENT_IN_TESTS = "@anthropic-ai/claude-code"
+"""The one that is tried whenever all tests run: it is installed in some seconds."""
 
 RIVAL = "verifiers==0.1.14"
 """A distribution that has a package with the name of one of ours."""
@@ -82,7 +84,8 @@ def tests(session: nox.Session) -> None:
         return
     folder = session.cache_dir.resolve() / "hosts"
     with making(folder, *IN_TESTS):
-        session.run("pytest", "-n", "2", "--durations=0", "--durations-min=4", env={**env, "ASSAY_FRAMEWORKS": str(folder)})
+        env |= {"ASSAY_FRAMEWORKS": str(folder), **agents(session, session.cache_dir / "agent", AGENT_IN_TESTS)}
+        session.run("pytest", "-n", "2", "--durations=0", "--durations-min=4", env=env)
 
 
 @contextmanager
@@ -94,6 +97,16 @@ def making(folder: Path, *frameworks: str) -> Iterator[None]:
     finally:
         os.killpg(make.pid, signal.SIGTERM)
         make.wait()
+
+
+def agents(session: nox.Session, folder: Path, *names: str) -> dict[str, str]:
+    """Agents' own programs; nothing where there is no npm."""
+    if shutil.which("npm") is None:
+        session.warn("there is no npm: the agents themselves are not tried")
+        return {}
+    wanted = [f"{name}@{AGENTS[name]}" for name in names]
+    session.run("npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder), *wanted, external=True)
+    return {"ASSAY_AGENTS": str((folder / "node_modules" / ".bin").resolve())}
 
 
 def axe(session: nox.Session) -> dict[str, str]:
@@ -165,12 +178,7 @@ def hosts(session: nox.Session) -> None:
     folder = session.cache_dir.resolve() / "hosts"
     session.run(".ci/frameworks/make", str(folder), *FRAMEWORKS, external=True)
     env = {"ASSAY_FRAMEWORKS": str(folder), "ASSAY_TRANSCRIPTS": str(folder / "transcripts")}
-    if shutil.which("npm"):
-        wanted = [f"{name}@{version}" for name, version in AGENTS.items()]
-        session.run("npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder), *wanted, external=True)
-        env["ASSAY_AGENTS"] = str((folder / "node_modules" / ".bin").resolve())
-    else:
-        session.warn("there is no npm: the agents themselves are not tried")
+    env |= agents(session, folder, *AGENTS)
     real = ("tests/synth/test_frameworks.py", "tests/synth/test_real_agents.py", "tests/synth/test_real_lift.py")
     shutil.rmtree(folder / "transcripts", ignore_errors=True)
     session.run("pytest", *real, "-rs", env=env)

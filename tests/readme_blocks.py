@@ -2,7 +2,7 @@
 
 A block is a fenced ``console`` block; each line that starts with ``$ `` is run by bash in a scratch directory that has the
 repository's ``fixtures``, and what it prints on stdout follows. Durations are compared as ``N s``: they are the machine's.
-A guide's directory also has the registry that its first lines speak of.
+A guide's directory also has the registry that its first lines speak of, and each configuration that begins with its file's name.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ GUIDES = [*sorted((ROOT / "docs" / "integrations").glob("*.md")), ROOT / "docs" 
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 REGISTRY = "assay crystallize fixtures/demo/rename.jsonl --registry skills -q"
 BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```$")
+FILE = re.compile(r"(?ms)^```yaml\n(# (\S+)\n.*?)^```$")
 DURATION = re.compile(r"\d+(?:\.\d+)? m?s\b")
 
 
@@ -57,6 +58,9 @@ def played(text: str, registry: Path | None = None) -> str:
         (work / "fixtures").symlink_to(ROOT / "fixtures")
         if registry is not None:
             shutil.copytree(registry, work / "skills", symlinks=True)
+        for content, name in FILE.findall(text):
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / name).write_text(content, encoding="utf-8")
         env = environment(Path(folder))
 
         def play(match: re.Match[str]) -> str:

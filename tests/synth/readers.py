@@ -35,7 +35,8 @@ def misread(skill: Skill, registry: Registry, folder: Path) -> dict[str, list[st
     return {
         "agentskills": [*_agentskills(skill, folder / "agentskills")],
         "omni": [*_omni(skill, folder / "omni")],
-        "wayland": [*_wayland(skill, registry, folder)],
+        "wayland": [*_wayland(skill, registry, folder / "wayland", release=False)],
+        "wayland --release": [*_wayland(skill, registry, folder / "released", release=True)],
     }
 
 
@@ -72,29 +73,32 @@ def _omni(skill: Skill, folder: Path) -> Iterator[str]:
         yield "visibility: what the immune layer does was not said"
 
 
-def _wayland(skill: Skill, registry: Registry, folder: Path) -> Iterator[str]:
+def _wayland(skill: Skill, registry: Registry, home: Path, *, release: bool) -> Iterator[str]:
     try:
-        done = export_wayland(skill, registry, places=places({"WAYLAND_HOME": str(folder / "wayland")}, folder, folder))
+        there = places({"WAYLAND_HOME": str(home)}, home, home)
+        done = export_wayland(skill, registry, places=there, release=release)
     except Conflict as e:
         if not e.what.startswith("holds the skill "):  # another skill has its one signature: refused by name
             yield str(e)
         return
     for placed in done.placed:
-        yield from _draft(skill, placed)
+        yield from _draft(skill, placed, release)
 
 
-def _draft(skill: Skill, placed: Placed) -> Iterator[str]:
-    """Quarantined by its manifest and by its body, under the digest that was promised, with no value of a request in its name.
+def _draft(skill: Skill, placed: Placed, released: bool) -> Iterator[str]:
+    """Quarantined by its manifest and by its body, or by neither once a person released it; under the digest that was promised,
+    with no value of a request in its name.
 
     The skill's own name, where no request's is left, says no more than the skill does.
     """
     name = placed.directory.name
     manifest = json.loads((placed.directory / "manifest.json").read_bytes())
     body = (placed.directory / "SKILL.md").read_text()
-    if (manifest["auto_drafted"], manifest["name"]) != (True, name):
-        yield f"visibility: {name} is not in quarantine"
-    if not body.startswith(f"# Auto-drafted skill: {name}\n\n> NOTE: ") or "\n\nSignature: `" not in body:
-        yield f"category: {name} is not read as a draft"
+    if (manifest["auto_drafted"], manifest["name"]) != (not released, name):
+        yield f"visibility: {name} is {'still' if released else 'not'} in quarantine"
+    drafted = body.startswith(f"# Auto-drafted skill: {name}\n\n> NOTE: ") and "\n\nSignature: `" in body
+    if drafted is released or body.startswith("# Auto-drafted") is released:
+        yield f"category: {name} is {'still' if released else 'not'} read as a draft"
     if directory_digest(placed.directory) != placed.content_digest:
         yield f"digest: {name} was promised otherwise"
     words = set(manifest["signature"].split("-"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,9 @@ TASK = "Change x to 2 and move n"
 TOKEN = "0123456789abcdef"
 SHELL = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemini-cli": ("run_shell_command", "command")}
 """Tool that runs a command -> what it calls the command."""
+PROGRAM = {"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini"}
+THERE = sorted(name for name, program in PROGRAM.items() if shutil.which(program, path=PROGRAMS))
+"""The agents that can be tried: one of them in CI, all of them for ``python3 -m nox -s hosts``."""
 
 
 def runs(name: str, command: str) -> Call:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -186,6 +188,29 @@ def test_an_export_without_its_mark_is_no_longer_what_was_exported(tmp_path: Pat
     assert edits(path) == edits(code.parent) == [MARK]
     code.write_text(code.read_text() + "# mine\n")
     assert edits(path) == ([MARK] if format == "omni" else [MARK, "scripts/skill.py"])
+
+
+COMPILES = (
+    ["{code}"],
+    ["-c", "import sys; sys.path.insert(0, sys.argv[1]); import {code.stem}", "{code.parent}"],
+    ["-m", "compileall", "-q", "{home}"],
+)
+"""What hosts do that leaves compiled code: the file as a program, imported, or the whole directory ahead of its use."""
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_a_host_compiles_is_no_edit_and_goes_with_the_next_export(tmp_path: Path, format: str) -> None:
+    """Python leaves it before a line of ours is run. Others take their digest of all files: it is what it was after an export."""
+    path = exports(tmp_path, read_draft(RENAME))[format]
+    before, code = files_below(path), target_of(path).skill
+    for words in COMPILES:
+        command = [sys.executable, *(word.format(code=code, home=path) for word in words)]
+        subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, check=False, timeout=60)
+    assert {p.split("/")[1] for p in set(files_below(path)) - set(before)} == {"__pycache__"}
+    assert edits(path) == []
+    (tmp_path / "elsewhere").rename(tmp_path / "registry")
+    assert exports(tmp_path, read_draft(RENAME))[format] == path
+    assert files_below(path) == before
 
 
 def test_a_draft_is_no_export(tmp_path: Path) -> None:

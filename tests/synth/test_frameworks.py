@@ -1,8 +1,8 @@
 """Frameworks that load agentskills folders or speak MCP, each in an environment of its own: they list a skill, and run it.
 
 Wants their environments in the directory that ``ASSAY_FRAMEWORKS`` names, as ``.ci/frameworks/make`` makes them: four of them
-while all tests run, every one for ``python3 -m nox -s hosts``. What could not be downloaded is skipped and said; what is there
-must run the skill.
+while all tests run, every one for ``python3 -m nox -s hosts``. What is there must run the skill. What could not be downloaded is
+skipped and said, as long as enough others are there.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from environments import downloadable, missing
 from factories import draft, files_below, report
 from scripted_model import Call, scripted
 from transcripts import keep
@@ -147,21 +147,10 @@ def server(registry: Path) -> dict[str, Any]:
     return {"command": sys.executable, "args": ["-c", start, "mcp", "--registry", str(registry)], "env": env}
 
 
-def wait_for(name: str, seconds: float = 400) -> None:
-    """Goes on when a framework's environment is made. Skips where nobody makes it, or it could not be made: no fault of ours."""
-    state = Path(ENVIRONMENTS) / f"{name}.state"
-    until = time.monotonic() + seconds
-    while (said := state.read_text().strip() if state.is_file() else "has no environment") in ("", "making"):
-        if time.monotonic() > until:
-            pytest.skip(f"{name} was not installed within {seconds:.0f} s")
-        time.sleep(0.5)
-    if said != "made":
-        pytest.skip(f"{name} {said}")
-
-
 def in_framework(name: str, text: str, *words: str, **env: str) -> str:
     """What a program says in a framework's environment."""
-    wait_for(name)
+    if why := missing(Path(ENVIRONMENTS), name, 400, downloadable):
+        pytest.skip(why)
     command = [f"{ENVIRONMENTS}/{name}/bin/python", "-c", text, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180, env={**os.environ, **env})
     assert done.returncode == 0, done.stderr[-2000:]

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from factories import report
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from test_real_agents import serving
 
 from synth.cli.program import run
 from synth.cli.serve import Offered
@@ -41,6 +44,20 @@ def host(home: Path, questions: Any) -> Any:
             return await questions(client)
 
     return anyio.run(session)
+
+
+def over_http(registry: Path, questions: Any) -> Any:
+    """The same of the real program at an address, for who knows the token."""
+
+    async def session(server: dict[str, Any]) -> Any:
+        async with (
+            httpx2.AsyncClient(headers=server["headers"], timeout=100) as http,
+            Client(streamable_http_client(server["url"], http_client=http)) as client,
+        ):
+            return await questions(client)
+
+    with serving(registry, "http") as server:
+        return anyio.run(session, server)
 
 
 def to_rename(home: Path) -> list[Path]:
@@ -111,7 +128,8 @@ def test_a_recording_is_kept_whole(tmp_path: Path) -> None:
     assert json.loads(file.read_text())["outputs"] == ["x" * 300_000]
 
 
-def test_a_cancelled_skill_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_a_cancelled_skill_changes_nothing(tmp_path: Path, way: str) -> None:
     """A real one, cancelled while it runs on the copy; called again, it does its work."""
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "a.txt").write_text("x\n")
@@ -126,7 +144,7 @@ def test_a_cancelled_skill_changes_nothing(tmp_path: Path) -> None:
         left = [p.name for p in (tmp_path / "w").iterdir()]
         return left, await client.call_tool(f"skill_{name}", asked, read_timeout_seconds=100)
 
-    left, after = host(tmp_path, questions)
+    left, after = host(tmp_path, questions) if way == "stdio" else over_http(tmp_path / "skills", questions)
     assert left == ["a.txt"]
     assert not after.is_error, after.content
     assert [p.name for p in (tmp_path / "w").iterdir()] == ["a.md"]

@@ -1,13 +1,14 @@
 """The real agents, each run against a scripted model, with our hooks in their settings.
 
-Wants their programs, and MCP's own inspector, in the directory that ``ASSAY_AGENTS`` names, as ``python3 -m nox -s hosts``
-installs them.
+Wants their programs, and MCP's own inspector, in the directory that ``ASSAY_AGENTS`` names: one agent while all tests run, all of
+them for ``python3 -m nox -s hosts``.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from typing import Any
 
 import pytest
 from factories import draft, files_below, report
-from real_agents import PROGRAMS, TASK, TOKEN, run_agent, runs
+from real_agents import PROGRAMS, TASK, THERE, TOKEN, run_agent, runs
 from scripted_model import Call
 from transcripts import keep
 
@@ -54,7 +55,7 @@ def script_of(name: str, project: Path) -> list[Call]:
     return [look, *edits, runs(name, "mv n.txt m.txt && ls nosuch"), look]
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS))
+@pytest.mark.parametrize("name", THERE)
 def test_a_real_agent_is_captured_exactly(tmp_path: Path, name: str) -> None:
     """Start, steps with outputs and exit codes, and end."""
     home, project, store = tmp_path / "home", tmp_path / "project", Store(tmp_path / "store")
@@ -80,7 +81,7 @@ def test_a_real_agent_is_captured_exactly(tmp_path: Path, name: str) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS))
+@pytest.mark.parametrize("name", THERE)
 def test_a_real_agent_takes_what_the_person_is_told(tmp_path: Path, name: str) -> None:
     """At the start of a session what was learned, then what is due; the model reads neither, and the turn is captured as ever."""
     home, project, store = tmp_path / "home", tmp_path / "project", Store(tmp_path / "store")
@@ -99,7 +100,7 @@ def test_a_real_agent_takes_what_the_person_is_told(tmp_path: Path, name: str) -
     assert (len(traces), lost, store.errors()) == (1, [], [])
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS))
+@pytest.mark.parametrize("name", THERE)
 def test_a_real_agent_uses_an_exported_skill(tmp_path: Path, name: str) -> None:
     """It lists it, runs it by its program on its own project, and is told the result; the skill's directory stays as it was."""
     home, project = tmp_path / "home", tmp_path / "project"
@@ -150,7 +151,7 @@ def serving(registry: Path, way: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.engine
 @pytest.mark.parametrize("way", ["stdio", "http"])
-@pytest.mark.parametrize("name", sorted(AGENTS))
+@pytest.mark.parametrize("name", THERE)
 def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str, way: str) -> None:
     """Its own MCP client starts or reaches our server, lists the skill, and shows the model what changed; the project has. Hooks
     see that a skill ran, and how it went.
@@ -182,6 +183,7 @@ def test_a_real_agent_calls_a_skill_over_mcp(tmp_path: Path, name: str, way: str
 
 
 @pytest.mark.engine
+@pytest.mark.skipif(not shutil.which("mcp-inspector", path=PROGRAMS), reason="MCP's inspector is not installed")
 def test_the_inspector_sees_what_is_offered(tmp_path: Path) -> None:
     """MCP's own client lists and reads everything, calls a skill, and is told that a wrong call is an error."""
     (tmp_path / "a.txt").write_text("x = 1\n")

@@ -1,6 +1,6 @@
 """Lift with the real clients, each run against a scripted model that uses a skill where it is shown one.
 
-Wants their programs in the directory that ``ASSAY_AGENTS`` names, as ``python3 -m nox -s hosts`` installs them.
+Wants their programs in the directory that ``ASSAY_AGENTS`` names: one while all tests run, all for ``python3 -m nox -s hosts``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from factories import draft, report
+from real_agents import PROGRAMS, THERE
 from scripted_model import Call, ScriptedModel
 from test_lift import task
 
@@ -20,7 +21,6 @@ from synth.lift import CLIENTS, Lift
 from synth.lift.trial import Settings
 from synth.registry import Registry
 
-PROGRAMS = os.environ.get("ASSAY_AGENTS", "")
 pytestmark = pytest.mark.skipif(not PROGRAMS, reason="ASSAY_AGENTS names no directory with the agents' programs")
 TOOLS = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemini-cli": ("run_shell_command", "command")}
 
@@ -44,7 +44,7 @@ class Learner(ScriptedModel):
         return self.answers() if name == "script" and self.asked else super().__getattribute__(name)
 
 
-@pytest.mark.parametrize("name", sorted(CLIENTS))
+@pytest.mark.parametrize("name", THERE)
 def test_a_real_client_with_a_skill_and_without(tmp_path: Path, name: str) -> None:
     """It finds the skill only where it should, reaches the end with it, and says what both runs took."""
     with Registry(tmp_path) as registry:
