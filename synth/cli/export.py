@@ -16,6 +16,7 @@ from synth.owned import Conflict
 
 if TYPE_CHECKING:
     from synth.export import Skill
+    from synth.export.wayland import Placed
     from synth.registry import Registry
 
 KINDS = ("agentskills", "wayland", "omni")
@@ -99,5 +100,10 @@ def _wayland(skill: Skill, registry: Registry, output: Path | None, release: boo
 
     environment = {**os.environ, "WAYLAND_HOME": str(output)} if output is not None else os.environ
     done = export_wayland(skill, registry, places=places(environment, Path.home()), release=release, actor=actor())
-    lines = [f"{p.directory} ({'measured row written' if p.row_written else 'no row written'})" for p in done.placed]
+    lines = [f"{p.directory} ({_state(p)})" for p in done.placed]
     return [*(f"{skill.entry.name}: {line}" for line in lines or ["nothing written"]), *(f"  {text}" for text in done.notes)]
+
+
+def _state(placed: Placed) -> str:
+    row = "measured row written" if placed.row_written else "no row written"
+    return f"released, {row}" if placed.released else row

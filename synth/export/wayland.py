@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +24,7 @@ from synth.export.wayland_files import (
     Places,
     content_digest,
     head,
+    is_released,
     is_their_draft,
     lifecycle_on,
     manifest_bytes,
@@ -47,6 +48,8 @@ LAST_SCHEMA_WITH_LEGACY_COPY = 5
 _PARTS = re.compile(r"\d+|[^\W\d]+")
 EXPORTED = "exported"
 """Kind of the event in a skill's history that says where it went."""
+RELEASED = "released"
+"""Kind of the event that says who took a version out of quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class Placed:
     directory: Path
     content_digest: str
     row_written: bool
+    released: bool
+    """Whether it is out of quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,8 @@ def export_wayland(
 
     Args:
         places: Wayland's directories; None = those of this process's environment.
-        release: A person takes it out of quarantine: recorded in the registry's history with digest and ``actor``.
+        release: A person takes it out of quarantine: recorded in the registry's history with digest and ``actor``. Where
+            somebody did so with this version, it stays released without.
         lifecycle: Whether Wayland's skills life cycle is on; None = what its configuration says.
 
     Raises:
@@ -103,12 +109,24 @@ def export_wayland(
     free, taken = _free(where, skill, signatures)
     # Before anything is written: what a conflict leaves half done has a score too.
     _remember(registry, skill, where, free, actor)
-    placed, notes = _placed(where, skill, free, release, now or registry.clock())
-    if release:
-        for one in placed:
-            detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
-            registry.record(skill.entry, "released", actor, detail)
-    return WaylandExport(tuple(placed), (*taken, *dict.fromkeys(notes)))
+    kept, told = ([], []) if release else _still_released(where, skill, registry, free)
+    placed, notes = _placed(where, skill, free, free if release else kept, now or registry.clock())
+    for one in placed if release else ():
+        detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
+        registry.record(skill.entry, RELEASED, actor, detail)
+    return WaylandExport(tuple(placed), (*taken, *told, *dict.fromkeys(notes)))
+
+
+def _still_released(where: Places, skill: Skill, registry: Registry, signatures: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The signatures that stay released, and what becomes of those that are, in words.
+
+    A person released one version: of another, nobody has.
+    """
+    there = [where.skills / f"auto-{s}" for s in signatures]
+    found = [s for s, d in zip(signatures, there, strict=True) if owner_of(d, MARK) == skill.entry.name and is_released(d)]
+    if any(e.kind == RELEASED and e.version == skill.entry.version for e in registry.history(skill.entry.name)):
+        return found, [f"auto-{s} stays released; who wants a draft again removes its directory first" for s in found]
+    return [], [f"auto-{s} was released in another version: this one is a draft until --release" for s in found]
 
 
 def _free(where: Places, skill: Skill, signatures: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -127,7 +145,7 @@ def _free(where: Places, skill: Skill, signatures: Sequence[str]) -> tuple[list[
 
 
 def _placed(
-    where: Places, skill: Skill, signatures: Sequence[str], release: bool, now: datetime
+    where: Places, skill: Skill, signatures: Sequence[str], released: Collection[str], now: datetime
 ) -> tuple[list[Placed], list[str]]:
     """Directories and rows of signatures, and what was left out; the rows in one change of the database."""
     made: list[tuple[Path, str]] = []
@@ -135,8 +153,9 @@ def _placed(
     notes: list[str] = []
     try:
         for signature in signatures:
-            body = released_body(skill, f"auto-{signature}") if release else verified_body(skill, signature)
-            made.append(_written(where, skill, signature, body, release))
+            out = signature in released
+            body = released_body(skill, f"auto-{signature}") if out else verified_body(skill, signature)
+            made.append(_written(where, skill, signature, body, out))
             rows.append(_row(skill, signature, body, made[-1][1], now))
             notes += _legacy_copy(where, signature, body)
     finally:
@@ -145,7 +164,8 @@ def _placed(
         except ExportError as e:
             written = [False] * len(rows)
             notes.append(f"no row in the memory database: {e.diagnostics()}")
-    return [Placed(*one, row) for one, row in zip(made, written, strict=True)], notes
+    placed = zip(made, written, signatures, strict=True)
+    return [Placed(*one, row, signature in released) for one, row, signature in placed], notes
 
 
 def _written(where: Places, skill: Skill, signature: str, body: str, release: bool) -> tuple[Path, str]:

@@ -215,6 +215,15 @@ def is_their_draft(directory: Path, signature: str, bodies: Collection[str], mar
     )
 
 
+def is_released(directory: Path) -> bool:
+    """Whether the manifest in a directory says that it is out of quarantine."""
+    try:
+        known = json.loads((directory / "manifest.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(known, dict) and known.get("auto_drafted") is False
+
+
 def truncate(text: str) -> str:
     """At most 80 bytes, cut at a character, and ``...`` if something was cut."""
     data = text.encode()

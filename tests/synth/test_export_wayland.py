@@ -231,8 +231,28 @@ def test_only_a_person_lifts_the_quarantine(registry: Registry, skill: Skill, ho
     assert not (done.placed[0].directory / "SKILL.md").read_text().startswith("# Auto-drafted")
     event = next(e for e in registry.history("batch_rename") if e.kind == "released")
     assert (event.kind, event.actor, event.detail["content_digest"]) == ("released", "ada", done.placed[0].content_digest)
-    export_wayland(skill, registry, places=where(home))
-    assert json.loads((done.placed[0].directory / "manifest.json").read_bytes())["auto_drafted"] is True
+
+
+def test_what_was_released_stays_released(registry: Registry, skill: Skill, home: Path) -> None:
+    """In the version that a person released, and it is said; who removes the directory gets a draft again."""
+    done = export_wayland(skill, registry, places=where(home), release=True, actor="ada")
+    again = export_wayland(skill, registry, places=where(home))
+    directory = done.placed[0].directory
+    assert again.placed[0].content_digest == done.placed[0].content_digest == directory_digest(directory)
+    assert again.placed[0].released
+    assert any(note.startswith(f"{directory.name} stays released") for note in again.notes)
+    shutil.rmtree(directory)
+    assert not export_wayland(skill, registry, places=where(home)).placed[0].released
+
+
+def test_a_version_that_nobody_released_is_a_draft(registry: Registry, skill: Skill, home: Path) -> None:
+    """Only a person lifts the quarantine, of what was there to be looked at; that the release is over is said."""
+    export_wayland(skill, registry, places=where(home), release=True)
+    newer = replace(draft(), source=f"{draft().source}\n# newer\n")
+    registry.register(newer, report(newer), supersedes="batch_rename", metadata={"signature": "extension-file-rename"})
+    done = export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+    assert not any(placed.released for placed in done.placed)
+    assert f"{done.placed[0].directory.name} was released in another version: this one is a draft until --release" in done.notes
 
 
 @pytest.mark.parametrize("tombstone", [{"skill_name": "auto-extension-file-rename"}, {"signature": "extension-file-rename"}])
