@@ -32,7 +32,7 @@ from synth.export.wayland_files import (
     tombstone_for,
     truncate,
 )
-from synth.export.wayland_memory import MeasuredRow, clear_rows, drafted_bodies, schema_version, write_rows
+from synth.export.wayland_memory import MeasuredRow, clear_rows, drafted_bodies, write_rows
 from synth.exported import MARK
 from synth.interface import RegistryEntry
 from synth.owned import Conflict, owner_of, write_owned
@@ -44,7 +44,6 @@ from verifiers.interface import Args
 
 MAX_SIGNATURE = 59
 """With ``auto-`` 64 characters: the longest name that agentskills.io readers take too."""
-LAST_SCHEMA_WITH_LEGACY_COPY = 5
 _PARTS = re.compile(r"\d+|[^\W\d]+")
 EXPORTED = "exported"
 """Kind of the event in a skill's history that says where it went."""
@@ -114,7 +113,7 @@ def export_wayland(
     for one in placed if release else ():
         detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
         registry.record(skill.entry, RELEASED, actor, detail)
-    return WaylandExport(tuple(placed), (*taken, *told, *dict.fromkeys(notes)))
+    return WaylandExport(tuple(placed), (*taken, *told, *notes))
 
 
 def _still_released(where: Places, skill: Skill, registry: Registry, signatures: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -157,7 +156,6 @@ def _placed(
             body = released_body(skill, f"auto-{signature}") if out else verified_body(skill, signature)
             made.append(_written(where, skill, signature, body, out))
             rows.append(_row(skill, signature, body, made[-1][1], now))
-            notes += _legacy_copy(where, signature, body)
     finally:
         try:
             written = write_rows(where.database, rows) if rows else []
@@ -290,18 +288,6 @@ def _row(skill: Skill, signature: str, body: str, digest: str, now: datetime) ->
     }
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return MeasuredRow(f"auto-{signature}", body, skill.entry.score, int(now.timestamp()), text, skill.entry.report_sha256)
-
-
-def _legacy_copy(where: Places, signature: str, body: str) -> tuple[str, ...]:
-    """The second copy that versions up to 0.12.25 look for. Best effort: it warns and never fails."""
-    schema = schema_version(where.database)
-    if where.legacy is None or schema is None or schema > LAST_SCHEMA_WITH_LEGACY_COPY:
-        return ()
-    try:
-        write_owned(where.legacy, signature, {"SKILL.md": body.encode()}, MARK, on_conflict="error")
-    except OSError as e:
-        return (f"the older second copy was not written: {e}",)
-    return ()
 
 
 def retracting_hook(places: Places | None = None) -> Hook:

@@ -39,8 +39,6 @@ class Places:
     governance: Path
     project: Path
     """The directory that Wayland is started in, whose own configuration counts too."""
-    legacy: Path | None
-    """Skills directory of the older second copy; only with WAYLAND_HOME."""
 
     @property
     def skills(self) -> Path:
@@ -69,7 +67,6 @@ def places(environment: Mapping[str, str], home: Path, project: Path = Path()) -
         memory=Path(memory) if memory else config,
         project=project,
         governance=Path(governance) if governance else beside / "skills-governance",
-        legacy=Path(wayland) / "skills" / "auto" if wayland else None,
     )
 
 

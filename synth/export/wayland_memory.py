@@ -71,15 +71,6 @@ def _schema_version(db: sqlite3.Connection) -> int | None:
     return int(found) if found is not None else None
 
 
-def schema_version(path: Path) -> int | None:
-    """The schema of a memory database; None where there is none that can be written."""
-    try:
-        with _opened(path) as (db, _):
-            return _schema_version(db)
-    except ExportError:
-        return None
-
-
 def drafted_bodies(path: Path, skill_name: str) -> list[str]:
     """The bodies that Wayland's own drafter noted for a skill; none where there is no database to ask."""
     try:

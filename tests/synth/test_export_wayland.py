@@ -156,7 +156,6 @@ def test_places_follow_waylands_precedence() -> None:
     assert places({"WAYLAND_SKILLS_GOVERNANCE_DIR": "/g"}, me).tombstones == Path("/g/tombstones")
     assert places({"WAYLAND_HOME": "/w"}, me).tombstones == Path("/w/skills-governance/tombstones")
     assert places({}, me).tombstones == Path("/home/me/.local/share/wayland-core/skills-governance/tombstones")
-    assert places({}, me).legacy is None
 
 
 # ------------------------------------------------------------ the draft
@@ -407,25 +406,14 @@ def test_a_database_that_is_not_known_is_left_alone(registry: Registry, skill: S
     assert "known shape" in export_wayland(skill, registry, places=where(home)).notes[0]
 
 
-@pytest.mark.parametrize(("version", "there"), [(5, True), (6, False), (7, False)])
-def test_the_older_second_copy_is_for_older_versions(
-    registry: Registry, skill: Skill, home: Path, version: int, there: bool
-) -> None:
-    """Only where the schema says that Wayland still looks there; SKILL.md only."""
+@pytest.mark.parametrize("version", [5, 6, 7])
+def test_nothing_is_outside_of_quarantine(registry: Registry, skill: Skill, home: Path, version: int) -> None:
+    """Wayland loads each SKILL.md below its skills; one without a manifest beside it is neither hidden nor revoked."""
     make_database(home / "memory" / "memory.db", version)
-    done = export_wayland(skill, registry, places=where(home))
-    assert (home / "skills" / "auto" / "extension-file-rename" / "SKILL.md").is_file() is there
-    assert done.notes == ()
-
-
-def test_a_second_copy_that_cannot_be_written_only_warns(registry: Registry, skill: Skill, home: Path) -> None:
-    """The draft and the row are there all the same."""
-    make_database(home / "memory" / "memory.db", 5)
-    (home / "skills").mkdir()
-    (home / "skills" / "auto").write_text("in the way")
-    done = export_wayland(skill, registry, places=where(home))
-    assert done.placed[0].row_written
-    assert "second copy was not written" in done.notes[0]
+    export_wayland(skill, registry, places=where(home))
+    found = [p.with_name("manifest.json") for p in (home / "skills").rglob("SKILL.md")]
+    assert found
+    assert all(p.is_file() and json.loads(p.read_bytes())["auto_drafted"] for p in found)
 
 
 def test_a_signature_that_names_no_directory_is_refused(tmp_path: Path, home: Path) -> None:
