@@ -88,8 +88,8 @@ def export_wayland(
 
     Args:
         places: Wayland's directories; None = those of this process's environment.
-        release: A person takes it out of quarantine: recorded in the registry's history with digest and ``actor``. Where
-            somebody did so with this version, it stays released without.
+        release: A person takes it out of quarantine, under one name: recorded in the registry's history with digest and
+            ``actor``. Where somebody did so with this version, it stays released without.
         lifecycle: Whether Wayland's skills life cycle is on; None = what its configuration says.
 
     Raises:
@@ -108,21 +108,27 @@ def export_wayland(
     free, taken = _free(where, skill, signatures)
     # Before anything is written: what a conflict leaves half done has a score too.
     _remember(registry, skill, where, free, actor)
-    kept, told = ([], []) if release else _still_released(where, skill, registry, free)
-    placed, notes = _placed(where, skill, free, free if release else kept, now or registry.clock())
-    for one in placed if release else ():
+    released, told = _released(where, skill, registry, free, release)
+    placed, notes = _placed(where, skill, free, released, now or registry.clock())
+    for one in (p for p in placed if release and p.released):
         detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
         registry.record(skill.entry, RELEASED, actor, detail)
     return WaylandExport(tuple(placed), (*taken, *told, *notes))
 
 
-def _still_released(where: Places, skill: Skill, registry: Registry, signatures: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The signatures that stay released, and what becomes of those that are, in words.
+def _released(
+    where: Places, skill: Skill, registry: Registry, signatures: Sequence[str], release: bool
+) -> tuple[list[str], list[str]]:
+    """The signatures that are released, and what becomes of those that were or are not, in words.
 
-    A person released one version: of another, nobody has.
+    Of one skill a person releases one name: under each, it would fill the list that the model sees.
+    Without, those of a version that was released stay so: of another version, nobody has seen what is in it.
     """
     there = [where.skills / f"auto-{s}" for s in signatures]
     found = [s for s, d in zip(signatures, there, strict=True) if owner_of(d, MARK) == skill.entry.name and is_released(d)]
+    if release:
+        one = (found or list(signatures))[:1]
+        return one, [f"auto-{s} is listed, its other names are hidden drafts" for s in one if len(signatures) > 1]
     if any(e.kind == RELEASED and e.version == skill.entry.version for e in registry.history(skill.entry.name)):
         return found, [f"auto-{s} stays released; who wants a draft again removes its directory first" for s in found]
     return [], [f"auto-{s} was released in another version: this one is a draft until --release" for s in found]

@@ -232,6 +232,19 @@ def test_only_a_person_lifts_the_quarantine(registry: Registry, skill: Skill, ho
     assert (event.kind, event.actor, event.detail["content_digest"]) == ("released", "ada", done.placed[0].content_digest)
 
 
+def test_a_skill_is_released_under_one_name(registry: Registry, skill: Skill, home: Path) -> None:
+    """The model's list has it once: the other names are drafts, hidden. Which one it is, stays."""
+    for _ in range(2):
+        done = export_wayland(skill, registry, places=where(home), release=True)
+        assert len(done.placed) > 1
+        assert [p.released for p in done.placed] == [p is done.placed[0] for p in done.placed]
+        drafted = [json.loads((p.directory / "manifest.json").read_bytes())["auto_drafted"] for p in done.placed]
+        assert drafted == [not p.released for p in done.placed]
+        assert done.notes[0] == f"{done.placed[0].directory.name} is listed, its other names are hidden drafts"
+    events = [e.detail["directory"] for e in registry.history("batch_rename") if e.kind == "released"]
+    assert set(events) == {str(done.placed[0].directory)}
+
+
 def test_what_was_released_stays_released(registry: Registry, skill: Skill, home: Path) -> None:
     """In the version that a person released, and it is said; who removes the directory gets a draft again."""
     done = export_wayland(skill, registry, places=where(home), release=True, actor="ada")
