@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,11 @@ KINDS = ("agentskills", "wayland", "omni")
 @click.option("--install", "agent", type=click.Choice(NAMES), help="Put it where this agent finds skills.")
 @PROJECT
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where to (wayland: its home)."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where to (wayland: its home, or a project's .wayland-core).",
 )
 @click.option("--release", is_flag=True, help="wayland: take it out of quarantine, in your name.")
 @click.option("--no-evidence", is_flag=True, help="Leave the recordings out: the export cannot be judged where it is then.")
@@ -96,10 +99,9 @@ def _export(registry: Registry, name: str, kind: str, output: Path | None, relea
 
 def _wayland(skill: Skill, registry: Registry, output: Path | None, release: bool) -> list[str]:
     from synth.export.wayland import export_wayland
-    from synth.export.wayland_files import places
+    from synth.export.wayland_files import places_here
 
-    environment = {**os.environ, "WAYLAND_HOME": str(output)} if output is not None else os.environ
-    done = export_wayland(skill, registry, places=places(environment, Path.home()), release=release, actor=actor())
+    done = export_wayland(skill, registry, places=places_here(output), release=release, actor=actor())
     lines = [f"{p.directory} ({_state(p)})" for p in done.placed]
     return [*(f"{skill.entry.name}: {line}" for line in lines or ["nothing written"]), *(f"  {text}" for text in done.notes)]
 

@@ -21,6 +21,7 @@ from synth.export.document import checked, facts, front_matter, prose
 from synth.export.runnable import scripts, usage
 from synth.export.source import ExportError, Skill
 from synth.export.wayland_files import (
+    PROJECT_FOLDER,
     Places,
     content_digest,
     head,
@@ -113,7 +114,16 @@ def export_wayland(
     for one in (p for p in placed if release and p.released):
         detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
         registry.record(skill.entry, RELEASED, actor, detail)
-    return WaylandExport(tuple(placed), (*taken, *told, *notes))
+    return WaylandExport(tuple(placed), (*taken, *told, *notes, *_out_of_reach(where, placed)))
+
+
+def _out_of_reach(where: Places, placed: Sequence[Placed]) -> list[str]:
+    """Why Wayland will not run what was released, in words."""
+    if not where.in_project:
+        what = f"Wayland's sandbox binds the project that it works on: there, -o {PROJECT_FOLDER} puts it where it can be run"
+        return [what] if any(p.released for p in placed) else []
+    hiding = [d for d in (where.config / "skills" / p.directory.name for p in placed if p.released) if d.exists()]
+    return [f"Wayland reads {d} in its place, of the same name: remove that" for d in hiding]
 
 
 def _released(

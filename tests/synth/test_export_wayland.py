@@ -26,6 +26,7 @@ from synth.export.wayland_files import (
     lifecycle_on,
     manifest_bytes,
     places,
+    places_here,
     rfc3339,
     truncate,
 )
@@ -255,6 +256,44 @@ def test_what_was_released_stays_released(registry: Registry, skill: Skill, home
     assert any(note.startswith(f"{directory.name} stays released") for note in again.notes)
     shutil.rmtree(directory)
     assert not export_wayland(skill, registry, places=where(home)).placed[0].released
+
+
+def test_a_project_has_a_folder_that_the_sandbox_binds(
+    registry: Registry, skill: Skill, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its skills are there, what was revoked, the score and the switch are the user's; of one name Wayland reads the user's."""
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("WAYLAND_HOME", str(home))
+    make_database(home / "memory" / "memory.db", 7)
+    there = places_here(Path(".wayland-core"))
+    assert (there.project, there.config) == (tmp_path / "project", home)
+    done = export_wayland(skill, registry, places=there, release=True)
+    name = done.placed[0].directory.name
+    assert done.placed[0].directory == Path(".wayland-core/skills") / name
+    assert router_seeds(home / "memory" / "memory.db", name) == 3
+    assert [p.name for p in Path(".wayland-core").iterdir()] == ["skills"]
+    assert done.notes == (f"{name} is listed, its other names are hidden drafts",)
+    export_wayland(skill, registry, places=places_here())
+    hidden = export_wayland(skill, registry, places=there)
+    assert hidden.notes[-1] == f"Wayland reads {home / 'skills' / name} in its place, of the same name: remove that"
+    graves = home / "skills-governance" / "tombstones"
+    graves.mkdir(parents=True)
+    (graves / "1.json").write_text(json.dumps({"skill_name": name}))
+    with pytest.raises(ExportError, match="revoked"):
+        export_wayland(skill, registry, places=there)
+
+
+def test_who_releases_is_told_where_it_can_be_run(
+    registry: Registry, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wayland's sandbox does not bind its home, where it looks for skills; a draft is not run."""
+    monkeypatch.setenv("WAYLAND_HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    command = ["export", "batch_rename", "--to", "wayland", "--registry", str(registry.root)]
+    for options, told in (([], False), (["--release"], True), (["--release", "-o", ".wayland-core"], False)):
+        assert run([*command, *options]) == 0
+        assert ("-o .wayland-core puts it where it can be run" in capsys.readouterr().out) is told
 
 
 def test_a_version_that_nobody_released_is_a_draft(registry: Registry, skill: Skill, home: Path) -> None:
