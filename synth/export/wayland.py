@@ -45,6 +45,8 @@ from verifiers.interface import Args
 
 MAX_SIGNATURE = 59
 """With ``auto-`` 64 characters: the longest name that agentskills.io readers take too."""
+OWN_DIRECTORY = "${WCORE_SKILL_DIR}"
+"""For which Wayland puts in the skill's own directory, when it gives the text to its model."""
 _PARTS = re.compile(r"\d+|[^\W\d]+")
 EXPORTED = "exported"
 """Kind of the event in a skill's history that says where it went."""
@@ -276,7 +278,7 @@ def verified_body(skill: Skill, signature: str) -> str:
         ExportError: something unsafe would be in it.
     """
     lines = [prose(truncate(text)) for text in skill.requests(3)]
-    return checked(head(signature, skill.usable, lines) + "## Approach\n\n" + _approach(skill), skill.entry.name)
+    return checked(head(signature, skill.usable, lines) + "## Approach\n\n" + _approach(skill), skill.entry.name, OWN_DIRECTORY)
 
 
 def released_body(skill: Skill, name: str) -> str:
@@ -286,11 +288,12 @@ def released_body(skill: Skill, name: str) -> str:
         ExportError: something unsafe would be in it.
     """
     fields: dict[str, object] = {"name": name, "description": skill.summary}
-    return checked(front_matter(fields) + f"\n# {prose(skill.entry.name)}\n\n" + _approach(skill), skill.entry.name)
+    text = front_matter(fields) + f"\n# {prose(skill.entry.name)}\n\n" + _approach(skill)
+    return checked(text, skill.entry.name, OWN_DIRECTORY)
 
 
 def _approach(skill: Skill) -> str:
-    return "\n".join([prose(skill.summary), "", usage(skill), "", *facts(skill)]).rstrip() + "\n"
+    return "\n".join([prose(skill.summary), "", usage(skill, f'"{OWN_DIRECTORY}"'), "", *facts(skill)]).rstrip() + "\n"
 
 
 def _row(skill: Skill, signature: str, body: str, digest: str, now: datetime) -> MeasuredRow:

@@ -172,7 +172,7 @@ def test_a_verified_skill_is_a_quarantined_draft(registry: Registry, skill: Skil
     assert body.startswith("# Auto-drafted skill: auto-extension-file-rename\n\n> NOTE: This skill was auto-drafted from")
     assert "\n\nSignature: `extension-file-rename`\n" in body
     assert "Derive from the successful trajectories" not in body
-    assert '/scripts/run.py --directory DIR \'{"old_ext": "..."}\'' in body
+    assert 'python3 "${WCORE_SKILL_DIR}"/scripts/run.py --directory DIR \'{"old_ext": "..."}\'' in body
     assert {p.name for p in (done.placed[0].directory / "scripts").iterdir()} == {"run.py", "skill.py", "skill_api.py"}
     assert directory_digest(done.placed[0].directory) == done.placed[0].content_digest
     assert not done.placed[0].row_written
@@ -207,7 +207,7 @@ def test_a_persons_edits_are_kept(registry: Registry, skill: Skill, home: Path) 
 
 def test_hostile_requests_cannot_run_commands(tmp_path: Path, home: Path) -> None:
     """The texts that made Wayland's own drafts run commands are harmless in ours."""
-    expansions = (re.compile(r"!`[^`]+`"), re.compile(r"```!"), re.compile(r"\$ARGUMENTS|\$\d|\$\{"))
+    expansions = (re.compile(r"!`[^`]+`"), re.compile(r"```!"), re.compile(r"\$ARGUMENTS|\$\d|\$\{(?!WCORE_SKILL_DIR\})"))
     for number, vector in enumerate(vectors("wayland_skillmd_bodies.jsonl")):
         said = [t["user_input"] for t in vector["trajectories"]] or ["nothing"]
         evidence = tuple(trace(n, text) for n, text in enumerate(said))
@@ -221,6 +221,7 @@ def test_hostile_requests_cannot_run_commands(tmp_path: Path, home: Path) -> Non
             done = export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
             body = (done.placed[0].directory / "SKILL.md").read_text()
         assert not any(e.search(body) for e in expansions)
+        assert body.count("${WCORE_SKILL_DIR}") == 1
 
 
 def test_only_a_person_lifts_the_quarantine(registry: Registry, skill: Skill, home: Path) -> None:
