@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from synth.owned import Conflict
 
 if TYPE_CHECKING:
     from synth.export import Skill
+    from synth.export.wayland import Placed
     from synth.registry import Registry
 
 KINDS = ("agentskills", "wayland", "omni")
@@ -27,7 +27,11 @@ KINDS = ("agentskills", "wayland", "omni")
 @click.option("--install", "agent", type=click.Choice(NAMES), help="Put it where this agent finds skills.")
 @PROJECT
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where to (wayland: its home)."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where to (wayland: its home, or a project's .wayland-core).",
 )
 @click.option("--release", is_flag=True, help="wayland: take it out of quarantine, in your name.")
 @click.option("--no-evidence", is_flag=True, help="Leave the recordings out: the export cannot be judged where it is then.")
@@ -95,9 +99,13 @@ def _export(registry: Registry, name: str, kind: str, output: Path | None, relea
 
 def _wayland(skill: Skill, registry: Registry, output: Path | None, release: bool) -> list[str]:
     from synth.export.wayland import export_wayland
-    from synth.export.wayland_files import places
+    from synth.export.wayland_files import places_here
 
-    environment = {**os.environ, "WAYLAND_HOME": str(output)} if output is not None else os.environ
-    done = export_wayland(skill, registry, places=places(environment, Path.home()), release=release, actor=actor())
-    lines = [f"{p.directory} ({'measured row written' if p.row_written else 'no row written'})" for p in done.placed]
+    done = export_wayland(skill, registry, places=places_here(output), release=release, actor=actor())
+    lines = [f"{p.directory} ({_state(p)})" for p in done.placed]
     return [*(f"{skill.entry.name}: {line}" for line in lines or ["nothing written"]), *(f"  {text}" for text in done.notes)]
+
+
+def _state(placed: Placed) -> str:
+    row = "measured row written" if placed.row_written else "no row written"
+    return f"released, {row}" if placed.released else row

@@ -10,6 +10,7 @@ from pathlib import Path
 from synth.export.document import code, skill_md
 from synth.export.omni_code import omni_source
 from synth.export.omni_immune import refused, without_pathlib
+from synth.export.omni_workspace import takes_workspace
 from synth.export.source import Skill
 from synth.exported import MARK
 from synth.owned import write_owned
@@ -92,8 +93,9 @@ def files_of(skill: Skill, identifier: str) -> dict[str, bytes]:
             },
         },
     }
+    said = "`workspace` names; without, on the one that " if takes_workspace(skill.draft.source, skill.subject) else ""
     usage = (
-        f"Omni command `{identifier}.{skill.subject.name}`. It works on the directory that Omni was started in. "
+        f"Omni command `{identifier}.{skill.subject.name}`. It works on the directory that {said}Omni was started in. "
         f"After adding or removing this directory by hand: `{REINDEX}`."
     )
     return {

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import libcst as cst
 
 from synth.export.document import ended
 from synth.export.omni_immune import refused, with_pathlib
+from synth.export.omni_workspace import PARAMETER, in_workspace, takes_workspace, with_helper
 from synth.export.source import ExportError
 from synth.registry.annotations import Annotations
 from verifiers.interface import Parameter, Subject
@@ -43,13 +45,16 @@ def omni_source(source: str, subject: Subject, hints: Annotations, name: str) ->
         module = cst.parse_module(source)
     except cst.ParserSyntaxError as e:
         raise ExportError("it does not parse", "Verify it again", name) from e
-    rewrite = _Rewrite(subject, _decorator(subject, hints, name))
+    told = takes_workspace(source, subject)
+    known = replace(subject, parameters=(*subject.parameters, PARAMETER)) if told else subject
+    rewrite = _Rewrite(subject, _decorator(known, hints, name), told)
     changed = module.visit(rewrite)
     if rewrite.problem or not rewrite.functions:
         what = rewrite.problem or "it has no @skill_command function"
         raise ExportError(what, "Only skills that import skill_command and Query from skill_api can be rewritten", name)
-    plain = with_pathlib(changed.code)
-    return changed.code if refused(plain) else plain
+    text = (with_helper(changed, subject.name) if told else changed).code
+    plain = with_pathlib(text)
+    return text if refused(plain) else plain
 
 
 def description(subject: Subject) -> str:
@@ -87,11 +92,12 @@ def _literal(text: str) -> str:
 
 
 class _Rewrite(cst.CSTTransformer):
-    def __init__(self, subject: Subject, decorator: cst.Decorator) -> None:
+    def __init__(self, subject: Subject, decorator: cst.Decorator, told: bool) -> None:
         super().__init__()
         self._parameters = {p.name: p for p in subject.parameters}
         self._name = subject.name
         self._decorator = decorator
+        self._told = told
         self._depth = 0
         self.functions = 0
         self.problem = ""
@@ -134,7 +140,8 @@ class _Rewrite(cst.CSTTransformer):
         params = [p.with_changes(comma=cst.MaybeSentinel.DEFAULT) for p in ordered]
         changed = given.with_changes(params=params, kwonly_params=[], star_arg=cst.MaybeSentinel.DEFAULT)
         here = cst.SimpleWhitespace("")
-        return updated_node.with_changes(decorators=[self._decorator], params=changed, whitespace_before_params=here)
+        made = updated_node.with_changes(decorators=[self._decorator], params=changed, whitespace_before_params=here)
+        return in_workspace(made) if self._told else made
 
     def _plain(self, param: cst.Param) -> cst.Param:
         """Without ``Query``: required ones without a default, the others with a literal one. (Omni calls by keyword.)"""

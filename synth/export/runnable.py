@@ -26,13 +26,17 @@ def _run_py(skill: Skill) -> bytes:
     return text.replace('"PARAMETERS"', json.dumps(json.dumps(rows))).encode()
 
 
-def usage(skill: Skill) -> str:
-    """How to call it, in Markdown."""
+def usage(skill: Skill, place: str = "PATH/OF/THIS/SKILL") -> str:
+    """How to call it, in Markdown.
+
+    Args:
+        place: The skill's own directory, as its reader finds it.
+    """
     example = ", ".join(f'"{p.name}": {_sample(p)}' for p in skill.subject.parameters if p.required)
     return (
         "`DIR` is the directory that it should work on. It prints its result as JSON. Exit code 0: it claims success, "
         "1: it reports failure, 2: the call is wrong.\n\n"
-        f"```\npython3 PATH/OF/THIS/SKILL/scripts/run.py --directory DIR '{{{example}}}'\n```"
+        f"```\npython3 {place}/scripts/run.py --directory DIR '{{{example}}}'\n```"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,9 +21,11 @@ from synth.export.document import checked, facts, front_matter, prose
 from synth.export.runnable import scripts, usage
 from synth.export.source import ExportError, Skill
 from synth.export.wayland_files import (
+    PROJECT_FOLDER,
     Places,
     content_digest,
     head,
+    is_released,
     is_their_draft,
     lifecycle_on,
     manifest_bytes,
@@ -31,7 +33,7 @@ from synth.export.wayland_files import (
     tombstone_for,
     truncate,
 )
-from synth.export.wayland_memory import MeasuredRow, clear_rows, drafted_bodies, schema_version, write_rows
+from synth.export.wayland_memory import MeasuredRow, clear_rows, drafted_bodies, write_rows
 from synth.exported import MARK
 from synth.interface import RegistryEntry
 from synth.owned import Conflict, owner_of, write_owned
@@ -43,10 +45,13 @@ from verifiers.interface import Args
 
 MAX_SIGNATURE = 59
 """With ``auto-`` 64 characters: the longest name that agentskills.io readers take too."""
-LAST_SCHEMA_WITH_LEGACY_COPY = 5
+OWN_DIRECTORY = "${WCORE_SKILL_DIR}"
+"""For which Wayland puts in the skill's own directory, when it gives the text to its model."""
 _PARTS = re.compile(r"\d+|[^\W\d]+")
 EXPORTED = "exported"
 """Kind of the event in a skill's history that says where it went."""
+RELEASED = "released"
+"""Kind of the event that says who took a version out of quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,8 @@ class Placed:
     directory: Path
     content_digest: str
     row_written: bool
+    released: bool
+    """Whether it is out of quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,8 @@ def export_wayland(
 
     Args:
         places: Wayland's directories; None = those of this process's environment.
-        release: A person takes it out of quarantine: recorded in the registry's history with digest and ``actor``.
+        release: A person takes it out of quarantine, under one name: recorded in the registry's history with digest and
+            ``actor``. Where somebody did so with this version, it stays released without.
         lifecycle: Whether Wayland's skills life cycle is on; None = what its configuration says.
 
     Raises:
@@ -103,12 +111,39 @@ def export_wayland(
     free, taken = _free(where, skill, signatures)
     # Before anything is written: what a conflict leaves half done has a score too.
     _remember(registry, skill, where, free, actor)
-    placed, notes = _placed(where, skill, free, release, now or registry.clock())
+    released, told = _released(where, skill, registry, free, release)
+    placed, notes = _placed(where, skill, free, released, now or registry.clock())
+    for one in (p for p in placed if release and p.released):
+        detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
+        registry.record(skill.entry, RELEASED, actor, detail)
+    return WaylandExport(tuple(placed), (*taken, *told, *notes, *_out_of_reach(where, placed)))
+
+
+def _out_of_reach(where: Places, placed: Sequence[Placed]) -> list[str]:
+    """Why Wayland will not run what was released, in words."""
+    if not where.in_project:
+        what = f"Wayland's sandbox binds the project that it works on: there, -o {PROJECT_FOLDER} puts it where it can be run"
+        return [what] if any(p.released for p in placed) else []
+    hiding = [d for d in (where.config / "skills" / p.directory.name for p in placed if p.released) if d.exists()]
+    return [f"Wayland reads {d} in its place, of the same name: remove that" for d in hiding]
+
+
+def _released(
+    where: Places, skill: Skill, registry: Registry, signatures: Sequence[str], release: bool
+) -> tuple[list[str], list[str]]:
+    """The signatures that are released, and what becomes of those that were or are not, in words.
+
+    Of one skill a person releases one name: under each, it would fill the list that the model sees.
+    Without, those of a version that was released stay so: of another version, nobody has seen what is in it.
+    """
+    there = [where.skills / f"auto-{s}" for s in signatures]
+    found = [s for s, d in zip(signatures, there, strict=True) if owner_of(d, MARK) == skill.entry.name and is_released(d)]
     if release:
-        for one in placed:
-            detail = {"format": "wayland", "content_digest": one.content_digest, "directory": str(one.directory)}
-            registry.record(skill.entry, "released", actor, detail)
-    return WaylandExport(tuple(placed), (*taken, *dict.fromkeys(notes)))
+        one = (found or list(signatures))[:1]
+        return one, [f"auto-{s} is listed, its other names are hidden drafts" for s in one if len(signatures) > 1]
+    if any(e.kind == RELEASED and e.version == skill.entry.version for e in registry.history(skill.entry.name)):
+        return found, [f"auto-{s} stays released; who wants a draft again removes its directory first" for s in found]
+    return [], [f"auto-{s} was released in another version: this one is a draft until --release" for s in found]
 
 
 def _free(where: Places, skill: Skill, signatures: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -127,7 +162,7 @@ def _free(where: Places, skill: Skill, signatures: Sequence[str]) -> tuple[list[
 
 
 def _placed(
-    where: Places, skill: Skill, signatures: Sequence[str], release: bool, now: datetime
+    where: Places, skill: Skill, signatures: Sequence[str], released: Collection[str], now: datetime
 ) -> tuple[list[Placed], list[str]]:
     """Directories and rows of signatures, and what was left out; the rows in one change of the database."""
     made: list[tuple[Path, str]] = []
@@ -135,17 +170,18 @@ def _placed(
     notes: list[str] = []
     try:
         for signature in signatures:
-            body = released_body(skill, f"auto-{signature}") if release else verified_body(skill, signature)
-            made.append(_written(where, skill, signature, body, release))
+            out = signature in released
+            body = released_body(skill, f"auto-{signature}") if out else verified_body(skill, signature)
+            made.append(_written(where, skill, signature, body, out))
             rows.append(_row(skill, signature, body, made[-1][1], now))
-            notes += _legacy_copy(where, signature, body)
     finally:
         try:
             written = write_rows(where.database, rows) if rows else []
         except ExportError as e:
             written = [False] * len(rows)
             notes.append(f"no row in the memory database: {e.diagnostics()}")
-    return [Placed(*one, row) for one, row in zip(made, written, strict=True)], notes
+    placed = zip(made, written, signatures, strict=True)
+    return [Placed(*one, row, signature in released) for one, row, signature in placed], notes
 
 
 def _written(where: Places, skill: Skill, signature: str, body: str, release: bool) -> tuple[Path, str]:
@@ -242,7 +278,7 @@ def verified_body(skill: Skill, signature: str) -> str:
         ExportError: something unsafe would be in it.
     """
     lines = [prose(truncate(text)) for text in skill.requests(3)]
-    return checked(head(signature, skill.usable, lines) + "## Approach\n\n" + _approach(skill), skill.entry.name)
+    return checked(head(signature, skill.usable, lines) + "## Approach\n\n" + _approach(skill), skill.entry.name, OWN_DIRECTORY)
 
 
 def released_body(skill: Skill, name: str) -> str:
@@ -252,11 +288,12 @@ def released_body(skill: Skill, name: str) -> str:
         ExportError: something unsafe would be in it.
     """
     fields: dict[str, object] = {"name": name, "description": skill.summary}
-    return checked(front_matter(fields) + f"\n# {prose(skill.entry.name)}\n\n" + _approach(skill), skill.entry.name)
+    text = front_matter(fields) + f"\n# {prose(skill.entry.name)}\n\n" + _approach(skill)
+    return checked(text, skill.entry.name, OWN_DIRECTORY)
 
 
 def _approach(skill: Skill) -> str:
-    return "\n".join([prose(skill.summary), "", usage(skill), "", *facts(skill)]).rstrip() + "\n"
+    return "\n".join([prose(skill.summary), "", usage(skill, f'"{OWN_DIRECTORY}"'), "", *facts(skill)]).rstrip() + "\n"
 
 
 def _row(skill: Skill, signature: str, body: str, digest: str, now: datetime) -> MeasuredRow:
@@ -270,18 +307,6 @@ def _row(skill: Skill, signature: str, body: str, digest: str, now: datetime) ->
     }
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return MeasuredRow(f"auto-{signature}", body, skill.entry.score, int(now.timestamp()), text, skill.entry.report_sha256)
-
-
-def _legacy_copy(where: Places, signature: str, body: str) -> tuple[str, ...]:
-    """The second copy that versions up to 0.12.25 look for. Best effort: it warns and never fails."""
-    schema = schema_version(where.database)
-    if where.legacy is None or schema is None or schema > LAST_SCHEMA_WITH_LEGACY_COPY:
-        return ()
-    try:
-        write_owned(where.legacy, signature, {"SKILL.md": body.encode()}, MARK, on_conflict="error")
-    except OSError as e:
-        return (f"the older second copy was not written: {e}",)
-    return ()
 
 
 def retracting_hook(places: Places | None = None) -> Hook:

@@ -10,7 +10,7 @@ import json
 import os
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from synth.export.source import ExportError
 from synth.owned import edited
 
 SCORER = "auto_drafter"
+PROJECT_FOLDER = ".wayland-core"
 _TRUNCATE_BYTES = 80
 _MAX_DEPTH = 8
 _NOTE = (
@@ -35,16 +36,16 @@ class Places:
     """Where Wayland keeps what. Nothing is created by finding out."""
 
     config: Path
+    skills: Path
     memory: Path
     governance: Path
     project: Path
     """The directory that Wayland is started in, whose own configuration counts too."""
-    legacy: Path | None
-    """Skills directory of the older second copy; only with WAYLAND_HOME."""
 
     @property
-    def skills(self) -> Path:
-        return self.config / "skills"
+    def in_project(self) -> bool:
+        """Whether the skills are in a project's own folder: Wayland's sandbox binds the project, and not its own home."""
+        return self.skills.absolute().parent.name == PROJECT_FOLDER
 
     @property
     def database(self) -> Path:
@@ -66,16 +67,24 @@ def places(environment: Mapping[str, str], home: Path, project: Path = Path()) -
     beside = Path(wayland) if wayland else data_home / "wayland-core"
     return Places(
         config=config,
+        skills=config / "skills",
         memory=Path(memory) if memory else config,
         project=project,
         governance=Path(governance) if governance else beside / "skills-governance",
-        legacy=Path(wayland) / "skills" / "auto" if wayland else None,
     )
 
 
-def places_here() -> Places:
-    """Wayland's directories for this process."""
-    return places(os.environ, Path.home())
+def places_here(output: Path | None = None) -> Places:
+    """Wayland's directories for this process.
+
+    Args:
+        output: Its home; or a project's own folder, ``.wayland-core``, where the skills are: the rest is this user's then.
+    """
+    if output is None:
+        return places(os.environ, Path.home())
+    if output.absolute().name == PROJECT_FOLDER:
+        return replace(places(os.environ, Path.home(), output.absolute().parent), skills=output / "skills")
+    return places({**os.environ, "WAYLAND_HOME": str(output)}, Path.home())
 
 
 def lifecycle_on(config: Path, project: Path) -> bool:
@@ -85,7 +94,7 @@ def lifecycle_on(config: Path, project: Path) -> bool:
         ExportError: a file cannot be read, so that nobody knows.
     """
     own = project / ".wayland-core.toml"
-    return all(_on(file) for file in (config / "config.toml", own if own.exists() else project / ".wayland-core" / "config.toml"))
+    return all(_on(file) for file in (config / "config.toml", own if own.exists() else project / PROJECT_FOLDER / "config.toml"))
 
 
 def _on(path: Path) -> bool:
@@ -213,6 +222,15 @@ def is_their_draft(directory: Path, signature: str, bodies: Collection[str], mar
         and not beside
         and (not others or (directory / mark).is_file())
     )
+
+
+def is_released(directory: Path) -> bool:
+    """Whether the manifest in a directory says that it is out of quarantine."""
+    try:
+        known = json.loads((directory / "manifest.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(known, dict) and known.get("auto_drafted") is False
 
 
 def truncate(text: str) -> str:

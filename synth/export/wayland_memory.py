@@ -42,7 +42,8 @@ def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, bool]]:
         ExportError: it is missing, locked, of no known schema, or not Wayland's.
     """
     if not path.is_file():
-        raise ExportError("Wayland has no memory database yet", "Start Wayland once; the row is written by the next export", path)
+        advice = "The Wayland that keeps it there makes it when it starts; the next export writes the row"
+        raise ExportError("Wayland has no memory database yet", advice, path)
     try:
         with closing(
             sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_BUSY_S, isolation_level=None)
@@ -69,15 +70,6 @@ def _schema_version(db: sqlite3.Connection) -> int | None:
         return None
     found = db.execute("SELECT max(version) FROM schema_version").fetchone()[0]
     return int(found) if found is not None else None
-
-
-def schema_version(path: Path) -> int | None:
-    """The schema of a memory database; None where there is none that can be written."""
-    try:
-        with _opened(path) as (db, _):
-            return _schema_version(db)
-    except ExportError:
-        return None
 
 
 def drafted_bodies(path: Path, skill_name: str) -> list[str]:

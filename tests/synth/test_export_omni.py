@@ -19,6 +19,7 @@ from synth.export import ExportError, Skill, skill_of
 from synth.export.omni import disagreements, export_omni
 from synth.export.omni_code import description, omni_source
 from synth.export.omni_immune import refused, without_pathlib
+from synth.export.omni_workspace import PARAMETER
 from synth.interface import Draft
 from synth.owned import Conflict
 from synth.registry import Registry
@@ -77,8 +78,9 @@ def test_the_scanner_reads_it(tmp_path: Path) -> None:
     assert done.directory.name.isidentifier()
     assert list(scan(done.directory)) == ["learned_batch_rename.batch_rename"]
     keywords, types, bullets = scan(done.directory)["learned_batch_rename.batch_rename"]
-    assert types == {"old_ext": "str", "new_ext": "str"}
-    assert bullets == {"old_ext": "Extension to replace, without the dot", "new_ext": "New extension, without the dot"}
+    assert types == {"old_ext": "str", "new_ext": "str", "workspace": "str"}
+    told = {"old_ext": "Extension to replace, without the dot", "new_ext": "New extension, without the dot"}
+    assert bullets == {**told, "workspace": "Directory to work on, the current one if empty"}
     assert (keywords["read_only"], keywords["destructive"], keywords["idempotent"]) == (False, True, True)
     assert keywords["description"].startswith("Run: rename every file with one extension to another.\n\nArgs:\n")
     assert "Returns:" in keywords["description"]
@@ -136,7 +138,7 @@ def test_what_it_refuses_is_done_with_pathlib(tmp_path: Path, monkeypatch: pytes
     text = rewritten(USES_OS)
     assert refused(text) == []
     fake_omni(monkeypatch)
-    old, new = dict[str, Any](), dict[str, Any]()
+    old, new = dict[str, Any](), {"__file__": str(tmp_path / "new.py")}
     exec(compile(USES_OS.replace('Query(..., description="A.")', "''"), "old.py", "exec"), old)
     exec(compile(text, "new.py", "exec"), new)
     for name in ("free", "file", "link", "dir", "a\udcff"):
@@ -224,10 +226,43 @@ def test_the_rewritten_code_does_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "a.txt").write_text("x")
     monkeypatch.chdir(tmp_path / "w")
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {"__file__": str(done.directory / "scripts" / "commands.py")}
     exec(compile((done.directory / "scripts" / "commands.py").read_text(), "commands.py", "exec"), names)
     assert asyncio.run(names["batch_rename"](old_ext="txt")) == {"ok": True, "changed": 1}
     assert (tmp_path / "w" / "a.md").exists()
+
+
+def test_a_caller_may_say_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It works there and leaves Omni where it is; unasked, not on the skill's own directory, the home directory or the root."""
+    done = export_omni(exported(tmp_path / "r", draft()), tmp_path / "skills")
+    fake_omni(monkeypatch)
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "a.txt").write_text("x")
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    file = done.directory / "scripts" / "commands.py"
+    names: dict[str, Any] = {"__file__": str(file)}
+    exec(compile(file.read_text(), file, "exec"), names)
+    for there in (done.directory, done.directory / "evidence", tmp_path / "home", Path("/")):
+        monkeypatch.chdir(there)
+        with pytest.raises(ValueError, match="say which with workspace"):
+            asyncio.run(names["batch_rename"](old_ext="txt"))
+        given = asyncio.run(names["batch_rename"](old_ext="txt", workspace=str(tmp_path / "w")))
+        assert given["ok"]
+        assert Path.cwd() == there
+    assert [p.name for p in (tmp_path / "w").iterdir()] == ["a.md"]
+    assert (
+        "directory that `workspace` names; without, on the one that Omni was started in"
+        in (done.directory / "SKILL.md").read_text()
+    )
+
+
+@pytest.mark.parametrize("body", ["await other()", "workspace = a", "chdir(a)"])
+def test_not_where_it_would_be_anothers(body: str) -> None:
+    """While it waits, other commands of Omni's one process would be in its directory; its own names are its own."""
+    text = rewritten(f'{HEAD}async def demo(a: str = Query(..., description="A.")) -> str:\n    {body}\n    return a\n')
+    assert "async def demo(a: str) -> str:" in text
+    assert "_workspace" not in text
 
 
 def rewritten(source: str) -> str:
@@ -247,7 +282,7 @@ def test_required_parameters_come_first() -> None:
     """Seed skills may mix; without ``Query`` a required one after a default would not parse."""
     params = 'a: str = Query("x-y", description="A."), *, b: int = Query(..., description="B."), c: bool = Query(False)'
     text = rewritten(f"{HEAD}def demo({params}) -> str:\n    return a\n")
-    assert "def demo(b: int, a: str = 'x-y', c: bool = False) -> str:" in text
+    assert "def demo(b: int, a: str = 'x-y', c: bool = False, workspace: str = \"\") -> str:" in text
     assert "- a: str - A." in text
     assert "- c: bool = false - c" in text
     ast.parse(text)
@@ -260,10 +295,10 @@ def test_any_description_stays_one_plain_literal(summary: str) -> None:
     source = HEAD + f'def demo(a: str = Query(..., description="A.")) -> str:\n    "{escaped}"\n    return a\n'
     subject = parse_subject(source, "skill.py")
     tree = ast.parse(rewritten(source))
-    call = next(n for n in tree.body if isinstance(n, ast.FunctionDef)).decorator_list[0]
+    call = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "demo").decorator_list[0]
     assert isinstance(call, ast.Call)
     (text,) = (k.value.value for k in call.keywords if k.arg == "description" and isinstance(k.value, ast.Constant))
-    assert text.rstrip("\n") == description(subject)
+    assert text.rstrip("\n") == description(replace(subject, parameters=(*subject.parameters, PARAMETER)))
 
 
 @pytest.mark.parametrize(

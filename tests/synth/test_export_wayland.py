@@ -26,6 +26,7 @@ from synth.export.wayland_files import (
     lifecycle_on,
     manifest_bytes,
     places,
+    places_here,
     rfc3339,
     truncate,
 )
@@ -156,7 +157,6 @@ def test_places_follow_waylands_precedence() -> None:
     assert places({"WAYLAND_SKILLS_GOVERNANCE_DIR": "/g"}, me).tombstones == Path("/g/tombstones")
     assert places({"WAYLAND_HOME": "/w"}, me).tombstones == Path("/w/skills-governance/tombstones")
     assert places({}, me).tombstones == Path("/home/me/.local/share/wayland-core/skills-governance/tombstones")
-    assert places({}, me).legacy is None
 
 
 # ------------------------------------------------------------ the draft
@@ -172,7 +172,7 @@ def test_a_verified_skill_is_a_quarantined_draft(registry: Registry, skill: Skil
     assert body.startswith("# Auto-drafted skill: auto-extension-file-rename\n\n> NOTE: This skill was auto-drafted from")
     assert "\n\nSignature: `extension-file-rename`\n" in body
     assert "Derive from the successful trajectories" not in body
-    assert '/scripts/run.py --directory DIR \'{"old_ext": "..."}\'' in body
+    assert 'python3 "${WCORE_SKILL_DIR}"/scripts/run.py --directory DIR \'{"old_ext": "..."}\'' in body
     assert {p.name for p in (done.placed[0].directory / "scripts").iterdir()} == {"run.py", "skill.py", "skill_api.py"}
     assert directory_digest(done.placed[0].directory) == done.placed[0].content_digest
     assert not done.placed[0].row_written
@@ -207,7 +207,7 @@ def test_a_persons_edits_are_kept(registry: Registry, skill: Skill, home: Path) 
 
 def test_hostile_requests_cannot_run_commands(tmp_path: Path, home: Path) -> None:
     """The texts that made Wayland's own drafts run commands are harmless in ours."""
-    expansions = (re.compile(r"!`[^`]+`"), re.compile(r"```!"), re.compile(r"\$ARGUMENTS|\$\d|\$\{"))
+    expansions = (re.compile(r"!`[^`]+`"), re.compile(r"```!"), re.compile(r"\$ARGUMENTS|\$\d|\$\{(?!WCORE_SKILL_DIR\})"))
     for number, vector in enumerate(vectors("wayland_skillmd_bodies.jsonl")):
         said = [t["user_input"] for t in vector["trajectories"]] or ["nothing"]
         evidence = tuple(trace(n, text) for n, text in enumerate(said))
@@ -221,6 +221,7 @@ def test_hostile_requests_cannot_run_commands(tmp_path: Path, home: Path) -> Non
             done = export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
             body = (done.placed[0].directory / "SKILL.md").read_text()
         assert not any(e.search(body) for e in expansions)
+        assert body.count("${WCORE_SKILL_DIR}") == 1
 
 
 def test_only_a_person_lifts_the_quarantine(registry: Registry, skill: Skill, home: Path) -> None:
@@ -231,8 +232,79 @@ def test_only_a_person_lifts_the_quarantine(registry: Registry, skill: Skill, ho
     assert not (done.placed[0].directory / "SKILL.md").read_text().startswith("# Auto-drafted")
     event = next(e for e in registry.history("batch_rename") if e.kind == "released")
     assert (event.kind, event.actor, event.detail["content_digest"]) == ("released", "ada", done.placed[0].content_digest)
-    export_wayland(skill, registry, places=where(home))
-    assert json.loads((done.placed[0].directory / "manifest.json").read_bytes())["auto_drafted"] is True
+
+
+def test_a_skill_is_released_under_one_name(registry: Registry, skill: Skill, home: Path) -> None:
+    """The model's list has it once: the other names are drafts, hidden. Which one it is, stays."""
+    for _ in range(2):
+        done = export_wayland(skill, registry, places=where(home), release=True)
+        assert len(done.placed) > 1
+        assert [p.released for p in done.placed] == [p is done.placed[0] for p in done.placed]
+        drafted = [json.loads((p.directory / "manifest.json").read_bytes())["auto_drafted"] for p in done.placed]
+        assert drafted == [not p.released for p in done.placed]
+        assert done.notes[0] == f"{done.placed[0].directory.name} is listed, its other names are hidden drafts"
+    events = [e.detail["directory"] for e in registry.history("batch_rename") if e.kind == "released"]
+    assert set(events) == {str(done.placed[0].directory)}
+
+
+def test_what_was_released_stays_released(registry: Registry, skill: Skill, home: Path) -> None:
+    """In the version that a person released, and it is said; who removes the directory gets a draft again."""
+    done = export_wayland(skill, registry, places=where(home), release=True, actor="ada")
+    again = export_wayland(skill, registry, places=where(home))
+    directory = done.placed[0].directory
+    assert again.placed[0].content_digest == done.placed[0].content_digest == directory_digest(directory)
+    assert again.placed[0].released
+    assert any(note.startswith(f"{directory.name} stays released") for note in again.notes)
+    shutil.rmtree(directory)
+    assert not export_wayland(skill, registry, places=where(home)).placed[0].released
+
+
+def test_a_project_has_a_folder_that_the_sandbox_binds(
+    registry: Registry, skill: Skill, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its skills are there, what was revoked, the score and the switch are the user's; of one name Wayland reads the user's."""
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("WAYLAND_HOME", str(home))
+    make_database(home / "memory" / "memory.db", 7)
+    there = places_here(Path(".wayland-core"))
+    assert (there.project, there.config) == (tmp_path / "project", home)
+    done = export_wayland(skill, registry, places=there, release=True)
+    name = done.placed[0].directory.name
+    assert done.placed[0].directory == Path(".wayland-core/skills") / name
+    assert router_seeds(home / "memory" / "memory.db", name) == 3
+    assert [p.name for p in Path(".wayland-core").iterdir()] == ["skills"]
+    assert done.notes == (f"{name} is listed, its other names are hidden drafts",)
+    export_wayland(skill, registry, places=places_here())
+    hidden = export_wayland(skill, registry, places=there)
+    assert hidden.notes[-1] == f"Wayland reads {home / 'skills' / name} in its place, of the same name: remove that"
+    graves = home / "skills-governance" / "tombstones"
+    graves.mkdir(parents=True)
+    (graves / "1.json").write_text(json.dumps({"skill_name": name}))
+    with pytest.raises(ExportError, match="revoked"):
+        export_wayland(skill, registry, places=there)
+
+
+def test_who_releases_is_told_where_it_can_be_run(
+    registry: Registry, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wayland's sandbox does not bind its home, where it looks for skills; a draft is not run."""
+    monkeypatch.setenv("WAYLAND_HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    command = ["export", "batch_rename", "--to", "wayland", "--registry", str(registry.root)]
+    for options, told in (([], False), (["--release"], True), (["--release", "-o", ".wayland-core"], False)):
+        assert run([*command, *options]) == 0
+        assert ("-o .wayland-core puts it where it can be run" in capsys.readouterr().out) is told
+
+
+def test_a_version_that_nobody_released_is_a_draft(registry: Registry, skill: Skill, home: Path) -> None:
+    """Only a person lifts the quarantine, of what was there to be looked at; that the release is over is said."""
+    export_wayland(skill, registry, places=where(home), release=True)
+    newer = replace(draft(), source=f"{draft().source}\n# newer\n")
+    registry.register(newer, report(newer), supersedes="batch_rename", metadata={"signature": "extension-file-rename"})
+    done = export_wayland(skill_of(registry, "batch_rename"), registry, places=where(home))
+    assert not any(placed.released for placed in done.placed)
+    assert f"{done.placed[0].directory.name} was released in another version: this one is a draft until --release" in done.notes
 
 
 @pytest.mark.parametrize("tombstone", [{"skill_name": "auto-extension-file-rename"}, {"signature": "extension-file-rename"}])
@@ -387,25 +459,14 @@ def test_a_database_that_is_not_known_is_left_alone(registry: Registry, skill: S
     assert "known shape" in export_wayland(skill, registry, places=where(home)).notes[0]
 
 
-@pytest.mark.parametrize(("version", "there"), [(5, True), (6, False), (7, False)])
-def test_the_older_second_copy_is_for_older_versions(
-    registry: Registry, skill: Skill, home: Path, version: int, there: bool
-) -> None:
-    """Only where the schema says that Wayland still looks there; SKILL.md only."""
+@pytest.mark.parametrize("version", [5, 6, 7])
+def test_nothing_is_outside_of_quarantine(registry: Registry, skill: Skill, home: Path, version: int) -> None:
+    """Wayland loads each SKILL.md below its skills; one without a manifest beside it is neither hidden nor revoked."""
     make_database(home / "memory" / "memory.db", version)
-    done = export_wayland(skill, registry, places=where(home))
-    assert (home / "skills" / "auto" / "extension-file-rename" / "SKILL.md").is_file() is there
-    assert done.notes == ()
-
-
-def test_a_second_copy_that_cannot_be_written_only_warns(registry: Registry, skill: Skill, home: Path) -> None:
-    """The draft and the row are there all the same."""
-    make_database(home / "memory" / "memory.db", 5)
-    (home / "skills").mkdir()
-    (home / "skills" / "auto").write_text("in the way")
-    done = export_wayland(skill, registry, places=where(home))
-    assert done.placed[0].row_written
-    assert "second copy was not written" in done.notes[0]
+    export_wayland(skill, registry, places=where(home))
+    found = [p.with_name("manifest.json") for p in (home / "skills").rglob("SKILL.md")]
+    assert found
+    assert all(p.is_file() and json.loads(p.read_bytes())["auto_drafted"] for p in found)
 
 
 def test_a_signature_that_names_no_directory_is_refused(tmp_path: Path, home: Path) -> None:
