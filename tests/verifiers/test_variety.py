@@ -138,7 +138,7 @@ def test_a_plan_makes_options_decoys_depth_and_the_skills_words() -> None:
     assert g.constants.words[0] in {str(v) for v in voiced.args.values()}
     tried = {s for p in systematic(g) for s in p.steps}
     assert {"value-looks", "near-names", "deep", "skill-word-in-value"} <= {s.variation for s in tried}
-    assert {"number", "option", "ending", "digit first"} == {s.choice[1] for s in tried if s.variation == "value-looks"}
+    assert {"number", "option", "ending", "digit first", "long"} == {s.choice[1] for s in tried if s.variation == "value-looks"}
 
 
 def replace_base(g: Grammar, more: dict[str, Entry]) -> Grammar:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,6 +25,8 @@ CLASSES: tuple[tuple[Calls, tuple[str, ...]], ...] = (
 )
 """Which calls may fail with what (docs/semantics.md, "Crashes and faults")."""
 
+OF_THE_TREE = frozenset({"ENOENT", "EEXIST", "ENOTDIR", "EISDIR", "ENOTEMPTY", "ELOOP", "EINVAL", "ENXIO", "ESRCH", "ECHILD"})
+"""Errors that say what is there, or what was asked for: a call that fails with one of them where it is not so proves nothing."""
 MOST_WAITS = 1000
 """Of one run that may be drawn from."""
 
@@ -51,14 +55,15 @@ class FaultHonest:
     title = "Does a failing system call get reported?"
     why = (
         "One call at a time fails with a full disk, an I/O error or a refused permission: tree-changing calls, writes, "
-        "chmod, and opening for reading a regular file that the clean run read. A coroutine is also cancelled, as by a host that "
+        "chmod, and opening for reading a regular file that the clean run read; besides with each error that the skill names "
+        "(`errno.EXDEV`) and that says nothing of the workspace. A coroutine is also cancelled, as by a host that "
         "gives up, at one of the places where it waits. A run that then claims success with a "
         "tree or an answer other than the clean run's is lying; what it made for itself and could not remove is no lie. "
         "Listing directories, stat and probes of absent files are not judged: the standard library itself swallows those. "
         "Above the budget's number of calls (32 by default) a seeded sample of them is tried."
     )
     stage = "dynamic"
-    version = 3
+    version = 4
     good = (
         rename("errors are raised"),
         rename(
@@ -67,6 +72,15 @@ class FaultHonest:
                 "        p.rename(target)\n",
                 "        import asyncio\n        try:\n            await asyncio.sleep(0)\n"
                 "        finally:\n            p.rename(target)\n",
+            ),
+        ),
+        rename(
+            "to another disk it copies",
+            RENAME_BODY.replace(
+                "        p.rename(target)\n",
+                "        import errno, shutil\n        try:\n            p.rename(target)\n        except OSError as error:\n"
+                "            if error.errno != errno.EXDEV:\n                raise\n            shutil.copy2(p, target)\n"
+                "            p.unlink()\n",
             ),
         ),
         rename(
@@ -87,6 +101,14 @@ class FaultHonest:
                 "        p.rename(target)\n",
                 "        import asyncio\n        try:\n            await asyncio.sleep(0)\n            p.rename(target)\n"
                 "        except asyncio.CancelledError:\n            pass\n",
+            ),
+        ),
+        rename(
+            "another disk is passed over",
+            RENAME_BODY.replace(
+                "        p.rename(target)\n",
+                "        import errno\n        try:\n            p.rename(target)\n        except OSError as error:\n"
+                "            if error.errno != errno.EXDEV:\n                raise\n",
             ),
         ),
         rename(
@@ -137,7 +159,8 @@ class FaultHonest:
         """Every call of every class with each of its errors, and last every wait; a seeded sample above the budget, each class
         represented."""
         by_class = []
-        for calls, errnos in CLASSES:
+        known = _spoken_of(context.subject.source)
+        for calls, errnos in (*CLASSES, ("change", known), ("read", known)):
             found = [
                 Injection(case, ErrnoAt(k, e, calls))
                 for case in context.cases
@@ -153,6 +176,11 @@ class FaultHonest:
         most = context.counts.fault_points
         share = max(4, most // max(1, sum(bool(f) for f in by_class)))
         return [i for found in by_class for i in (found if len(found) <= share else rng.sample(found, share))]
+
+
+def _spoken_of(source: str) -> tuple[str, ...]:
+    """Names of errors of its surroundings that a skill knows by name, and so may treat in its own way."""
+    return tuple(sorted({e for e in re.findall(r"\bE[A-Z0-9]+\b", source) if e in errno.errorcode.values()} - OF_THE_TREE))
 
 
 def _without_rest(record: ReplayRecord, case: Case) -> ReplayRecord:

@@ -17,10 +17,24 @@ HIDDEN, LINK, EMPTY = "hidden file", "link", "empty directory"
 NAMESAKES = {"hidden namesake": HIDDEN, "link as namesake": LINK, "directory as namesake": EMPTY}
 """Called as a file beside them is, but for one word."""
 MOST_COPIED = 300
+HUNDREDS = 300
+"""With as many a directory takes more than the 4096 bytes that it has at first."""
 
 
 def bystander(draft: Draft, directory: str) -> None:
     draft.changes[below(draft.renamed(directory), new_name(draft))] = FILE
+
+
+def crowded(draft: Draft, directory: str) -> None:
+    where, word = draft.renamed(directory), draft.word()
+    draft.changes |= {below(where, f"{word}{n}.{word[:3]}"): FILE for n in range(HUNDREDS)}
+
+
+def around(g: Grammar) -> list[Choice]:
+    """Directories of which something is named first."""
+    values = {as_text(v).strip("/") for v in g.args.values()}
+    said = {p.rpartition("/")[0] for p in values & set(g.base)}
+    return [(d,) for d in sorted(g.directories, key=lambda d: d not in said)]
 
 
 def odd(draft: Draft, directory: str, kind: str) -> None:
@@ -121,6 +135,11 @@ VARIATIONS = (
         name="bystander", why="A directory has an unrelated file.",
         choices=lambda g: [(d,) for d in g.directories], apply=bystander, rule=Rule.BYSTANDER, drawn=2,
         examples=(Example(("",), {}, {"….…": "a bystander\n"}),),
+    ),
+    Variation(
+        name="crowded", why="A directory has hundreds of unrelated files.",
+        choices=around, apply=crowded, rule=Rule.BYSTANDER, turns=Turns.FIRST, alone=1,
+        examples=(Example(("",), {}, {f"…{n}.…": "a bystander\n" for n in range(HUNDREDS)}),),
     ),
     Variation(
         name="odd", why="A directory has a hidden file, a link or an empty directory, perhaps called as a file is.",

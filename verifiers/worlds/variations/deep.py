@@ -10,7 +10,7 @@ from verifiers.worlds.names import below
 from verifiers.worlds.template import as_text
 from verifiers.worlds.variation import Choice, Example, Rule, Step, Turns, Variation
 
-DEPTH = 6
+DEPTH = 20
 MOST_COPIED = 300
 
 
@@ -55,7 +55,7 @@ def likely(g: Grammar) -> list[tuple[Step, ...]]:
 
 VARIATIONS = (
     Variation(
-        name="deep", why="A directory has a copy of all that is in it, six directories further down.",
+        name="deep", why="A directory has a copy of all that is in it, many directories further down.",
         choices=lambda g: [(d,) for d in g.directories], apply=deepen, together=likely,
         examples=(Example(("",), {}, {"/".join("…" * n) + "/": "" for n in range(1, DEPTH + 1)}),),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Collection, Sequence
 from random import Random
@@ -12,13 +13,15 @@ from verifiers.worlds.records import MAX_BYTES, MAX_LINES, records
 from verifiers.worlds.variation import Example, Stage, Variation, contents, of_content
 
 _WORD = r"[A-Za-z]{2,}"
+BUFFER, ENOUGH_LINES = io.DEFAULT_BUFFER_SIZE, 600
+"""Who takes what a buffer holds for the whole file is seen where it holds more; a shell may take its time for each line."""
 
 
 def grown(
     content: bytes, rng: Random, numbers: Sequence[int] = (), *, named: bool = False, size: int = 1, said: Sequence[str] = ()
 ) -> bytes:
-    """Text with more records, and more bytes, than the numbers say: the given ones again, each with a word of its own. Every
-    second one keeps the words that arguments have ``said``: it is about the same thing still."""
+    """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, each with a word of
+    its own. Every second one keeps the words that arguments have ``said``: it is about the same thing still."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < 1 + named:
         return content
@@ -27,7 +30,7 @@ def grown(
     length = max([0, *(n for n in numbers if n > MAX_LINES and n + 4096 <= MAX_BYTES)])
     count = beyond(numbers, len(items) + 40, MAX_LINES)
     total = sum(map(len, items))
-    while len(items) < count or total <= length:
+    while len(items) < count or total <= length or (total <= BUFFER and len(items) < ENOUGH_LINES):
         kept = common | set(said) if len(items) % 2 else common
         items.append(_own(rng.choice(found.items), len(items), kept))
         total += len(items[-1])
@@ -51,8 +54,8 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
 
 VARIATIONS = (
     Variation(
-        name="grown", why="A file has more lines than any number that the skill mentions.",
+        name="grown", why="A file has more lines than any number that the skill mentions, and is longer than a buffer.",
         choices=contents, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, alone=3, refusable=True,
-        examples=(Example(("a",), {"a": "one 1\n"}, {"a": "one 1\n" + "one… 1\n" * 40}),),
+        examples=(Example(("a",), {"a": f"one {'1' * 200}\n"}, {"a": f"one {'1' * 200}\n" + f"one… {'1' * 200}\n" * 40}),),
     ),
 )  # fmt: skip

@@ -11,14 +11,17 @@ from verifiers.worlds.tokens import like
 from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step, Variation, pairs
 from verifiers.worlds.variations.rename import spellings, texts
 
-LOOKS = ("number", "option", "ending", "digit first")
-"""Digits with a leading zero, a dash in front as an option has, a dot in the middle as ``tar.gz`` has, a digit in front."""
+LOOKS = ("number", "option", "ending", "digit first", "long")
+"""Digits with a leading zero, a dash in front as an option has, a dot in the middle as ``tar.gz`` has, a digit in front, and more
+letters than a name of a file may have."""
+LONG = 400
 
 
 def look_like(draft: Draft, token: str, look: str) -> None:
     word = draft.own[token]
     digits = f"0{draft.rng.randint(11, 99)}{[t for t, _ in draft.g.bound].index(token)}" if look == "number" else ""
-    head, tail = {"option": "-", "digit first": "3"}.get(look, ""), f".{word[:2].lower()}" * (look == "ending")
+    head = {"option": "-", "digit first": "3"}.get(look, "")
+    tail = f".{word[:2].lower()}" * (look == "ending") + word * (LONG // max(len(word), 1)) * (look == "long")
     draft.renames |= {t: digits or head + like(t, word) + tail for t in spellings(token)}
 
 
@@ -35,7 +38,7 @@ def with_dots(choice: Choice, gs: Sequence[Grammar]) -> Said:
 
 VARIATIONS = (
     Variation(
-        name="value-looks", why="A word of an argument looks like a number, an option or two endings.",
+        name="value-looks", why="A word of an argument is very long, or looks like a number, an option or two endings.",
         choices=lambda g: pairs(texts(g), LOOKS), apply=look_like, rule=Rule.TEXT, stage=Stage.RENAME, refusable=True,
         together=every_word, recorded=with_dots, never="an ending has no dot in it",
         examples=(

@@ -7,9 +7,9 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.variation import Choice, Example, Rule, Stage, Step, Turns, Variation
 from verifiers.worlds.variations.rename import renamed, spellings, texts
 
-MARKS = ("{}%s", "\\a&", "+(a)")
-"""Placeholders (``{name}``), and what formats and replacements treat specially. Not ``\\n``: JSON writes an end of line that it
-read as one in the same two characters, and nothing would show that it was read."""
+MARKS = ("{}%s%41", "\\a&", "+(a)")
+"""Placeholders (``{name}``), a letter as an address writes it, and what formats and replacements treat specially. Not ``\\n``:
+JSON writes an end of line that it read as one in the same two characters, and nothing would show that it was read."""
 MOST_MARKED = 4
 
 
@@ -38,7 +38,7 @@ VARIATIONS = (
         together=lambda g: [(*renamed(g), Step("value-marked", choice)) for choice in markable(g)],
         examples=(
             Example(("foo", "\\a&"), {"foo": ""}, {"foo\\a&": ""}, {"w": "foo"}, "ls foo"),
-            Example(("foo", "{}%s"), {"a": "foo\n"}, {"a": "foo{n}%s\n"}, {"n": "bar", "w": "foo"}, "ls foo bar"),
+            Example(("foo", "{}%s%41"), {"a": "foo\n"}, {"a": "foo{n}%s%41\n"}, {"n": "bar", "w": "foo"}, "ls foo bar"),
         ),
     ),
 )  # fmt: skip
