@@ -34,14 +34,20 @@ class Group(click.Group):
         except click.UsageError as e:
             # Below two thirds any two words are near: `promote` is not a misspelt `route`.
             near = difflib.get_close_matches(args[0], [*self.list_commands(ctx), *self.old], n=1, cutoff=0.67)
-            if not near:
+            below = [group for group in self.list_commands(ctx) if args[0] in self._below(ctx, group)]
+            if not near and not below:
                 raise
-            meant = self.old.get(near[0], f"{ctx.command_path} {near[0]}".partition(" ")[2])
+            known = f"{below[0]} {args[0]}" if below else near[0]
+            meant = self.old.get(known, f"{ctx.command_path} {known}".partition(" ")[2])
             raise click.UsageError(f"{e.message.rstrip('.')}. Did you mean 'assay {meant}'?", ctx) from None
         if name is not None and name in self.old:
             now = f"'{ctx.command_path} {name}' is now 'assay {self.old[name]}'"
             console.say(f"note: {now}; the old name goes with the next release")
         return name, command, rest
+
+    def _below(self, ctx: click.Context, name: str) -> list[str]:
+        group = self.get_command(ctx, name)
+        return group.list_commands(ctx) if isinstance(group, click.Group) else []
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for name in super().list_commands(ctx) if name not in self.old]

@@ -58,9 +58,11 @@ def list_(registry: Path | None, status: str, **rest: Any) -> int:
     outputs = plan(rest["formats"], rest["files"], PLAIN_JSON)
     with open_registry(registry, must_exist=True) as opened:
         entries = opened.list(None if status == "all" else status)  # type: ignore[arg-type]  # click has checked the choice
+        others = not entries and bool(opened.list(None))
         document = {"schema": "assay-registry/1", "skills": [_entry_json(e) for e in entries]}
     rows = [(e.name, e.version[:12], e.status, bound(e.score), e.description) for e in entries]
-    table = console.table(("skill", "version", "status", "score", "what it does"), rows) if rows else "no skill is registered"
+    none = f"no skill is {status}: `assay registry list --status all` lists the others" if others else "no skill is registered"
+    table = console.table(("skill", "version", "status", "score", "what it does"), rows) if rows else none
     emit_document(outputs, document, table)
     return 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -80,6 +82,8 @@ class Review:
                         console.out(self.registry.source(entry))
                     case ["?"]:
                         console.out(HELP)
+                    case ["r" | "p" | "d" as answer, *_]:
+                        console.out(f"{' '.join(words)!r} has not the words that {answer} takes:\n{HELP}")
                     case _:
                         console.out(f"{' '.join(words)!r} is none of these:\n{HELP}")
             except AssayError as e:
@@ -154,7 +158,8 @@ def shown(registry: Registry, entry: RegistryEntry) -> Iterator[str]:
     for n, question in enumerate(report.get("questions", ()), 1):
         yield f"  question {n}: {question['message']}"
     if report.get("questions"):
-        yield f"  its case, and the answers: assay verify {entry.name}"
+        here = shlex.quote(os.path.relpath(registry.root))
+        yield f"  its case, and the answers: assay verify {entry.name} --registry {here}"
 
 
 def told(entry: RegistryEntry) -> Iterator[str]:

@@ -128,6 +128,9 @@ def _in_use(skill: Path, registry: Path | None) -> None:
     entry = entry_of(skill.name, registry) if not skill.exists() else None
     if entry is None or entry.status == "active":
         return
+    if entry.metadata["drifted"]:
+        console.say(f"{entry.name} is not in use: it no longer passes. To see why: assay registry verify {entry.name}")
+        return
     if entry.status == "staged":
         advice = f"assay registry activate {entry.name} {entry.version[:12]} --approver WHO"
         console.say(f"{entry.name} is not in use, it is {entry.status}. To put it in use: {advice}")

@@ -202,7 +202,7 @@ def _stands(new: bytes, old: bytes, values: list[str]) -> bool:
     start = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     text = new[start : start + more]
     only = more > 0 and old[start:] == new[start + more :]
-    told = any(os.fsencode(value) in text * 2 for value in values if value)
+    told = any(0 < len(value := os.fsencode(x)) <= more and value in text * 2 for x in values)
     return all([only, told, old[:start].endswith(text)])
 '''
 

@@ -128,12 +128,13 @@ def test_a_renaming_that_does_not_pass_changes_nothing(registry: Registry, capsy
 def test_all_answers_are_named_and_new_words_are_shown(registry: Registry, capsys: pytest.CaptureFixture[str]) -> None:
     """In the prompt; what was typed wrong is said, what was asked for help is not; a new description is read back."""
     waiting = [(e.name, e.version) for e in registry.list("staged")]
-    given = iter(("?", "p old_ext=suffix", "d Give files another ending.", "d old_ext: The old ending", "q"))
+    given = iter(("?", "p old_ext=suffix", "yes", "d Give files another ending.", "d old_ext: The old ending", "q"))
     prompts: list[str] = []
     Review(registry, passing, lambda text: prompts.append(text) or next(given)).run(waiting)
     assert set(prompts) == {"accept? [y/n/r/p/d/c/q/?]"}
     lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if "is none of these" in line] == ["'p old_ext=suffix' is none of these:"]
+    assert "'p old_ext=suffix' has not the words that p takes:" in lines
+    assert [line for line in lines if "is none of these" in line] == ["'yes' is none of these:"]
     assert "Give files another ending." in lines
     assert "    old_ext: The old ending" in lines
 

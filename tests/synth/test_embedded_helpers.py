@@ -156,3 +156,17 @@ def test_the_place_of_a_copy_is_named_as_a_whole(tmp_path: Path, monkeypatch: py
     assert (tmp_path / "stage" / "data").read_bytes() == f"\0{tmp_path}/ws".encode()
     placed(Path("stage"), Path("stage"), Path("ws"))
     assert (tmp_path / "stage" / "config").read_text() == texts["config"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "values", "there"),
+    [
+        (b"a=1\n", b"a=11\n", ["11"], False),
+        (b"mem=64\n", b"mem=6464\n", ["6464", "mem"], False),
+        (b"a\nx y\n", b"a\nx y\nx y\n", ["x"], True),
+        (b"a\nx y\n", b"a\nx y\nx z\n", ["x"], False),
+    ],
+)
+def test_a_line_that_stands_twice_is_no_value_that_repeats_itself(old: bytes, new: bytes, values: list[str], there: bool) -> None:
+    """``sed`` that sets 1 to 11 does something; one that puts a line in for the second time does not."""
+    assert helper("_stands")(new, old, values) is there

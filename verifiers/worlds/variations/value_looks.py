@@ -12,9 +12,9 @@ from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step,
 from verifiers.worlds.variations.rename import spellings, texts
 
 LOOKS = ("number", "option", "ending", "digit first", "long")
-"""Digits with a leading zero, a dash in front as an option has, a dot in the middle as ``tar.gz`` has, a digit in front, and more
-letters than a name of a file may have."""
-LONG = 400
+"""Digits with a leading zero, a dash in front as an option has, a dot in the middle as ``tar.gz`` has, a digit in front, and as
+many letters as a name of a file may well have."""
+LONG = 120
 
 
 def look_like(draft: Draft, token: str, look: str) -> None:
