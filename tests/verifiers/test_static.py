@@ -127,7 +127,7 @@ def test_own_examples(check: StaticCheck) -> None:
 @pytest.mark.parametrize(
     ("line", "rule"),
     [
-        ("import os", "F401"), ("undefined_name", "F821"), ("x = 1; y = 2", "E702"), ("if file: pass", "E701"),
+        ("import yaml", "F401"), ("undefined_name", "F821"), ("x = 1; y = 2", "E702"), ("if file: pass", "E701"),
         ("assert Path(file).unlink() is None", "S101"),
         ('Path("/tmp/x").touch()', "S108"), ("exec(file)", "S102"), ("print(f'a')", "F541"),
         ("Path(file).touch", "B018"), ("def g(x=[]): return x", "B006"),

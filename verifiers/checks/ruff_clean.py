@@ -61,18 +61,19 @@ class RuffClean:
         f"The selection is fixed here and no configuration file is read: `{' '.join(SELECT)}`. Off are, with reasons: "
         + "; ".join(f"`{rule}` ({why})" for rule, why in IGNORE.items())
         + ". An `assert` that only looks at something (`S101`), SQL whose inserted parts are written in the file, are "
-        "placeholders or names with doubled quotes (`S608`), and a function that is called before its loop goes on (`B023`), are "
-        f"notes. In the `omni` profile what is none of {', '.join(f'`{c}`' for c in HOST_ERRORS[:3])} only warns. Suppression "
-        "comments (`# noqa`) are not honoured. "
+        "placeholders or names with doubled quotes (`S608`), a function that is called before its loop goes on (`B023`), and an "
+        "unused import of the standard library (`F401`), are notes. In the `omni` profile what is none of "
+        f"{', '.join(f'`{c}`' for c in HOST_ERRORS[:3])} only warns. Suppression comments (`# noqa`) are not honoured. "
         "Ruff's safe fixes are offered; `assay verify --fix` applies those that leave the function's own code as it is."
     )
     stage: ClassVar[Stage] = "static"
-    version = 5
+    version = 6
     good: ClassVar[tuple[Example, ...]] = (
         Example("clean", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
         Example(
             "an invariant", _HEAD + _DEF + '    Path(file).touch()\n    assert Path(file).exists()\n    return {"ok": True}\n'
         ),
+        Example("an unused import", "import os\n" + _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
         Example("a name of the interface", "from skill_api import Query\n" + _HEAD.replace("Query, ", "") + _BARE),
         Example(
             "a function that is called before its loop goes on",
@@ -83,7 +84,6 @@ class RuffClean:
         Example("a table by its quoted name", _SQL.replace("NAME", "file.replace('\"', '\"\"')")),
     )
     bad: ClassVar[tuple[Example, ...]] = (
-        Example("an unused import", "import os\n" + _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
         Example("an assertion that acts", _HEAD + _DEF + '    assert Path(file).write_text("x")\n    return {"ok": True}\n'),
         Example("a table by its bare name", _SQL.replace("NAME", "file")),
         Example("an undefined name", _HEAD + _DEF + '    Path(flie).touch()\n    return {"ok": True}\n'),
@@ -91,9 +91,7 @@ class RuffClean:
             "a swallowed error",
             _HEAD + _DEF + '    try:\n        Path(file).touch()\n    except Exception:\n        pass\n    return {"ok": True}\n',
         ),
-        Example(
-            "an unused import, hidden", "import os  # noqa\n" + _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'
-        ),
+        Example("an undefined name, hidden", _HEAD + _DEF + '    Path(flie).touch()  # noqa\n    return {"ok": True}\n'),
     )
 
     def run_batch(self, subjects: Sequence[Subject]) -> list[CheckResult]:
@@ -138,13 +136,13 @@ def diagnostics(sources: Mapping[str, str], select: Sequence[str] = SELECT) -> t
 def _finding(subject: Subject, item: dict[str, Any]) -> Finding:
     code = str(item.get("code") or "invalid-syntax")
     line = int(item["location"]["row"])
-    if reason := note(code, subject.source, line):
-        return Finding(f"{item['message']} ({code}): {reason}", subject.path, line, "info", rule=code)
     fix = item.get("fix")
     offered = None
     if fix:
         text = apply_edits(subject.source, fix["edits"])
         offered = Fix(fix["applicability"] == "safe", str(fix.get("message") or f"apply ruff's fix for {code}"), text)
+    if reason := note(code, subject.source, line):
+        return Finding(f"{item['message']} ({code}): {reason}", subject.path, line, "info", fix=offered, rule=code)
     hard = subject.profile == "seed" or code.startswith(HOST_ERRORS)
     return Finding(f"{item['message']} ({code})", subject.path, line, "error" if hard else "warning", fix=offered, rule=code)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterator, Mapping
 
 from verifiers.source.parsing import parsed
@@ -58,10 +59,17 @@ def _sql(tree: ast.Module, places: list[ast.AST]) -> str:
 
 
 def _unused(tree: ast.Module, places: list[ast.AST]) -> str:
-    """A name of the interface that every skill loads anyway. Another module would be loaded for nothing."""
-    named = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "skill_api" and not n.level]
-    found = {id(part) for n in named for part in (n, *n.names)}
-    return "a name of the interface, which is loaded anyway" if any(id(p) in found for p in places) else ""
+    """Something of the interface or of the standard library, whose loading does nothing. What else may be there, nobody knows."""
+    known: list[ast.Import | ast.ImportFrom] = [
+        n for n in ast.walk(tree) if isinstance(n, ast.Import) and all(_is_known(part.name) for part in n.names)
+    ]
+    known += [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level and _is_known(n.module or "")]
+    found = {id(part) for n in known for part in (n, *n.names)}
+    return "nothing uses it, and loading it does nothing" if any(id(p) in found for p in places) else ""
+
+
+def _is_known(module: str) -> bool:
+    return module == "skill_api" or module.partition(".")[0] in sys.stdlib_module_names
 
 
 _AT_ONCE = frozenset({"sub", "subn", "sorted", "sort", "min", "max", "reduce", "bisect", "bisect_left", "bisect_right"})
