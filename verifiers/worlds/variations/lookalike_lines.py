@@ -63,15 +63,16 @@ def gone(g: Grammar, path: str) -> list[str]:
 
 
 def _beside_altered(content: bytes, draft: Draft, path: str, way: str) -> bytes:
-    """Before each line that the task changes, one that holds it: with letters before its first word, or (OFF) with a mark that
-    makes it a comment."""
+    """Before each line that the task changes, one that holds it: with letters before its first word (a digit before a
+    number, which stays one), or (OFF) with a mark that makes it a comment."""
     if not takes_lines(content):
         return content
     for line in gone(draft.g, path):
         row = encoded(draft.renamed(line)) + b"\n"
         word = row.lstrip()
         margin = row[: len(row) - len(word)]
-        beside = [b"x" + word, b"x_" + word] if way == LETTERED else [b"#" + word, b"# " + word]
+        lettered = [b"1" + word] if word[:1].isdigit() else [b"x" + word, b"x_" + word]
+        beside = lettered if way == LETTERED else [b"#" + word, b"# " + word]
         content = content.replace(row, b"".join(margin + other for other in beside) + row, 1)
     return content
 
@@ -79,10 +80,12 @@ def _beside_altered(content: bytes, draft: Draft, path: str, way: str) -> bytes:
 MILK, SET = {"w": "milk"}, {"v": "2"}
 VARIATIONS = (
     Variation(
-        name="altered-lines", why="A file has lines that hold one which the trace changes, with letters or a mark before it.",
+        name="altered-lines",
+        why="A file has lines that hold one which the trace changes, with letters, a digit or a mark before it.",
         choices=altered, apply=of_content(_beside_altered), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=4, refusable=True,
         examples=(
             Example(("a", LETTERED), {"a": "k=1\n"}, {"a": "xk=1\nx_k=1\nk=1\n"}, SET, "sed -i s/^k=.*/k=2/ a", {"a": "k=2\n"}),
+            Example(("a", LETTERED), {"a": "9 k\n"}, {"a": "19 k\n9 k\n"}, SET, "sed -i 's/^9 k/9 j/' a", {"a": "9 j\n"}),
             Example(("a", OFF), {"a": " k=1\n"}, {"a": " #k=1\n # k=1\n k=1\n"}, SET, "sed -i s/^.k=./.k=2/ a", {"a": ".k=2\n"}),
         ),
     ),
