@@ -71,19 +71,15 @@ def labelled(task: str) -> list[tuple[Path, bool]]:
 
 TASKS = sorted({name.rpartition("/")[0] for name in WRONG})
 RIGHT = [next(folder for folder, good in labelled(task) if good) for task in TASKS[::4]]
-RIGHT += [ROUNDS / name for name in ("6/date_folders/s2", "6/playlist_drop/s6", "7/mergeparts/s3")]
-RIGHT += [ROUNDS / name for name in ("8/geojson_merge/s7", "8/pad_levels/s7", "11/log_status_paths/generator_partition")]
-RIGHT += [ROUNDS / name for name in ("11/requirements_pin/bytes_regex", "12/backup_mismatches/hashlib_pathlib")]
 RIGHT += [
-    ROUNDS / name for name in ("12/records_to_tsv/row_class", "12/obs_drop_code/bytes_lines", "12/srt_start_at/stamp_class")
-]
-RIGHT += [ROUNDS / name for name in ("12/node_version_set/good_dumps", "12/recipes_with_ingredient/good_regex")]
-RIGHT += [ROUNDS / name for name in ("14/dated-scans/c_plan", "14/tar-restore/c_tarfile")]
-RIGHT += [ROUNDS / "16/bundle_key/ok_plan"]
-RIGHT += [ROUNDS / name for name in ("12/sidecar_day_keyword/good_plan", "12/stock_count_set/good_records")]
-RIGHT += [ROUNDS / name for name in ("17/flag_enabled/lines", "17/cue_track_title/rows", "17/hunspell_add_word/awk")]
-RIGHT += [ROUNDS / name for name in ("17/abc_titles_in_key/blocks", "17/reverse_depends/awk", "17/gcode_pause/lines")]
-RIGHT += [ROUNDS / "18/ffmeta-chapter" / name for name in ("ok_regex", "ok_sections")]
+    ROUNDS / name
+    for name in (
+        "6/date_folders/s2", "7/mergeparts/s3", "8/pad_levels/s7", "11/requirements_pin/bytes_regex", "12/records_to_tsv/row_class",
+        "12/srt_start_at/stamp_class", "12/recipes_with_ingredient/good_regex", "14/tar-restore/c_tarfile",
+        "12/sidecar_day_keyword/good_plan", "17/flag_enabled/lines", "17/hunspell_add_word/awk", "17/reverse_depends/awk",
+        "17/gcode_pause/lines", "18/ffmeta-chapter/ok_sections", "18/patch_added_lines/numstat", "19/palette-colour/line-list",
+    )
+]  # fmt: skip
 """With some that were refused at first: they refuse to overwrite, their records have two lines, they leave alone a file whose
 ending no recording has, write numbers otherwise, take a dotted ending for two, cut a log's lines at their quotes, know a
 line that holds no more than an argument, read digests, times, tables, records under a heading, JSON whose keys come once and
