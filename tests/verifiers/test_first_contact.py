@@ -75,8 +75,9 @@ RIGHT += [
     ROUNDS / name
     for name in (
         "6/date_folders/s2", "7/mergeparts/s3", "8/pad_levels/s7", "11/requirements_pin/bytes_regex",
-        "12/records_to_tsv/row_class", "12/srt_start_at/stamp_class", "12/recipes_with_ingredient/good_regex", "14/tar-restore/c_tarfile",
-        "12/sidecar_day_keyword/good_plan", "17/flag_enabled/lines", "17/hunspell_add_word/awk", "17/reverse_depends/awk",
+        "12/records_to_tsv/row_class", "12/srt_start_at/stamp_class", "12/recipes_with_ingredient/good_regex",
+        "14/tar-restore/c_tarfile", "12/sidecar_day_keyword/good_plan", "17/flag_enabled/lines", "17/hunspell_add_word/awk",
+        "17/reverse_depends/awk",
         "17/gcode_pause/lines", "18/ffmeta-chapter/ok_sections", "18/patch_added_lines/numstat", "19/palette-colour/line-list",
     )
 ]  # fmt: skip
