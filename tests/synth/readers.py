@@ -81,8 +81,10 @@ def _wayland(skill: Skill, registry: Registry, home: Path, *, release: bool) -> 
         if not e.what.startswith("holds the skill "):  # another skill has its one signature: refused by name
             yield str(e)
         return
+    if sum(placed.released for placed in done.placed) != int(release):
+        yield "visibility: one of its names is listed when a person releases it, and none before"
     for placed in done.placed:
-        yield from _draft(skill, placed, release)
+        yield from _draft(skill, placed, placed.released)
 
 
 def _draft(skill: Skill, placed: Placed, released: bool) -> Iterator[str]:

@@ -111,7 +111,7 @@ TICKETS = b'[\n {"id": 1, "state": "open", "rank": 3},\n {"id": 2, "state": "don
 
 def test_the_items_of_a_json_list_are_its_lines() -> None:
     """Dropped, in another order, many more of them, or nearly what an argument says; the text stays JSON, laid out as it was."""
-    for how, least, most in ((LESS, 1, 1), (REORDERED, 2, 2), ("grown", 42, 50)):
+    for how, least, most in ((LESS, 1, 1), (REORDERED, 2, 2), ("grown", 42, 300)):
         changed = edited(TICKETS, how, Random(3), named=True)
         assert least <= len(json.loads(changed)) <= most
         assert changed.count(b"\n") > 2

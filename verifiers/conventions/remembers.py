@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import libcst as cst
 import libcst.matchers as m
 
 from verifiers.conventions.model import SkillModule
 from verifiers.conventions.rule import Rule, Violation, skill
+from verifiers.interface import Profile
 
 CACHES = frozenset({"functools.cache", "functools.lru_cache"})
 READING = frozenset({
@@ -39,6 +41,7 @@ class Remembers(Rule):
         "What only computes may be cached. Nor does a function change what belongs to its module (a list, a dictionary, an "
         "iterator, a `global`): the next call finds it. SQLite with `immutable=1` does not look at what others wrote last."
     )
+    soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     good = (
         skill(
             "caches what it computes",
