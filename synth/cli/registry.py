@@ -147,7 +147,9 @@ def activate(registry: Path | None, name: str, version: str | None, approver: st
             which = f" (waiting: {', '.join(waiting)})" if waiting else ""
             raise click.UsageError(f"--approver needs VERSION: an approval is of bytes, not of a name{which}")
         if approver is not None and version is not None:
-            return said(opened.approve(name, version, approver=approver, note=note), f"approved by {approver}")
+            approved = opened.approve(name, version, approver=approver, note=note)
+            if approved.status == "active":
+                return said(approved, f"approved by {approver}")
         versions = opened.versions_of(name)
         wanted = [e for e in versions if version is None or e.version == opened.show(name, version).version]
         if any(e.status == "staged" for e in wanted):

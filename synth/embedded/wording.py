@@ -88,29 +88,40 @@ def unanswered(text: str) -> str:
 
 
 def shared(text: str, values: Collection[str], others: Collection[str]) -> str:
-    """The text without words that belong to this recording's values: they are part of one, and no other recording has them.
+    """The text without words that belong to this recording's values: they are part of one, and no other recording has them. Nor
+    with whom it is for, where no other request says so.
 
     Args:
         values: this recording's.
         others: what the other recordings' requests, values and commands say.
     """
-    own = _pieces(values) - _pieces(others)
+    elsewhere = _pieces(others)
+    own = _pieces(values) - elsewhere
     words = text.split()
     out: list[str] = []
     for k, word in enumerate(words):
         bare = word.rstrip(",;:.!?)")
+        somebody = bare.istitle() and out[-1:] == ["for"] and singular(bare.lower()) not in elsewhere
+        if somebody and len(out) > 1:
+            out.pop()
+            out[-1] += word[len(bare) :]
+            continue
         if not k or word != word.lower() or singular(bare) not in own:
             out.append(word)
             continue
         ends = bare != word or word == words[-1] or words[k + 1].lower() in _AFTER
         if out[-1].lower() in ("each", "every"):
             out.append("value")
-        elif ends and len(out) > 1 and out[-1].lower() in _AFTER:
-            out.pop()
+        elif ends and len(named := _without_articles(out)) > 1 and named[-1].lower() in _AFTER:
+            out = named[:-1]
         elif ends:
             out.append("…")
         out[-1] += word[len(bare) :]
     return " ".join(out)
+
+
+def _without_articles(words: Sequence[str]) -> list[str]:
+    return list(words[:-1]) if words[-1].lower() in ("the", "a", "an", "this", "that") else list(words)
 
 
 def _pieces(texts: Collection[str]) -> set[str]:

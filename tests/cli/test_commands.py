@@ -243,6 +243,15 @@ def test_registry_life(registry: Path, capsys: pytest.CaptureFixture[str]) -> No
         assert says in capsys.readouterr().out
 
 
+def test_an_archived_version_is_approved_and_put_back(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``activate`` does both, whatever the version was."""
+    where = ["--registry", str(registry)]
+    assert run(["registry", "retire", "batch_rename", *where]) == 0
+    version = capsys.readouterr().out.split()[1]
+    assert run(["registry", "activate", "batch_rename", version, "--approver", "ada", *where]) == 0
+    assert "is active" in capsys.readouterr().out
+
+
 def test_route_and_feedback(registry: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A request in plain words finds the skill; an outcome is counted; nothing fits gives exit 4."""
     where = ["--registry", str(registry)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from synth.embedded.naming import skill_name, summary_of
+from synth.embedded.wording import shared
 
 NAMES = [
     ("Count the <text> lines of <file>", "show_log", "count_lines"),
@@ -82,3 +83,18 @@ def test_a_skill_without_an_answer_promises_none() -> None:
     assert summary_of(cases, answers=False) == "Get the X lines from <file>, save as o.txt"
     assert summary_of(cases).endswith("print the count")
     assert summary_of([("Print a and print b into <file>", {})], answers=False) == "Print a and print b into <file>"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Join the <a> files of the photometer to <b>, header once", "Join the <a> files to <b>, header once"),
+        ("Extract <columns> of <file> for Anna, sorted", "Extract <columns> of <file>, sorted"),
+        ("Check each photometer", "Check each value"),
+        ("Show the photometer", "Show the …"),
+    ],
+)
+def test_a_phrase_of_one_recording_goes_with_its_words_before(text: str, said: str) -> None:
+    """Whom it is for, and what only this recording is about."""
+    assert shared(text, ["photometer_2024.csv"], ["Join the balance files for Mikael"]) == said
+    assert shared("Extract it for Anna", [], ["and this for Anna"]) == "Extract it for Anna"

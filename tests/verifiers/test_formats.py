@@ -249,7 +249,10 @@ def test_escape_leaves_only_what_can_be_seen(text: str) -> None:
 def test_clip_says_what_is_missing(text: str, limit: int) -> None:
     """Short texts are whole; cut ones say by how much."""
     cut = clip(text, limit)
-    assert cut == text if len(text) <= limit else f"({len(text) - limit} more characters)" in cut
+    assert cut == text or f"({len(text) - limit} more characters)" in cut
+    assert len(cut) <= len(text)
+    assert len(text) > limit or cut == text
+    assert clip(f"{text:60}", 0) == f"… ({max(len(text), 60)} more characters)"
 
 
 def test_words_for_numbers() -> None:

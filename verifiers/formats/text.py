@@ -43,8 +43,10 @@ def no_commands(text: str, format: str = "plain") -> str:
 
 
 def clip(text: str, limit: int) -> str:
-    """At most ``limit`` characters, the cut marked with how much is missing."""
-    return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"
+    """About ``limit`` characters, the cut marked with how much is missing: never less than the mark itself takes."""
+    missing = len(text) - limit
+    mark = f"… ({missing} more characters)"
+    return text if missing <= len(mark) else text[:limit] + mark
 
 
 def one_line(value: Mapping[str, JsonValue] | JsonValue) -> str:
