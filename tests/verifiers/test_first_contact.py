@@ -39,7 +39,7 @@ WRONG = {
     "5/chapter_numbers/s7": "is gone, which the trace's commands keep",
     "5/crontab_off/s7": "called 'root'",
     "5/maildir_read/s1": "differs from the trace's commands",
-    "5/po_translation/s4": "app/po/nl.po: content",
+    "5/po_translation/s4": "differs from the trace's commands",
     "5/quota_report/s3": "differs from the trace's commands",
     "5/quota_report/s6": "the skill's own text in 'svc_…'",
     "6/date_folders/s5": "differs from the trace's commands",
@@ -70,7 +70,7 @@ def labelled(task: str) -> list[tuple[Path, bool]]:
 
 
 TASKS = sorted({name.rpartition("/")[0] for name in WRONG})
-RIGHT = [next(folder for folder, good in labelled(task) if good) for task in TASKS[::4]]
+RIGHT = [next(folder for folder, good in labelled(task) if good) for task in TASKS[::8]]
 RIGHT += [
     ROUNDS / name
     for name in (
