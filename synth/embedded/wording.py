@@ -88,24 +88,17 @@ def unanswered(text: str) -> str:
 
 
 def shared(text: str, values: Collection[str], others: Collection[str]) -> str:
-    """The text without words that belong to this recording's values: they are part of one, and no other recording has them. Nor
-    with whom it is for, where no other request says so.
+    """The text without words that belong to this recording's values: they are part of one, and no other recording has them.
 
     Args:
         values: this recording's.
         others: what the other recordings' requests, values and commands say.
     """
-    elsewhere = _pieces(others)
-    own = _pieces(values) - elsewhere
+    own = _pieces(values) - _pieces(others)
     words = text.split()
     out: list[str] = []
     for k, word in enumerate(words):
         bare = word.rstrip(",;:.!?)")
-        somebody = bare.istitle() and out[-1:] == ["for"] and singular(bare.lower()) not in elsewhere
-        if somebody and len(out) > 1:
-            out.pop()
-            out[-1] += word[len(bare) :]
-            continue
         if not k or word != word.lower() or singular(bare) not in own:
             out.append(word)
             continue

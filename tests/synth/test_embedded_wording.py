@@ -89,12 +89,10 @@ def test_a_skill_without_an_answer_promises_none() -> None:
     ("text", "said"),
     [
         ("Join the <a> files of the photometer to <b>, header once", "Join the <a> files to <b>, header once"),
-        ("Extract <columns> of <file> for Anna, sorted", "Extract <columns> of <file>, sorted"),
         ("Check each photometer", "Check each value"),
         ("Show the photometer", "Show the …"),
     ],
 )
 def test_a_phrase_of_one_recording_goes_with_its_words_before(text: str, said: str) -> None:
-    """Whom it is for, and what only this recording is about."""
-    assert shared(text, ["photometer_2024.csv"], ["Join the balance files for Mikael"]) == said
-    assert shared("Extract it for Anna", [], ["and this for Anna"]) == "Extract it for Anna"
+    """What only this recording is about."""
+    assert shared(text, ["photometer_2024.csv"], ["Join the balance files"]) == said

@@ -12,11 +12,8 @@ from verifiers.conventions.rule import Rule, Violation, skill
 from verifiers.interface import Profile
 
 SHARED = frozenset({
-    "sqlite3.register_adapter", "sqlite3.register_converter", "codecs.register", "codecs.unregister", "codecs.register_error",
-    "copyreg.pickle", "copyreg.constructor", "copyreg.add_extension", "locale.setlocale", "socket.setdefaulttimeout",
-    "mimetypes.add_type", "shutil.register_archive_format", "shutil.register_unpack_format", "csv.register_dialect",
-    "decimal.setcontext", "threading.stack_size", "time.tzset", "warnings.simplefilter", "warnings.filterwarnings",
-    "random.seed", "random.setstate",
+    "sqlite3.register_adapter", "sqlite3.register_converter", "codecs.register", "codecs.unregister", "copyreg.pickle",
+    "copyreg.constructor", "locale.setlocale", "socket.setdefaulttimeout", "decimal.setcontext", "time.tzset",
 })  # fmt: skip
 """Calls that set what all code of a process goes by."""
 
@@ -34,6 +31,11 @@ class Patching(Rule):
         skill(
             "its own object",
             'class Box:\n    n = 0\n\n\nbox = Box()\nbox.n = 1\nPath(file).touch()\nreturn {"ok": True, "n": box.n}',
+        ),
+        skill(
+            "a way to write tables that has a name of its own",
+            'csv.register_dialect("semicolons", delimiter=";")\nPath(file).touch()\nreturn {"ok": True}',
+            imports="import csv\nfrom pathlib import Path\n\n",
         ),
     )
     bad = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import textwrap
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -50,7 +52,7 @@ class Remembers(Rule):
         ),
         skill(
             "a list of its own of the same name",
-            'SEEN = [file]\nSEEN.append(_ALL[0])\nPath(SEEN.pop()).touch()\nreturn {"ok": True}',
+            'SEEN, _ = [file], 0\nSEEN.append(_ALL[0])\nPath(SEEN.pop()).touch()\nreturn {"ok": True}',
             imports='from pathlib import Path\n\n_ALL = ["a"]\nSEEN: list[str] = []\n\n\n',
         ),
     )
@@ -80,6 +82,7 @@ class Remembers(Rule):
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
         own = _of_the_module(module)
+        sqlite = any(origin.partition(".")[0] == "sqlite3" for origin in module.imports.values())
         for node in module.nodes:
             if isinstance(node, cst.FunctionDef) and any(_is_cache(module, d.decorator) for d in node.decorators):
                 asked = [m.findall(node.body, m.Call(func=kind)) for kind in (m.Name(), m.Attribute())]
@@ -88,21 +91,22 @@ class Remembers(Rule):
                 if found := sorted(names & (READING | functions)):
                     yield Violation(node, f"{node.name.value} is cached, but {found[0]}() may answer otherwise at the next call")
             if isinstance(node, cst.FunctionDef):
-                for name in sorted(_changed(node) & own - _local(node)):
+                for name in sorted(_changed(node) & own - _local(module, node)):
                     yield Violation(node, f"{node.name.value} changes {name} of its module, which the next call finds so")
-            if isinstance(node, cst.Assign) and module.function_of(node) is None and _ends(module, node.value):
+            if isinstance(node, cst.Assign | cst.AnnAssign) and module.function_of(node) is None and _ends(module, node.value):
                 yield Violation(node, "an iterator of the module is at its end after the first call")
             if isinstance(node, cst.Global):
                 yield Violation(node, f"{node.names[0].name.value} of the module is what the last call made it")
-            if isinstance(node, cst.SimpleString | cst.FormattedStringText) and any(x in node.value for x in UNWATCHED):
-                yield Violation(node, f"{next(x for x in UNWATCHED if x in node.value)} does not look at what others wrote last")
+            if sqlite and isinstance(node, cst.SimpleString | cst.FormattedStringText):
+                for option in (x for x in UNWATCHED if x in node.value):
+                    yield Violation(node, f"{option} does not look at what others wrote last")
 
 
 def _is_cache(module: SkillModule, node: cst.BaseExpression) -> bool:
     return module.dotted(node.func if isinstance(node, cst.Call) else node) in CACHES
 
 
-def _ends(module: SkillModule, value: cst.BaseExpression) -> bool:
+def _ends(module: SkillModule, value: cst.BaseExpression | None) -> bool:
     called = module.dotted(value.func) if isinstance(value, cst.Call) else ""
     return isinstance(value, cst.GeneratorExp) or called in ITERATORS or called.startswith("itertools.")
 
@@ -116,11 +120,12 @@ def _of_the_module(module: SkillModule) -> set[str]:
     return {t.value for t in (*given, *classes) if isinstance(t, cst.Name)}
 
 
-def _local(function: cst.FunctionDef) -> set[str]:
-    """Names that a function has for itself."""
-    given = [*m.findall(function, m.AssignTarget() | m.AnnAssign() | m.For() | m.AsName())]
-    names = {t.value for x in given if isinstance(t := getattr(x, "target", None) or getattr(x, "name", None), cst.Name)}
-    return names | {p.name.value for p in function.params.params}
+def _local(module: SkillModule, function: cst.FunctionDef) -> set[str]:
+    """Names that a function has for itself: its parameters, and whatever it gives a value."""
+    (made,) = ast.parse(textwrap.dedent(module.code(function))).body
+    return {n.id for n in ast.walk(made) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {
+        n.arg for n in ast.walk(made) if isinstance(n, ast.arg)
+    }
 
 
 def _changed(function: cst.FunctionDef) -> set[str]:
