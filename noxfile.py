@@ -30,17 +30,18 @@ LOCK = ".ci/constraints.txt"
 
 FRAMEWORKS = tuple(sorted(path.stem for path in Path(".ci/frameworks").glob("*.txt")))
 """Those that load an export or speak MCP, and are tried: each in an environment of its own, of the versions of its list."""
-IN_TESTS = ("agno", "deepagents", "pydantic-ai-skills", "strands-agents")
-"""Of those, the ones that load agentskills folders by themselves: tried whenever all tests run."""
+IN_TESTS = ("runners", "agno", "deepagents", "pydantic-ai-skills", "strands-agents")
+"""Of those, what runs our hooks and workflow, and what loads agentskills folders by itself: tried whenever all tests run."""
 AGENTS = {
     "@anthropic-ai/claude-code": "2.1.197",
     "@google/gemini-cli": "0.61.0",
     "@modelcontextprotocol/inspector": "0.15.0",
     "@openai/codex": "0.169.0",
+    "gitlab-ci-local": "4.58.0",
 }
-"""The agents themselves, and MCP's inspector, from the npm registry."""
-AGENT_IN_TESTS = "@anthropic-ai/claude-code"
-"""The one that is tried whenever all tests run: it is installed in some seconds."""
+"""The agents themselves, MCP's inspector and what runs GitLab's jobs, from the npm registry."""
+AGENTS_IN_TESTS = ("@anthropic-ai/claude-code", "gitlab-ci-local")
+"""Those that are tried whenever all tests run: they are installed in some seconds."""
 
 RIVAL = "verifiers==0.1.14"
 """A distribution that has a package with the name of one of ours."""
@@ -84,7 +85,7 @@ def tests(session: nox.Session) -> None:
         return
     folder = session.cache_dir.resolve() / "hosts"
     with making(folder, *IN_TESTS):
-        env |= {"ASSAY_FRAMEWORKS": str(folder), **agents(session, session.cache_dir / "agent", AGENT_IN_TESTS)}
+        env |= {"ASSAY_FRAMEWORKS": str(folder), **agents(session, session.cache_dir / "agent", *AGENTS_IN_TESTS)}
         session.run("pytest", "-n", "2", "--durations=0", "--durations-min=4", env=env)
 
 
@@ -179,7 +180,12 @@ def hosts(session: nox.Session) -> None:
     session.run(".ci/frameworks/make", str(folder), *FRAMEWORKS, external=True)
     env = {"ASSAY_FRAMEWORKS": str(folder), "ASSAY_TRANSCRIPTS": str(folder / "transcripts")}
     env |= agents(session, folder, *AGENTS)
-    real = ("tests/synth/test_frameworks.py", "tests/synth/test_real_agents.py", "tests/synth/test_real_lift.py")
+    real = (
+        "tests/synth/test_frameworks.py",
+        "tests/synth/test_real_agents.py",
+        "tests/synth/test_real_lift.py",
+        "tests/test_runners.py",
+    )
     shutil.rmtree(folder / "transcripts", ignore_errors=True)
     session.run("pytest", *real, "-rs", env=env)
     session.log(f"what was said is kept in {folder / 'transcripts'}")
