@@ -50,6 +50,8 @@ HOLDS = [
     ("equal-marks", ['a "b"\nc "d"\ne "f"\n', 'g "h"\ni "j"\n'], 'x "y"\n', "x y\n"),
     ("digits-of-times", ["at 00:01:02,500 to 00:01:04,000\n" * 3], "at 10:00:00,000\n", "at 00:01:02,5\n"),
     ("digits-of-times", ["2024-01-02 1.2.3\n2024-11-12 10.2.3\n" * 3], "2025-03-04 1.10.3\n", "2024-1-2 1.2.3\n"),
+    ("capitals", ["GET /a\nPOST /b\n", "GET /c\n- /d\nPUT /e\n"], "HEAD /x\n", "Head /x\n"),
+    ("capitals", ["1,USD,x\n2,EUR,Y\n" * 2], "3,gbp,z\n".upper(), "3,gbp,z\n"),
     ("continued-lines", ["a \\\n  b\nc\n", "d\n"], "x \\\n y\n", "x \\\ny\n"),
     ("line-ends", ["a\nb\n", "c\n"], "x\n", "x\r\n"),
     ("json", ['{"a": 1}', '{"a": 2}'], '{"a": 3}', '{"a": "x"}'),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from itertools import chain, zip_longest
 from random import Random
 
 from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
@@ -39,12 +40,16 @@ def from_constants(start: Start, source: str, rng: Random, paths: Collection[str
 
 
 def from_arguments(start: Start, words: list[str]) -> Iterator[Start]:
-    """The start with one argument changed: numbers at their edges, texts empty, longer or within one another."""
-    for name, value in start.args.items():
-        yield from _with_dash(start, name, value)
-        for other in _values(name, value, start, words):
-            if other != value:
-                yield replace(start, args={**start.args, name: other}, how=f"{start.how}, {name} = {other!r}".removeprefix(", "))
+    """The start with one argument changed, each in its turn: equal to another, within it, at the edges of numbers, empty,
+    longer."""
+    ways = [chain(_with_dash(start, name, v), _with_other(start, name, v, words)) for name, v in start.args.items()]
+    yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
+
+
+def _with_other(start: Start, name: str, value: JsonValue, words: list[str]) -> Iterator[Start]:
+    for other in _values(name, value, start, words):
+        if other != value:
+            yield replace(start, args={**start.args, name: other}, how=f"{start.how}, {name} = {other!r}".removeprefix(", "))
 
 
 def _with_dash(start: Start, name: str, value: JsonValue) -> Iterator[Start]:
@@ -96,7 +101,7 @@ def _values(name: str, value: JsonValue, start: Start, words: list[str]) -> list
     others = [v for k, v in start.args.items() if k != name and isinstance(v, str)]
     within = [made for v in others for made in (v + value, value + v)]
     whole = [f"{WORKSPACE}/{value}"] if value.strip("/") in start.base and not value.startswith("/") else []
-    return [*whole, *within, *others, "", value + "x", f"-{value}", f"./{value}", value + "/", *words[:8]]
+    return [*others, *whole, *within, "", value + "x", f"-{value}", f"./{value}", value + "/", *words[:8]]
 
 
 def _with_number(start: Start, number: int, path: str, rng: Random) -> Iterator[Start]:

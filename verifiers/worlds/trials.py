@@ -108,7 +108,7 @@ class Evidenced:
         values = sorted((f for f in found if f.scope == "value"), key=lambda f: not isinstance(f.kind, Values))[:1]
         unsaid = self._unsaid(plan)
         # A number of another build is none of the kind that the argument is, though commands take it for text.
-        odd = (bool(values) or plan.has(Rule.TEXT)) and not any(isinstance(f.kind, Values) for f in values)
+        odd = (bool(values) or (plan.has(Rule.TEXT) and not found)) and not any(isinstance(f.kind, Values) for f in values)
         # What a variation adds on purpose is the cause of whatever else no longer holds.
         # One step that breaks several is one cause, told by what was seen most often.
         broken = sorted(values or found, key=lambda f: -f.count)
