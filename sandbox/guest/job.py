@@ -22,6 +22,7 @@ from collections.abc import Coroutine, Iterator
 from typing import Any, NamedTuple
 
 from sandbox.guest import audit
+from sandbox.guest.remembered import Picture
 
 FILE = "skill.py"
 """The file name that the skill's code, its tracebacks and its line numbers carry."""
@@ -85,11 +86,15 @@ def call(source: str, args: dict[str, Any], function: str | None, lines: Lines |
         lines.admit(code)
     exec(code, module.__dict__)
     target = find(module, function)
-    value = target(**args)
-    if inspect.iscoroutine(value):
-        with asyncio.Runner() as runner:
-            return _awaited(runner, Waiting(value, host.cancel))
-    return value
+    before = Picture(module)
+    try:
+        value = target(**args)
+        if inspect.iscoroutine(value):
+            with asyncio.Runner() as runner:
+                return _awaited(runner, Waiting(value, host.cancel))
+        return value
+    finally:
+        _REMEMBERED.extend(before.changed(Picture(module)))
 
 
 class Waiting(Coroutine[Any, Any, Any]):
@@ -138,6 +143,8 @@ def _awaited(runner: asyncio.Runner, value: Coroutine[Any, Any, Any]) -> Any:
 
 _LEFT: list[str] = []
 """What the skill changed in the process that called it."""
+_REMEMBERED: list[str] = []
+"""Variables of its module that the next call finds changed."""
 
 
 def _state() -> dict[str, Any]:
@@ -282,7 +289,8 @@ def serve(spec: dict[str, Any], parts: list[bytes], seen: dict[str, str]) -> int
         flush()
         return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     flush()
-    told = {**seen, "changed": ", ".join(dict.fromkeys(_LEFT)), "waited": str(Waiting.waited), "module": spec["module"] or MODULE}
+    told = {**seen, "changed": ", ".join(dict.fromkeys(_LEFT)), "remembered": ", ".join(_REMEMBERED)}
+    told |= {"waited": str(Waiting.waited), "module": spec["module"] or MODULE}
     _audit(audit.ANSWER, {**message, "probe": told})
     return 0
 

@@ -165,6 +165,20 @@ def examples(judged: Iterable[tuple[str, Args]]) -> Iterator[str]:
     yield ""
 
 
+def asked(skill: Skill) -> str:
+    """How people asked for it, with parameters in the place of their values: words that a host can search."""
+    bindings = skill.draft.bindings
+    found = dict.fromkeys(_open(t.task_description, bindings.get(t.task_id, {})) for t in skill.draft.evidence)
+    return "; ".join(text.strip().rstrip(".") for text in list(found)[:MAX_EXAMPLES])
+
+
+def _open(request: str, args: Args) -> str:
+    """A request with a parameter's name where it says the value."""
+    names = {str(value): name for name, value in args.items() if str(value).strip()}
+    words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(rf"(?<!\w)({words})(?!\w)", lambda told: f"<{names[told[0]]}>", request) if words else request
+
+
 def _limits(skill: Skill) -> Iterator[str]:
     document = skill.document
     yield from ("## Limits", "", "It does what its evidence shows; that is not a proof.", "")

@@ -34,8 +34,8 @@ def usage(skill: Skill, place: str = "PATH/OF/THIS/SKILL") -> str:
     """
     example = ", ".join(f'"{p.name}": {_sample(p)}' for p in skill.subject.parameters if p.required)
     return (
-        "`DIR` is the directory that it should work on. It prints its result as JSON. Exit code 0: it claims success, "
-        "1: it reports failure, 2: the call is wrong.\n\n"
+        "`DIR` is the directory with the files of the task, mostly `.`, and none that is kept for output. It prints its result "
+        "as JSON. Exit code 0: it claims success, 1: it reports failure, 2: the call is wrong.\n\n"
         f"```\npython3 {place}/scripts/run.py --directory DIR '{{{example}}}'\n```"
     )
 

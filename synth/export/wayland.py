@@ -17,7 +17,7 @@ from pathlib import Path
 
 from synth.detect.signature import KEPT, STOPWORDS, tokens
 from synth.detect.signature import signature as signature_of
-from synth.export.document import checked, facts, front_matter, prose
+from synth.export.document import asked, checked, facts, front_matter, prose
 from synth.export.runnable import scripts, usage
 from synth.export.source import ExportError, Skill
 from synth.export.wayland_files import (
@@ -287,7 +287,7 @@ def released_body(skill: Skill, name: str) -> str:
     Raises:
         ExportError: something unsafe would be in it.
     """
-    fields: dict[str, object] = {"name": name, "description": skill.summary}
+    fields: dict[str, object] = {"name": name, "description": skill.summary, "when-to-use": asked(skill)}
     text = front_matter(fields) + f"\n# {prose(skill.entry.name)}\n\n" + _approach(skill)
     return checked(text, skill.entry.name, OWN_DIRECTORY)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import skills_ref
@@ -85,6 +87,9 @@ def test_its_scripts_run_on_their_own(tmp_path: Path) -> None:
         (["[]"], "not a JSON object"),
         (["{}"], "'old_ext' is missing"),
         (['{"old_ext": "a", "x": 1}'], "no parameter 'x'; known are: old_ext, new_ext"),
+        (['{"old_ext": 5}'], "parameter 'old_ext' takes str, not 5"),
+        (['{"old_ext": null}'], "parameter 'old_ext' takes str, not null"),
+        (['{"old_ext": ["a"]}'], "parameter 'old_ext' takes str, not ["),
         (["[" * 100_000], "not JSON"),
         (["--directory", "nowhere", '{"old_ext": "a"}'], "is no directory"),
         (["--directory", "", '{"old_ext": "a"}'], "is no directory"),
@@ -96,6 +101,29 @@ def test_a_wrong_call_runs_nothing(tmp_path: Path, arguments: list[str], why: st
     done = run(path, *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "wrong"),
+    [
+        ("str", ["", "a"], [1, True, None, ["a"]]),
+        ("int", [0, -1], [1.5, True, "1"]),
+        ("float", [0, 1.5], [True, "1"]),
+        ("bool", [True], [0, "true"]),
+        ("str | None", ["a", None], [1, False]),
+        ("list[str]", [[], ["a"]], ["a", [1], None]),
+        ("list[list[int]]", [[[1]]], [[1], [["a"]]]),
+        ("list[str] | None", [None, ["a"]], []),
+        ("dict[str, object]", [{}], []),
+        ("Literal['a']", ["a", 1], []),
+    ],
+)
+def test_a_value_is_of_the_kind_that_the_skill_says(tmp_path: Path, kind: str, right: list[Any], wrong: list[Any]) -> None:
+    """What a kind of the script's is not known to be, the skill itself sees."""
+    path = export_agentskills(exported(tmp_path / "r", draft()), tmp_path / "skills") / "scripts" / "run.py"
+    fits = runpy.run_path(str(path))["fits"]
+    assert [v for v in right if not fits(v, kind)] == []
+    assert [v for v in wrong if fits(v, kind)] == []
 
 
 def test_where_it_cannot_work_it_runs_nothing(tmp_path: Path) -> None:

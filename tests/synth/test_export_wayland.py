@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from factories import draft, report, trace
 
 from synth.cli.program import run
 from synth.config import Config
 from synth.export import ExportError, Skill, skill_of
+from synth.export.document import asked
 from synth.export.wayland import export_wayland, retract_wayland, retracting_hook
 from synth.export.wayland_files import (
     content_digest,
@@ -243,8 +245,20 @@ def test_a_skill_is_released_under_one_name(registry: Registry, skill: Skill, ho
         drafted = [json.loads((p.directory / "manifest.json").read_bytes())["auto_drafted"] for p in done.placed]
         assert drafted == [not p.released for p in done.placed]
         assert done.notes[0] == f"{done.placed[0].directory.name} is listed, its other names are hidden drafts"
+        front = yaml.safe_load((done.placed[0].directory / "SKILL.md").read_text().split("---\n")[1])
+        # Wayland's model searches it by words: those of the requests.
+        assert front["when-to-use"].startswith("Rename all .txt files to .md; Rename all .html files to .htm")
     events = [e.detail["directory"] for e in registry.history("batch_rename") if e.kind == "released"]
     assert set(events) == {str(done.placed[0].directory)}
+
+
+def test_it_is_said_how_people_ask_for_it(skill: Skill) -> None:
+    """With a parameter's name where a request says a value; requests that are one then are said once."""
+    values = {
+        t.task_id: dict(zip(("old_ext", "new_ext"), re.findall(r"\.(\w+)", t.task_description), strict=True))
+        for t in skill.draft.evidence
+    }
+    assert asked(replace(skill, draft=replace(skill.draft, bindings=values))) == "Rename all .<old_ext> files to .<new_ext>"
 
 
 def test_what_was_released_stays_released(registry: Registry, skill: Skill, home: Path) -> None:

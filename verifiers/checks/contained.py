@@ -31,6 +31,7 @@ class Contained:
         "code that runs and stands in no text of the skill, a look into the frames of its host, "
         "a returned value or an error that carries the environment or the accounts of the machine, "
         "an escape sequence printed where the recordings have none, what it does to its host's process and event loop, "
+        "what its module holds otherwise after a call (every judged run is a process of its own, so no other run shows it), "
         "what it takes from its host's standard input, unless the recorded commands read theirs too, "
         "and whatever in the workspace no comparison sees: extended attributes, access lists, more than can be read back. "
         "So is every program that is started, or looked for and not there, unless a recording names it, the built-in list has it "
@@ -40,7 +41,7 @@ class Contained:
         "leaves this open. The sandbox's own path in a value is noted: it says where the skill ran, not what it did."
     )
     stage = "dynamic"
-    version = 9
+    version = 10
     good = (
         rename("touches its workspace only"),
         rename(
@@ -48,6 +49,11 @@ class Contained:
             RENAME_BODY.replace(
                 "    return {", '    import subprocess\n    subprocess.run(["cat"], check=True, input=b"x")\n    return {'
             ),
+        ),
+        rename(
+            "remembers what it worked out, which is the same without",
+            RENAME_BODY.replace("    return {", '    _plain("a")\n    return {')
+            + "\n\nfrom functools import cache\n\n\n@cache\ndef _plain(name):\n    return name.strip()\n",
         ),
         rename(
             "reads a date",
@@ -79,6 +85,11 @@ class Contained:
             ),
         ),
         rename(
+            "remembers what it was called with, by another name than the module's own",
+            RENAME_BODY.replace("    return {", "    _note(_CALLS)\n    return {")
+            + "\n\n_SEEN = []\n_CALLS = _SEEN.append\n\n\ndef _note(told):\n    told(1)\n",
+        ),
+        rename(
             "runs code that stands in no text",
             RENAME_BODY.replace("    return {", '    import timeit\n    timeit.timeit("len([1])", number=1)\n    return {'),
         ),
@@ -87,7 +98,7 @@ class Contained:
     def run(self, context: Context) -> CheckResult:
         context.prime()
         programs = self._known_programs(context)
-        known, noted = recorded_text(context), dict[str, None]()
+        known, noted, soft = recorded_text(context), dict[str, None](), dict[str, None]()
         told: dict[str, str] = {}
         for purpose, record in context.ran:
             if purpose in UNJUDGED:
@@ -95,7 +106,10 @@ class Contained:
             gives = carried(record, known)
             noted |= dict.fromkeys(c.what for c in gives if c.harmless)
             away = [c.what for c in gives if not c.harmless]
-            for message in [*breaches(record), *unseen(record, context.subject), *foreign(record, programs), *away]:
+            kept = _remembered(record)
+            soft |= dict.fromkeys(kept if context.subject.profile == "omni" else ())
+            hard = () if context.subject.profile == "omni" else kept
+            for message in [*breaches(record), *unseen(record, context.subject), *foreign(record, programs), *away, *hard]:
                 told.setdefault(message, purpose)
         if (taker := _took_input(context)) is not None:
             told.setdefault("reads what stands on its host's standard input, such as the next message to the host", taker)
@@ -111,7 +125,7 @@ class Contained:
             for message, purpose in islice(told.items(), MOST)
         ]
         why = context.supervised()
-        notes = [Finding(text, context.subject.path, severity="warning") for text in list(noted)[:1]]
+        notes = [Finding(text, context.subject.path, severity="warning") for text in [*list(noted)[:1], *soft]]
         if why:
             notes.append(Finding(f"refused attempts outside the workspace were not watched: {why}", severity="info"))
         hidden = context.unlogged()
@@ -133,6 +147,12 @@ class Contained:
             RunRequest(ShellJob(c.evidence.commands), c.base, observe=True, looks=True) for c in cases if c.evidence is not None
         ]
         return known | {name for r in context.traces.map(same) for name in r.missing}
+
+
+def _remembered(record: ReplayRecord) -> list[str]:
+    """What of the module's a run changed, as a sentence: a host that calls the skill twice does not start anew."""
+    names = record.probe.get("remembered")
+    return [f"changes {names} of its module, which the next call in the same process finds so"] if names else []
 
 
 def _took_input(context: Context) -> str | None:
