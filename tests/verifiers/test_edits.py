@@ -191,6 +191,14 @@ def test_added_records_have_words_of_their_own() -> None:
     assert set(out[1::2]) == {" 1", " 2"}
 
 
+def test_what_frames_every_record_stays() -> None:
+    """Where every word stands in all records, what parts them is in the line that does."""
+    text = b"".join(b"BEGIN IONS\nTITLE=yeast.%d\nEND IONS\n\n" % n for n in range(3))
+    out = grown(text, Random(1)).decode().splitlines()
+    assert {row for row in out if row and "TITLE" not in row} == {"BEGIN IONS", "END IONS"}
+    assert len({row for row in out if "TITLE" in row}) > 40
+
+
 def _is_json(content: bytes) -> bool:
     try:
         json.loads(content)

@@ -259,6 +259,31 @@ def test_a_word_of_the_form_stays_when_an_argument_that_says_it_is_renamed() -> 
     assert [{t for t, _ in g.bound} for g in evidenced.gs] == [{"patch"}, {"patch", "sed"}, {"patch", "awk"}]
 
 
+def test_an_ending_stays_when_a_folder_is_called_so() -> None:
+    """``sgf/*.sgf``: the other recordings say of the pattern that it is about files of one kind."""
+    names = ("sgf", "archive", "games")
+    gs = [of_example(Example((), {f"{x}/a.sgf": f"{n}\n"}, {}, {"folder": x}, f"cat {x}/*.sgf")) for n, x in enumerate(names)]
+    evidenced = Evidenced.of([replace(g, task_id=str(n)) for n, g in enumerate(gs)])
+    assert [{t for t, _ in g.bound} for g in evidenced.gs] == [set(), {"archive"}, {"games"}]
+
+
+def test_a_start_breaks_one_thing_at_a_time() -> None:
+    """An odd value in a file that is XML no more says nothing: the file as it should be, with that value, is tried."""
+    texts = [f"<?xml version='1.0'?>\n<a xmlns='u'><b>{n}</b></a>\n" for n in ("anna", "bert", "carl")]
+    names = ("anna", "bert", "carl")
+    gs = [
+        of_example(Example((), {"f.xml": text}, {}, {"name": n, "file": "f.xml"}, f"grep {n} f.xml"))
+        for n, text in zip(names, texts, strict=True)
+    ]
+    evidenced = Evidenced.of([replace(g, task_id=str(n)) for n, g in enumerate(gs)])
+    g = evidenced.gs[0]
+    plan = Plan((Step("rename", ("xml",)), Step("value-marked", ("anna", "{}%s%41"))), 0)
+    found = evidenced.trials(g, plan)
+    assert len(found) == 1
+    (content,) = [e.content for p, e in found[0].world.base.items() if p.startswith("f.")]
+    assert content.startswith(b"<?xml version='1.0'?>\n<a xmlns='u'><b>")
+
+
 def test_what_is_no_text_varies_by_what_other_recordings_hold() -> None:
     """In pictures, say, nothing else can: a memoriser of the recordings would pass."""
     gs = [of_example(Example((), {"a.png": f"\0{n}", "b.txt": f"{n}\n"}, {})) for n in range(3)]

@@ -45,7 +45,7 @@ class Exercised:
         "is still missing is told with the condition that would have to hold."
     )
     stage = "dynamic"
-    version = 13
+    version = 14
     good = (
         rename("every branch runs"),
         rename(

@@ -15,6 +15,10 @@ _HEAD = "from pathlib import Path\n\nfrom skill_api import Query, skill_command\
 _DEF = 'async def touch(file: str = Query(..., description="Path")) -> dict[str, object]:\n'
 
 
+UNWRITTEN = frozenset({"var-annotated", "type-arg", "no-untyped-def", "no-untyped-call", "no-any-return", "redundant-cast"})
+"""A type that could be written and is not: nothing goes wrong by it. Those of the command itself are a convention."""
+
+
 class MypyStrict:
     id = "mypy-strict"
     title = "Does mypy in strict mode, against skill_api's types, find nothing?"
@@ -22,18 +26,21 @@ class MypyStrict:
         "`mypy --strict` for Python 3.11, without site packages, against the `skill_api` that the sandbox has (in the "
         "`omni` profile against a stub of the upstream decorator, other packages unknown; `conventions.allow_imports` may be "
         "unknown too; there it only warns: those skills are typed as their own house wants it). Types catch what replays of a "
-        "few recordings cannot: the branch nobody recorded. `# type: ignore` and `# mypy:` comments are not honoured. All"
+        "few recordings cannot: the branch nobody recorded. A type that a helper or a variable could have and has not is a note. "
+        "`# type: ignore` and `# mypy:` comments are not honoured. All"
         " skills of a run are checked by one process."
     )
     stage: ClassVar[Stage] = "static"
-    version = 2
-    good: ClassVar[tuple[Example, ...]] = (Example("typed", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),)
-    bad: ClassVar[tuple[Example, ...]] = (
-        Example("a wrong return", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"\n'),
-        Example("an attribute that is not there", _HEAD + _DEF + '    Path(file).tuoch()\n    return {"ok": True}\n'),
+    version = 3
+    good: ClassVar[tuple[Example, ...]] = (
+        Example("typed", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
         Example(
             "an unannotated dict", _HEAD + _DEF + '    seen = {}\n    Path(file).touch()\n    return {"ok": True, "seen": seen}\n'
         ),
+    )
+    bad: ClassVar[tuple[Example, ...]] = (
+        Example("a wrong return", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"\n'),
+        Example("an attribute that is not there", _HEAD + _DEF + '    Path(file).tuoch()\n    return {"ok": True}\n'),
         Example("a wrong return, hidden", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"  # type: ignore\n'),
     )
 
@@ -64,12 +71,18 @@ class MypyStrict:
             if not isinstance(parse_module(subject.source), ParseProblem):
                 why = f"mypy {tool_version('mypy')} gave up on this file"
             return CheckResult.inconclusive(self.id, why, [Finding(why, subject.path)])
-        severity: Severity = "error" if subject.profile == "seed" else "warning"
         findings = tuple(
-            Finding(f"{c.message} [{c.code}]", subject.path, c.line, severity, notes=c.notes, rule=c.code) for c in complaints
+            Finding(f"{c.message} [{c.code}]", subject.path, c.line, _severity(subject, c), notes=c.notes, rule=c.code)
+            for c in complaints
         )
-        failed = findings and severity == "error"
+        failed = any(f.severity == "error" for f in findings)
         return CheckResult(self.id, Verdict.FAIL if failed else Verdict.PASS, findings, seconds=seconds)
+
+
+def _severity(subject: Subject, complaint: Complaint) -> Severity:
+    if subject.profile != "seed":
+        return "warning"
+    return "info" if complaint.code in UNWRITTEN else "error"
 
 
 CHECK = MypyStrict()

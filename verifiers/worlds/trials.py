@@ -72,7 +72,7 @@ class Evidenced:
         common = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
         common |= _of_the_form(gs, words)
         contents = contents_by_ending(g.base for g in gs)
-        form = common - frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else common
+        form = (common | _endings(gs)) - frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else common
         known = tuple(replace(_knowing(g, facts, common, form), recorded=contents) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
 
@@ -106,9 +106,12 @@ class Evidenced:
             # What the commands do with the odd name decides whether it counts, whatever names were recorded.
             found = tuple(f for f in found if f.scope != "name")
         values = sorted((f for f in found if f.scope == "value"), key=lambda f: not isinstance(f.kind, Values))[:1]
+        others = [f for f in found if f.scope == "content"]
+        if values and others:
+            return None  # a start breaks one thing at a time
         unsaid = self._unsaid(plan)
         # A number of another build is none of the kind that the argument is, though commands take it for text.
-        odd = (bool(values) or (plan.has(Rule.TEXT) and not found)) and not any(isinstance(f.kind, Values) for f in values)
+        odd = (bool(values) or (plan.has(Rule.TEXT) and not others)) and not any(isinstance(f.kind, Values) for f in values)
         # What a variation adds on purpose is the cause of whatever else no longer holds.
         # One step that breaks several is one cause, told by what was seen most often.
         broken = sorted(values or found, key=lambda f: -f.count)
@@ -126,6 +129,12 @@ class Evidenced:
         if renamed:
             reasons.append(Beyond("common-words", f"the word {renamed[0]!r} stands in some file"))
         return reasons
+
+
+def _endings(gs: Sequence[Grammar]) -> frozenset[str]:
+    """Endings that every recorded start has a file with: ``sgf`` is one, also where a folder is called so."""
+    found = [frozenset(p.rpartition(".")[2] for p in g.base if "." in p.rpartition("/")[2]) for g in gs]
+    return frozenset.intersection(*found) if len(found) > 1 else frozenset()
 
 
 def _of_the_form(gs: Sequence[Grammar], words: Sequence[frozenset[str]]) -> frozenset[str]:
@@ -160,7 +169,8 @@ def _said(g: Grammar) -> list[str]:
 
 def _knowing(g: Grammar, facts: Facts, common: frozenset[str], form: frozenset[str]) -> Grammar:
     """The grammar with what is known of all of them: words that some recording lacks are freer than those that all have. Words of
-    the form, which stand in every start whatever its arguments say (``diff --git``), are none that an argument brings along."""
+    the form, which stand in every start whatever its arguments say (``diff --git``, ``.sgf``), are none that an argument brings
+    along."""
     bound = tuple((token, names) for token, names in g.bound if token not in form)
     freer = tuple(w for w in g.free_words if w not in common)
     return replace(g, records=_record_sizes(g, facts), free_words=freer or g.free_words, common=common, bound=bound)

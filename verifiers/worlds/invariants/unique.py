@@ -45,7 +45,7 @@ class Unique:
             for _ in range(4):
                 if key(row, value) not in seen or not row.strip():
                     break
-                row = _LETTERS.sub(lambda m: _another(m.group(), rng), row, count=1)
+                row = renamed(row, rng)
             if not row.strip() or key(row, value) not in seen:
                 out.append(row)
             seen.add(key(row, value))
@@ -53,6 +53,11 @@ class Unique:
 
     def says(self, value: Learned) -> str:
         return "has no first column twice" if value == "key" else "has no line twice"
+
+
+def renamed(row: str, rng: Random) -> str:
+    """A line with another first word or number."""
+    return _LETTERS.sub(lambda m: _another(m.group(), rng), row, count=1)
 
 
 def _another(word: str, rng: Random) -> str:

@@ -27,24 +27,29 @@ def grown(
         return content
     items = list(found.items)
     common = set.intersection(*(set(re.findall(_WORD, item)) for item in items)) if len(items) > 1 else set()
+    frame = set.intersection(*(set(item.split("\n")) for item in items)) if len(items) > 1 else set()
     length = max([0, *(n for n in numbers if n > MAX_LINES and n + 4096 <= MAX_BYTES)])
     count = beyond(numbers, len(items) + 40, MAX_LINES)
     total = sum(map(len, items))
     while len(items) < count or total <= length or (total <= BUFFER and len(items) < ENOUGH_LINES):
         kept = common | set(said) if len(items) % 2 else common
-        items.append(_own(rng.choice(found.items), len(items), kept))
+        items.append(_own(rng.choice(found.items), len(items), kept, frame))
         total += len(items[-1])
     return found.joined(items)
 
 
-def _own(record: str, n: int, common: Collection[str] = ()) -> str:
-    """A record with letters of its own behind its first word that not every record has, so that keys stay different and what
-    frames a record (``BEGIN:VCARD``) stays as it is."""
+def _own(record: str, n: int, common: Collection[str] = (), frame: Collection[str] = ()) -> str:
+    """A record with letters of its own behind its first word that not every record has, or else in its first line that not every
+    record has: so that keys stay different, and what frames a record (``BEGIN:VCARD``) stays as it is."""
     letters = "".join(chr(97 + int(d)) for d in str(n))
     word = r'(?<=": ")[^"\\]*[A-Za-z]{2}' if record.startswith("{") and '": "' in record else _WORD
     found = list(re.finditer(word, record))
-    at = next((m.end() for m in found if m[0] not in common), found[0].end() if found else None)
-    return record if at is None else f"{record[:at]}{letters}{record[at:]}"
+    own = [m for m in found if m[0] not in common] or [m for m in found if _line_at(record, m.start()) not in frame] or found
+    return f"{record[: own[0].end()]}{letters}{record[own[0].end() :]}" if own else record
+
+
+def _line_at(text: str, at: int) -> str:
+    return text[text.rfind("\n", 0, at) + 1 :].partition("\n")[0]
 
 
 def _edited(content: bytes, draft: Draft, path: str) -> bytes:

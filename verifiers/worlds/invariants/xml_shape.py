@@ -1,0 +1,54 @@
+"""A text that is well-formed XML, with the same element around it all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from random import Random
+from xml.parsers import expat
+
+from verifiers.worlds.invariants.kind import Learned, Lesson
+
+MOST_BYTES = 1 << 18
+_DECLARED = re.compile(r"\A<\?(\w+)(?=\s+version=)")
+
+
+@lru_cache(maxsize=512)
+def root(text: str) -> str | None:
+    """The element around all, with its namespace; None for what is no XML. Of one with entities too: they could be endless."""
+    if not text.lstrip("\ufeff \r\n\t").startswith("<") or len(text) > MOST_BYTES or "<!ENTITY" in text:
+        return None
+    found: list[str] = []
+    parser = expat.ParserCreate(namespace_separator="}")
+    parser.StartElementHandler = lambda name, _: found.append(name) if not found else None
+    try:
+        parser.Parse(text.encode("utf-8", "surrogateescape"), True)
+    except (expat.ExpatError, ValueError, LookupError):
+        return None
+    return found[0] if found else None
+
+
+class XmlShape:
+    name = "xml"
+    scopes = frozenset({"content"})
+
+    def learn(self, seen: Sequence[str]) -> Lesson | None:
+        names = {root(text) for text in seen}
+        return Lesson(names.pop() or "", len(seen)) if len(names) == 1 and None not in names else None
+
+    def holds(self, value: Learned, text: str) -> bool:
+        return root(text) == value
+
+    def keep(self, value: Learned, text: str, rng: Random) -> str:
+        """The declaration has its name back, and names of namespaces theirs."""
+        declared = _DECLARED.match(text)
+        if declared is None or declared[1] == "xml":
+            return text
+        return re.sub(rf"(?<![\w:.]){declared[1]}(?=ns[:=]|:\w+=|\s+version=)", "xml", text)
+
+    def says(self, value: Learned) -> str:
+        return f"is XML in an element {str(value).rpartition('}')[2]}"
+
+
+KIND = XmlShape()
