@@ -1,118 +1,122 @@
 """What a module holds between two calls: its variables, and all that can be reached from them and changed. Guest side.
 
-What is remembered by a later call of the same process is compared before and after one. No method of the skill's own classes is
-asked: an object says what the interpreter knows of it.
+What a later call of the same process finds is compared before and after one. No method of the skill's own classes is asked: what
+an object refers to, the interpreter says.
 """
 
 from __future__ import annotations
 
 import sys
 import types
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from functools import partial
-from itertools import chain
+from functools import lru_cache, partial
+from gc import get_referents
 from typing import Any
 
-DEEPEST = 12
-MOST = 20_000
-"""Objects that are looked at: beyond, a module holds data and no memory."""
-PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, type(Ellipsis), types.CodeType)
+MOST = 100_000
+"""Objects that are looked at. Who holds more holds what nobody can compare."""
+PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})
 SPEED = ("logging", "pathlib")
 """Of the library, what keeps notes of what it worked out, and gives the same without them."""
-_FIXED = 1 << 8
+FIXED = 1 << 8
 """Flag of classes that Python code neither made nor can change."""
+MADE = frozenset({"__dict__", "__weakref__", "__annotations__", "__doc__", "_value2member_map_", "_member_map_", "_abc_impl"})
+"""What Python puts into a class, and members that a class of flags makes when they are used."""
+REFERRING = frozenset({dict, list, tuple, set, frozenset})
+"""What is all that it refers to."""
+_CACHE = type(lru_cache(int))
 
 
 class Picture:
     """What the variables of one module are, as data that can be compared.
 
-    Whatever it has met is held until the other picture is taken, so that no other object gets its identity.
+    Whatever it has met is held as long as it lives, so that no other object gets its identity.
     """
 
     def __init__(self, module: types.ModuleType) -> None:
-        self._module = module.__name__
+        self._space = vars(module)
         self._met: dict[int, int] = {}
         self._held: list[Any] = []
-        self._left = MOST
-        named = {n: v for n, v in list(vars(module).items()) if n not in ("__builtins__", "__annotations__")}
-        self.variables = {name: self._of(value, DEEPEST) for name, value in named.items()}
+        named = [n for n in self._space if n not in ("__builtins__", "__annotations__")]
+        self.variables = {name: list(self._seen(self._space[name])) for name in named}
 
     def changed(self, later: Picture) -> list[str]:
         """The names of variables that are others now."""
-        names = sorted({*self.variables, *later.variables})
-        return [name for name in names if self.variables.get(name) != later.variables.get(name)]
+        names = sorted({*self.variables, *later.variables}, key=str)
+        found = [name for name in names if self.variables.get(name) != later.variables.get(name)]
+        return found if len(later._met) < MOST else [*found, "more than can be compared"]
 
-    def _of(self, value: Any, depth: int) -> Any:
-        kind = type(value)
-        if kind in PLAIN:
-            return (kind.__name__, repr(value) if kind is float else value if kind in (int, str, bytes, bool) else "")
-        if id(value) in self._met:
-            return ("again", self._met[id(value)])
-        self._left -= 1
-        if depth == 0 or self._left < 0 or kind is types.ModuleType:
-            return kind.__name__
-        self._met[id(value)] = len(self._met)
-        self._held.append(value)
-        return (kind.__name__, [self._of(part, depth - 1) for part in self._parts(value, kind)])
+    def _seen(self, value: Any) -> Iterator[Any]:
+        waiting = [value]
+        while waiting and len(self._met) < MOST:
+            thing = waiting.pop()
+            kind = type(thing)
+            if kind in PLAIN:
+                yield kind, repr(thing) if kind in (float, complex) else thing
+            elif id(thing) in self._met:
+                yield "again", self._met[id(thing)]
+            else:
+                self._met[id(thing)] = len(self._met)
+                self._held.append(thing)
+                parts = list(self._parts(thing, kind))
+                yield kind, len(parts), *([] if parts else [id(thing)])
+                waiting += reversed(parts)
 
-    def _parts(self, value: Any, kind: type) -> Iterator[Any]:
-        """What an object is made of."""
-        if isinstance(value, types.FunctionType):
-            yield from self._function(value)
-        elif isinstance(value, type):
-            if type.__getattribute__(value, "__module__") == self._module:
-                yield from (part for pair in _own(type.__dict__["__dict__"].__get__(value)) for part in pair)
-        elif isinstance(value, types.GeneratorType | types.CoroutineType):
-            frame = value.gi_frame if isinstance(value, types.GeneratorType) else value.cr_frame
-            yield (frame.f_lasti, dict(frame.f_locals)) if frame is not None else None
-        elif isinstance(value, types.BuiltinFunctionType | types.MethodType):
-            yield (value.__name__, value.__self__)
-        elif isinstance(value, ContextVar):
-            yield value.get(None)
-        elif not _for_speed(kind):
-            yield from _object(value, kind)
+    def _parts(self, thing: Any, kind: type) -> Iterable[Any]:
+        """What an object is made of; nothing where only its identity says what it is."""
+        if kind is types.FunctionType:
+            return self._function(thing)
+        if issubclass(kind, type):
+            return [] if self._of_the_library(thing) else _class(thing)
+        if kind is types.ModuleType or kind is types.CodeType or self._for_speed(kind):
+            return []
+        if kind is types.GeneratorType or kind is types.CoroutineType:
+            frame = thing.gi_frame if kind is types.GeneratorType else thing.cr_frame
+            return [] if frame is None else [frame.f_lasti, *frame.f_locals.values()]
+        if kind is ContextVar:
+            return [_or_none(partial(thing.get, None))]
+        if kind is _CACHE:
+            return [thing.__wrapped__]
+        return [part for part in (*get_referents(thing), *_opaque(thing, kind)) if part is not kind and part is not self._space]
 
-    def _function(self, value: types.FunctionType) -> Iterator[Any]:
-        if value.__module__ == self._module or value.__globals__.get("__name__") == self._module:
-            yield (value.__defaults__, value.__kwdefaults__, dict(value.__dict__))
-            for cell in value.__closure__ or ():
-                yield _or_none(partial(getattr, cell, "cell_contents"))
+    def _function(self, thing: types.FunctionType) -> list[Any]:
+        """Of the module's own; of others their identity says enough."""
+        if thing.__globals__ is not self._space:
+            return []
+        return [id(thing.__code__), thing.__defaults__, thing.__kwdefaults__, thing.__dict__, thing.__closure__]
+
+    def _for_speed(self, kind: type) -> bool:
+        return _home(kind).partition(".")[0] in SPEED and self._of_the_library(kind)
+
+    def _of_the_library(self, kind: type) -> bool:
+        """Whether a class is the one that another module has under its name: what it says of itself alone is not believed."""
+        if kind.__flags__ & FIXED:
+            return True
+        found: Any = sys.modules.get(_home(kind))
+        if found is None or vars(found) is self._space:
+            return False
+        for name in str(type.__dict__["__qualname__"].__get__(kind)).split("."):
+            found = getattr(found, name, None)
+        return found is kind
 
 
-def _own(namespace: types.MappingProxyType[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What a class says of itself, but for what Python puts there and for members that a class of flags makes when used."""
-    made = ("__dict__", "__weakref__", "__annotations__", "__doc__", "_value2member_map_", "_member_map_")
-    return ((name, value) for name, value in list(namespace.items()) if name not in made and not name.startswith("_abc_"))
+def _class(thing: type) -> list[Any]:
+    namespace = type.__dict__["__dict__"].__get__(thing)
+    return [part for name, value in list(namespace.items()) if name not in MADE for part in (name, value)]
 
 
-def _for_speed(kind: type) -> bool:
-    where = str(_or_none(lambda: type.__getattribute__(kind, "__module__")))
-    name = type.__dict__["__qualname__"].__get__(kind)
-    return where.partition(".")[0] in SPEED and getattr(sys.modules.get(where), name, None) is kind
+def _opaque(thing: Any, kind: type) -> Iterator[Any]:
+    """What an object of the interpreter's own holds in other ways than by referring to it: an iterator's place, bytes."""
+    base: Any = next(b for b in type.__dict__["__mro__"].__get__(kind) if b.__flags__ & FIXED)
+    if base is bytearray:
+        yield bytes(thing)
+    elif base not in REFERRING and (kind is base or (base is not object and kind.__reduce_ex__ is base.__reduce_ex__)):
+        yield _or_none(partial(base.__reduce_ex__, thing, 4))  # how a copy of it would be made
 
 
-def _object(value: Any, kind: type) -> Iterator[Any]:
-    """Attributes, slots and members of an object. Of a class that Python code made no method is asked, but those of the built-in
-    class that it is built on."""
-    bases = type.__dict__["__mro__"].__get__(kind)
-    built_in = next(base for base in bases if base.__flags__ & _FIXED)
-    yield dict(_or_none(lambda: built_in.__getattribute__(value, "__dict__")) or {})
-    for base in bases[: bases.index(built_in)]:
-        for name, slot in list(type.__dict__["__dict__"].__get__(base).items()):
-            if isinstance(slot, types.MemberDescriptorType):
-                yield (name, _or_none(partial(slot.__get__, value)))
-    if built_in is dict or built_in is OrderedDict:
-        yield from chain.from_iterable(list(dict.items(value)))
-    elif built_in in (set, frozenset):
-        yield sorted(map(repr, built_in.__iter__(value)))
-    elif built_in is bytearray:
-        yield bytes(value)
-    elif hasattr(built_in, "__iter__") and hasattr(built_in, "__len__"):
-        yield from _or_none(lambda: list(built_in.__iter__(value))) or ()
-    elif built_in is kind:
-        yield _or_none(lambda: value.__reduce_ex__(4))  # how a copy of it would be made: that says where an iterator is
+def _home(kind: type) -> str:
+    return str(type.__dict__["__dict__"].__get__(kind).get("__module__"))
 
 
 def _or_none(look: Callable[[], Any]) -> Any:
