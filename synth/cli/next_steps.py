@@ -45,6 +45,8 @@ def next_step(outcome: PatternOutcome, kept: Path | None, least: int, registry: 
     return "see what is missing: assay engine status"
 
 
+DRAFTS = "{PRJ_DATA}/drafts"
+"""Where the drafts of what was refused are kept."""
 REFUSED = "{PRJ_DATA}/refused.jsonl"
 """Of which recordings nothing came, a line each, with the version that tried."""
 
@@ -91,7 +93,7 @@ def keep_draft(outcome: PatternOutcome, settings: Config) -> Path | None:
     if outcome.draft is None or outcome.ending == "registered":
         return None
     try:
-        return write_draft(settings.path("{PRJ_DATA}/drafts"), outcome.draft)
+        return write_draft(settings.path(DRAFTS), outcome.draft)
     except DecisionError as e:
         console.error(f"the draft of {outcome.task} cannot be kept: {e.diagnostics()}")
         return None

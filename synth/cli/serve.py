@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli.home import config, registry_dir, registry_option
+from synth.cli.next_steps import DRAFTS
 from synth.cli.settings import Judging, sandbox_options
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class Offered:
         from verifiers.interface import Verdict
 
         draft = _proposed(path, recordings)
-        place = write_draft(config().path("{PRJ_DATA}/drafts"), draft)
+        place = write_draft(config().path(DRAFTS), draft)
         with Verifier(replace(self.judging, no_cache=True), None, say) as verifier:
             report = verifier.report(target_of(place))
         document = {"schema": "assay-proposed/1", "draft": str(place), "report": dict(report_to_json(report))}

@@ -20,6 +20,7 @@ from synth.cli.exits import FAIL, INCONCLUSIVE, PASS, exit_code
 from synth.cli.explain import explain
 from synth.cli.fix import fix
 from synth.cli.home import config
+from synth.cli.next_steps import DRAFTS
 from synth.cli.outputs import Output, emit, output_options, plan
 from synth.cli.settings import Judging, judging_options, sandbox_options
 from synth.cli.targets import targets_of
@@ -146,7 +147,17 @@ def _once(targets: Sequence[Target], judging: Judging, outputs: list[Output], re
             fresh += [] if known else found[-1:]
     count_reports(fresh, verifier.cache_hits)
     show(found, outputs, monotonic() - began)
+    say_what_next(targets, found, registry)
     return min((exit_code(r.verdict) for r in found), key=_BADNESS.index)
+
+
+def say_what_next(targets: Sequence[Target], reports: Sequence[Report], registry: Path | None) -> None:
+    """A draft that was kept, and passes whole now, is one command away from being a skill."""
+    kept = config().path(DRAFTS).resolve()
+    where = f" --registry {shlex.quote(str(registry))}" if registry is not None else ""
+    for target, report in zip(targets, reports, strict=True):
+        if exit_code(report.verdict) == PASS and not report.partial and target.skill.resolve().is_relative_to(kept):
+            console.say(f"next: assay registry add {shlex.quote(str(target.skill.parent))}{where}")
 
 
 def _verifier(judging: Judging, talk: console.Talk, registry: Path | None) -> Verifier:

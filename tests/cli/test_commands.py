@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,11 @@ from messages_server import MessagesServer, proposal
 
 from synth.cli import attest
 from synth.cli.program import run
+from synth.cli.verify import say_what_next
 from synth.draft import write_draft
 from synth.registry import Registry
 from verifiers.formats.json_report import report_from_json
+from verifiers.interface import Verdict
 
 ROOT = Path(__file__).parents[2]
 RENAME = ROOT / "fixtures" / "skills" / "rename_ext"
@@ -270,6 +273,29 @@ def test_a_registered_name_wins_over_a_file_here(registry: Path, tmp_path: Path,
     write_draft(tmp_path, draft("batch_rename", source="# another\n"))
     assert target_of(Path("batch_rename"), registry=registry).skill.is_relative_to(registry)
     assert target_of(Path("batch_rename")).skill == Path("batch_rename/skill.py")
+
+
+def test_a_kept_draft_that_passes_is_one_command_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of one that was kept for mending it is said; not of a partial look, a failure, or a file elsewhere."""
+    from synth.cli.targets import target_of
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRJ_DATA", str(tmp_path / "data"))
+    made = draft("batch_rename")
+    kept, elsewhere = (target_of(write_draft(place / "drafts", made)) for place in (tmp_path / "data", tmp_path))
+    passed = report(made)
+    for target, found in (
+        (kept, replace(passed, partial=True)),
+        (kept, replace(passed, verdict=Verdict.FAIL, score=None)),
+        (elsewhere, passed),
+    ):
+        say_what_next([target], [found], None)
+        assert capsys.readouterr().err == ""
+    say_what_next([kept], [passed], tmp_path / "my skills")
+    wanted = f"next: assay registry add {kept.skill.parent} --registry '{tmp_path / 'my skills'}'\n"
+    assert capsys.readouterr().err == wanted
 
 
 def test_export_for_agentskills(registry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
