@@ -16,7 +16,7 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.constants import NO_CONSTANTS
 from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.harm import Keeping, harmless, line_ends_lost, line_lost, lost, untouched
+from verifiers.worlds.harm import Keeping, harmless, line_ends_lost, line_lost, lost, untouched, words_lost
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.noticed import alike
 from verifiers.worlds.odd import BOM, FORMS, _image, with_bytes, with_marks, with_modes
@@ -120,6 +120,18 @@ def test_a_line_is_lost_that_says_nothing_of_the_task() -> None:
     assert line_lost(edited, ran({"a": b"x\n"}), keeping) is not None
     assert line_lost(edited, ran({"a": b"z\nx\n"}), keeping) is None
     assert line_lost(edited, ran({"a": b"x\nnew y and more\nz\n"}), keeping) is None
+
+
+def test_a_word_is_lost_that_the_commands_keep_beside_their_change() -> None:
+    """Where they make none, or take the word away themselves, nothing is held against anybody."""
+    recorded = case({"a": b"rev: 1\n"}, {}).base
+    start, kept = {"a": b"rev: 1  # mine\n"}, {"a": b"rev: 2  # mine\n"}
+    bare = ran({"a": b"rev: 2\n"})
+    assert words_lost(case(start, kept), bare, recorded) is not None
+    assert words_lost(case(start, kept), ran({"a": b"rev: 2 # mine\n"}), recorded) is None
+    assert words_lost(case(start, {"a": b"rev: 2\n"}), bare, recorded) is None
+    assert words_lost(case(start, start), bare, recorded) is None
+    assert words_lost(case(start, kept), ran({}), recorded) is None
 
 
 @given(st.lists(st.sampled_from([b"a", b"b", b""])), st.integers(0, 5))

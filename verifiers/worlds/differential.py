@@ -19,7 +19,7 @@ from verifiers.worlds.commanded import instead, judgeable, moved_to, second_look
 from verifiers.worlds.disputed import disputed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.harm import Keeping, glued, line_ends_lost, line_lost, lost, reached, untouched, vanished
+from verifiers.worlds.harm import Keeping, glued, line_ends_lost, line_lost, lost, reached, untouched, vanished, words_lost
 from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, no_file, right_but_for_quotes, takes_an_ending
 from verifiers.worlds.judged import CHECK_ID, Judged, Suspect, grammars
 from verifiers.worlds.noticed import alike, seen
@@ -226,6 +226,8 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     if trial.plan.has(Rule.BARE) and not case.expectation.effects:
         keeping = dict.fromkeys(case.base, Keeping()) | keeping  # where nothing is to be changed, nobody takes a line away
     found = lost(case, record, made) or vanished(case, record, makes) or line_lost(case, record, keeping)
+    if trial.plan.has(Rule.REMARK):
+        found = found or words_lost(case, record, g.base)
     return found or reached(case, record, trial.world.stays)
 
 

@@ -12,6 +12,7 @@ from verifiers.expectation.equivalence import content_digest, differences, durab
 from verifiers.expectation.rows import renumbered
 from verifiers.interface import Args
 from verifiers.worlds.template import as_text
+from verifiers.worlds.tokens import tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,24 @@ def line_lost(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeping]) 
         if keeps.holds(old, right, case.args) and not keeps.holds(old, new, case.args):
             return Wrong("effect", f"{path} loses a line that the trace's commands keep", show(wanted), show(now))
     return None
+
+
+def words_lost(case: Case, record: ReplayRecord, recorded: Snapshot) -> Wrong | None:
+    """A word that a start has and the recorded one has not, which the commands keep where they change its file, and the run does
+    not."""
+    for path, e in case.base.items():
+        wanted, now, before = case.expectation.tree.get(path), record.post.get(path), recorded.get(path)
+        if before is None or wanted is None or now is None or wanted == e or now.type != "file":
+            continue
+        for word in sorted(_words(e) - _words(before)):
+            if now.content.count(word) < min(e.content.count(word), wanted.content.count(word)):
+                told = word.decode("utf-8", "replace")
+                return Wrong("effect", f"{path} loses {told!r}, which the trace's commands keep", show(wanted), show(now))
+    return None
+
+
+def _words(entry: Entry) -> set[bytes]:
+    return {t.encode("utf-8", "surrogateescape") for t in tokens(entry.content.decode("utf-8", "surrogateescape"))}
 
 
 def line_ends_lost(case: Case, record: ReplayRecord) -> Wrong | None:

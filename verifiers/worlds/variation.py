@@ -30,6 +30,8 @@ class Rule(Enum):
     """Only where the commands do treat what it adds as an item."""
     TEXT = "text"
     """Only where the commands do with the marked value what they do with the plain one."""
+    REMARK = "remark"
+    """Only what it adds counts: that it stays, where the commands make their change and keep it."""
     UNSAID = "unsaid"
     """Never: nothing recorded speaks of it, and careful skills differ."""
 

@@ -1,0 +1,55 @@
+"""A remark stands behind what the task changes in a line: it is somebody's, as every other word is."""
+
+from __future__ import annotations
+
+import re
+
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.invariants.columns import KIND as COLUMNS
+from verifiers.worlds.invariants.xml_shape import root
+from verifiers.worlds.records import decoded, encoded, takes_lines
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, of_content
+
+_SIGN = re.compile(r"(?m)^[ \t]*(#(?!!)|;|//|--|%)")
+
+
+def changed(g: Grammar, path: str) -> list[int]:
+    """Numbers of the lines that the task changes; nothing where it adds lines or takes some away."""
+    after = g.expectation.tree.get(path)
+    if after is None or after.type != "file":
+        return []
+    old, new = g.base[path].content.split(b"\n"), after.content.split(b"\n")
+    return [n for n, (a, b) in enumerate(zip(old, new, strict=True)) if a != b] if len(old) == len(new) else []
+
+
+def remarked(g: Grammar) -> list[Choice]:
+    return [(p,) for p in g.contents if takes_lines(g.base[p].content) and changed(g, p) and _has_room(g.base[p].content)]
+
+
+def _has_room(content: bytes) -> bool:
+    """Whether something may stand behind a value: no cell of a table, no XML."""
+    text = decoded(content)
+    lesson = COLUMNS.learn([text])
+    marks = lesson.value if lesson is not None and isinstance(lesson.value, tuple) else ()
+    return root(text) is None and all(isinstance(m, tuple) and m[0] == " " for m in marks)
+
+
+def behind(content: bytes, draft: Draft, path: str) -> bytes:
+    rows = decoded(content).split("\n")
+    sign = next(iter(_SIGN.findall(decoded(content))), "#")
+    for n in changed(draft.g, path):
+        rows[n] = f"{rows[n]}  {sign} {draft.word()}"
+    return encoded("\n".join(rows))
+
+
+VARIATIONS = (
+    Variation(
+        name="remarks", why="A remark stands behind what the task changes in a line.",
+        choices=remarked, apply=of_content(behind), rule=Rule.REMARK, stage=Stage.EDIT, alone=1, refusable=True, asks=False,
+        recorded=lambda *_: Said.HARM, never="no line that the task changes has a remark behind it",
+        examples=(
+            Example(("a",), {"a": "k 1\nl 2\n"}, {"a": "k 1\nl 2  # …\n"}, {}, "sed -i 's/l 2/l 3/' a", {"a": "k 1\nl 3\n"}),
+        ),
+    ),
+)  # fmt: skip
