@@ -27,6 +27,7 @@ def edits(directory: Path) -> list[str]:
     without its mark by its evidence: then the mark is what was removed, and the code is compared with what was verified.
     """
     root = directory.parent if directory.name == SCRIPTS and not (directory / MARK).is_file() else directory
+    root = root.resolve()  # hosts link to skills
     verified = root / ATTACHED / f"{SKILL}.txt"
     if not (root / MARK).is_file() and not verified.is_file():
         return []

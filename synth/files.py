@@ -92,6 +92,11 @@ def _mode(data: bytes) -> int:
     return 0o755 if data.startswith(b"#!") else 0o644
 
 
+def _kept_mode(mode: int) -> int:
+    """A mode as git and other umasks leave it: whether the owner may run it (a directory: enter it), and special bits."""
+    return mode & 0o7000 | (0o755 if mode & stat.S_IXUSR else 0o644)
+
+
 def inside(name: str) -> str:
     """``name``, if it is a clean relative path.
 
@@ -106,6 +111,8 @@ def inside(name: str) -> str:
 def manifest(directory: Path) -> dict[str, FileFact]:
     """Every file, link and empty directory below ``directory``, by relative POSIX path, in path order. Links are not followed.
 
+    Of a mode it counts who may run a file, not who may read it: that is the umask's of whoever copied it.
+
     Raises:
         OSError: the directory is missing or cannot be read.
     """
@@ -119,7 +126,7 @@ def _scan(directory: Path, prefix: str, found: dict[str, FileFact]) -> None:
         for entry in entries:
             name = f"{prefix}{entry.name}"
             info = entry.stat(follow_symlinks=False)
-            mode = f"{stat.S_IMODE(info.st_mode):04o}"
+            mode = f"{_kept_mode(info.st_mode):04o}"
             if entry.is_symlink():
                 target = os.fsencode(Path(entry.path).readlink())
                 found[name] = FileFact("link", "0777", len(target), hashlib.sha256(target).hexdigest())

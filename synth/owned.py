@@ -78,7 +78,9 @@ def edited(directory: Path, mark: str, kept: str = "") -> list[str] | None:
     if not isinstance(files, dict) or found is None:
         return None
     now = {path: fact.sha256 for path, fact in found.items()}
-    return sorted(path for path in {*files, *now} - {kept} if files.get(path) != now.get(path))
+    changed = {path for path in {*files, *now} - {kept} if files.get(path) != now.get(path)}
+    same = {path: (directory / path).read_bytes() for path, fact in found.items() if fact.kind == "file" and path not in changed}
+    return sorted(changed | {path for path, fact in manifest_of(same).items() if fact.mode != found[path].mode})
 
 
 def _manifest(directory: Path, mark: str, kept: str) -> Manifest | None:

@@ -16,10 +16,10 @@ _TAKEN = frozenset({"workspace", "_workspace", "chdir"})
 _HELPER = '''
 
 def _workspace(given: str) -> Path:
-    """The directory to work on: the current one, unless that is the skill's own, the home directory or the root."""
+    """The directory to work on, never the skill's own: the current one, unless that is the home directory or the root."""
     here, file = Path(given).resolve(), Path(__file__).resolve()
     own = file.parents[1] if file.parent.name == "scripts" else file
-    if not given and (here in (Path.home().resolve(), Path(here.anchor)) or here.is_relative_to(own)):
+    if here.is_relative_to(own) or (not given and here in (Path.home().resolve(), Path(here.anchor))):
         raise ValueError(f"{here} is no directory to work on unasked: say which with workspace")
     return here
 '''

@@ -93,6 +93,8 @@ def test_its_scripts_run_on_their_own(tmp_path: Path) -> None:
         (["[" * 100_000], "not JSON"),
         (["--directory", "nowhere", '{"old_ext": "a"}'], "is no directory"),
         (["--directory", "", '{"old_ext": "a"}'], "is no directory"),
+        (["--directory", "skills/batch-rename/scripts", '{"old_ext": "py"}'], "this is the skill's own directory"),
+        (["--directory", "skills/batch-rename", '{"old_ext": "md"}'], "this is the skill's own directory"),
     ],
 )
 def test_a_wrong_call_runs_nothing(tmp_path: Path, arguments: list[str], why: str) -> None:

@@ -233,7 +233,7 @@ def test_the_rewritten_code_does_the_same(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_caller_may_say_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It works there and leaves Omni where it is; unasked, not on the skill's own directory, the home directory or the root."""
+    """It works there and leaves Omni where it is: never on the skill's own directory, and on the home or the root if told so."""
     done = export_omni(exported(tmp_path / "r", draft()), tmp_path / "skills")
     fake_omni(monkeypatch)
     (tmp_path / "w").mkdir()
@@ -247,6 +247,8 @@ def test_a_caller_may_say_the_directory(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.chdir(there)
         with pytest.raises(ValueError, match="say which with workspace"):
             asyncio.run(names["batch_rename"](old_ext="txt"))
+        with pytest.raises(ValueError, match="say which with workspace"):
+            asyncio.run(names["batch_rename"](old_ext="txt", workspace=str(done.directory)))
         given = asyncio.run(names["batch_rename"](old_ext="txt", workspace=str(tmp_path / "w")))
         assert given["ok"]
         assert Path.cwd() == there

@@ -29,6 +29,7 @@ from synth.export.wayland import export_wayland
 from synth.export.wayland_files import places
 from synth.exported import MARK, edits
 from synth.interface import Draft
+from synth.owned import is_ours
 from synth.registry import Registry
 from synth.verification import read_job
 from verifiers.decisions import add, decided, home, load_decisions
@@ -71,6 +72,32 @@ def test_an_export_is_a_target(tmp_path: Path, format: str) -> None:
     assert load_subject(target.skill, None).profile == ("omni" if format == "omni" else "seed")
     assert [t.skill for t in find([path.parent])].count(target.skill) == 1
     assert json.loads((path / "evidence" / "report.json").read_text())["schema"] == "assay-report/1"
+
+
+@pytest.mark.parametrize("umask", [0o002, 0o077])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_copy_under_another_umask_is_no_edit(tmp_path: Path, format: str, umask: int) -> None:
+    """As a clone of a repository makes it; a program that is none any more is one, by name."""
+    path = exports(tmp_path, draft())[format]
+    for each in (path, *path.rglob("*")):
+        full = 0o777 if each.is_dir() or each.stat().st_mode & 0o100 else 0o666
+        each.chmod(full & ~umask)
+    assert edits(path) == []
+    assert is_ours(path, MARK)
+    program = path / "scripts" / ("commands.py" if format == "omni" else "run.py")
+    program.chmod(0o644 if format != "omni" else 0o755)
+    assert edits(path) == [f"scripts/{program.name}"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_is_read_through_a_link(tmp_path: Path, format: str) -> None:
+    """Hosts link to skills that lie elsewhere."""
+    path = exports(tmp_path, draft())[format]
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    assert edits(link) == []
+    (path / "SKILL.md").write_text("mine")
+    assert edits(link) == edits(link / "scripts") == ["SKILL.md"]
 
 
 @pytest.mark.parametrize("format", FORMATS)

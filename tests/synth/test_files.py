@@ -53,6 +53,19 @@ def test_every_kind_of_change_changes_the_digest(tmp_path: Path, change: str) ->
     assert manifest_digest(manifest(root)) != before
 
 
+def test_who_may_read_a_copy_is_no_change(tmp_path: Path) -> None:
+    """A clone has the modes of its own umask."""
+    root = tmp_path / "t"
+    write_tree(root, {"a": b"1", "d/x": b"#!/bin/sh\n"})
+    before = manifest(root)
+    (root / "a").chmod(0o600)
+    (root / "d" / "x").chmod(0o700)
+    (root / "d").chmod(0o775)
+    assert manifest(root) == before
+    (root / "d" / "x").chmod(0o4700)
+    assert manifest(root) != before
+
+
 def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
     """Mode kept, nothing left beside it, and nothing changed when it cannot be done."""
     path = tmp_path / "f"
