@@ -6,6 +6,7 @@ an object refers to, the interpreter says.
 
 from __future__ import annotations
 
+import logging
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +18,7 @@ from typing import Any
 MOST = 100_000
 """Objects that are looked at. Who holds more holds what nobody can compare."""
 PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})
-SPEED = ("logging", "pathlib")
+SPEED = ("pathlib",)
 """Of the library, what keeps notes of what it worked out, and gives the same without them."""
 FIXED = 1 << 8
 """Flag of classes that Python code neither made nor can change."""
@@ -25,6 +26,10 @@ MADE = frozenset({"__dict__", "__weakref__", "__annotations__", "__doc__", "_val
 """What Python puts into a class, and members that a class of flags makes when they are used."""
 REFERRING = frozenset({dict, list, tuple, set, frozenset})
 """What is all that it refers to."""
+COPIED = (("__reduce__", ()), ("__getstate__", ()), ("__reduce_ex__", (4,)))
+"""How a built-in class says what a copy of an object would be made of, whatever classes made of it say."""
+NOTES = frozenset({"_cache", "manager", "parent", "root"})
+"""What the library notes in a logger, or ties it to."""
 _CACHE = type(lru_cache(int))
 
 
@@ -74,6 +79,8 @@ class Picture:
         if kind is types.GeneratorType or kind is types.CoroutineType:
             frame = thing.gi_frame if kind is types.GeneratorType else thing.cr_frame
             return [] if frame is None else [frame.f_lasti, *frame.f_locals.values()]
+        if kind is logging.Logger:
+            return [part for name, value in sorted(thing.__dict__.items()) if name not in NOTES for part in (name, value)]
         if kind is ContextVar:
             return [_or_none(partial(thing.get, None))]
         if kind is _CACHE:
@@ -109,10 +116,16 @@ def _class(thing: type) -> list[Any]:
 def _opaque(thing: Any, kind: type) -> Iterator[Any]:
     """What an object of the interpreter's own holds in other ways than by referring to it: an iterator's place, bytes."""
     base: Any = next(b for b in type.__dict__["__mro__"].__get__(kind) if b.__flags__ & FIXED)
-    if base is bytearray:
+    own = type.__dict__["__dict__"].__get__(base)
+    ways = [(name, given) for name, given in COPIED if name in own and base is not object and base not in REFERRING]
+    if base in PLAIN:
+        yield base.__repr__(thing)
+    elif base is bytearray:
         yield bytes(thing)
-    elif base not in REFERRING and (kind is base or (base is not object and kind.__reduce_ex__ is base.__reduce_ex__)):
-        yield _or_none(partial(base.__reduce_ex__, thing, 4))  # how a copy of it would be made
+    elif ways:
+        yield from (_or_none(partial(own[name], thing, *given)) for name, given in ways)
+    elif kind is base and base not in REFERRING:
+        yield _or_none(partial(thing.__reduce_ex__, 4))
 
 
 def _home(kind: type) -> str:

@@ -95,10 +95,11 @@ class Evidenced:
         fitted = replace(world, base=self.facts.kept(Start(world.base, world.args), recorded, Random(plan.salt)))
         out = [self._trial(g, plan, fitted, recorded)]
         if fitted.base != world.base:
-            out.append(self._trial(g, plan, world, recorded))
+            out.append(self._trial(g, plan, world, recorded, unkept=True))
         return [t for t in out if t is not None]
 
-    def _trial(self, g: Grammar, plan: Plan, world: World, recorded: Start) -> Trial | None:
+    def _trial(self, g: Grammar, plan: Plan, world: World, recorded: Start, *, unkept: bool = False) -> Trial | None:
+        """``unkept``: the start is there for what its contents no longer keep, and for nothing else."""
         if world.base == g.base and not world.varied:
             return None
         found = self.facts.broken(Start(world.base, world.args), recorded)
@@ -106,12 +107,11 @@ class Evidenced:
             # What the commands do with the odd name decides whether it counts, whatever names were recorded.
             found = tuple(f for f in found if f.scope != "name")
         values = sorted((f for f in found if f.scope == "value"), key=lambda f: not isinstance(f.kind, Values))[:1]
-        others = [f for f in found if f.scope == "content"]
-        if values and others:
+        if values and unkept:
             return None  # a start breaks one thing at a time
         unsaid = self._unsaid(plan)
         # A number of another build is none of the kind that the argument is, though commands take it for text.
-        odd = (bool(values) or (plan.has(Rule.TEXT) and not others)) and not any(isinstance(f.kind, Values) for f in values)
+        odd = (bool(values) or (plan.has(Rule.TEXT) and not unkept)) and not any(isinstance(f.kind, Values) for f in values)
         # What a variation adds on purpose is the cause of whatever else no longer holds.
         # One step that breaks several is one cause, told by what was seen most often.
         broken = sorted(values or found, key=lambda f: -f.count)

@@ -7,10 +7,12 @@ import re
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.invariants.columns import KIND as COLUMNS
+from verifiers.worlds.invariants.kind import lines
 from verifiers.worlds.invariants.xml_shape import root
 from verifiers.worlds.records import decoded, encoded, takes_lines
 from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, of_content
 
+CELLS = (",", ";", "\t", "|")
 _SIGN = re.compile(r"(?m)^[ \t]*(#(?!!)|;|//|--|%)")
 
 
@@ -28,11 +30,13 @@ def remarked(g: Grammar) -> list[Choice]:
 
 
 def _has_room(content: bytes) -> bool:
-    """Whether something may stand behind a value: no cell of a table, no XML."""
+    """Whether something may stand behind a value: no cell of a table, however short, and no XML."""
     text = decoded(content)
     lesson = COLUMNS.learn([text])
-    marks = lesson.value if lesson is not None and isinstance(lesson.value, tuple) else ()
-    return root(text) is None and all(isinstance(m, tuple) and m[0] == " " for m in marks)
+    marks = [m[0] for m in lesson.value if isinstance(m, tuple)] if lesson is not None and isinstance(lesson.value, tuple) else []
+    rows = [row for row in lines(text) if row.strip()]
+    cells = [mark for mark in CELLS if len(found := {row.count(mark) for row in rows}) == 1 and found != {0}]
+    return root(text) is None and not cells and all(mark == " " for mark in marks)
 
 
 def behind(content: bytes, draft: Draft, path: str) -> bytes:
