@@ -269,7 +269,7 @@ def test_an_ending_stays_when_a_folder_is_called_so() -> None:
 
 def test_a_start_breaks_one_thing_at_a_time() -> None:
     """An odd value in a file that is XML no more says nothing: the file as it should be, with that value, is tried."""
-    texts = [f"<?xml version='1.0'?>\n<a xmlns='u'><b>{n}</b></a>\n" for n in ("anna", "bert", "carl")]
+    texts = [f"<?xml version='1.0'?>\n<a xmlns='u'><b>{n} &amp; co</b></a>\n" for n in ("anna", "bert", "carl")]
     names = ("anna", "bert", "carl")
     gs = [
         of_example(Example((), {"f.xml": text}, {}, {"name": n, "file": "f.xml"}, f"grep {n} f.xml"))
@@ -277,11 +277,12 @@ def test_a_start_breaks_one_thing_at_a_time() -> None:
     ]
     evidenced = Evidenced.of([replace(g, task_id=str(n)) for n, g in enumerate(gs)])
     g = evidenced.gs[0]
-    plan = Plan((Step("rename", ("xml",)), Step("value-marked", ("anna", "{}%s%41"))), 0)
+    plan = Plan((Step("rename", ("xml",)), Step("rename", ("amp",)), Step("value-marked", ("anna", "{}%s%41"))), 0)
     found = evidenced.trials(g, plan)
     assert len(found) == 1
     (content,) = [e.content for p, e in found[0].world.base.items() if p.startswith("f.")]
-    assert content.startswith(b"<?xml version='1.0'?>\n<a xmlns='u'><b>")
+    assert content.startswith(b"<?xml version='1.0'?>\n<a xmlns='u'><b>anna")
+    assert b" &amp; co<" in content
 
 
 def test_what_is_no_text_varies_by_what_other_recordings_hold() -> None:

@@ -11,6 +11,8 @@ from xml.parsers import expat
 from verifiers.worlds.invariants.kind import Learned, Lesson
 
 MOST_BYTES = 1 << 18
+_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)\w+;")
+"""Of a name that XML does not know without a declaration."""
 _DECLARED = re.compile(r"\A<\?(\w+)(?=\s+version=)")
 
 
@@ -41,7 +43,8 @@ class XmlShape:
         return root(text) == value
 
     def keep(self, value: Learned, text: str, rng: Random) -> str:
-        """The declaration has its name back, and names of namespaces theirs."""
+        """The declaration has its name back, names of namespaces theirs, and what stands for a sign stands for one."""
+        text = _ENTITY.sub("&amp;", text)
         declared = _DECLARED.match(text)
         if declared is None or declared[1] == "xml":
             return text
