@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from synth.detect.features import singular
 from synth.detect.naming import FILLER, VAGUE, VERBS
@@ -28,6 +28,12 @@ _MOST_WORDS = 3
 _PLACES = frozenset("text value name pattern prefix suffix source destination line root old new".split())  # noqa: SIM905  (as above)
 """Names of parameters that say where a value stands, and not what it is."""
 _UNNAMED = frozenset({"text", "value", "name", "number", "pattern"})
+_MEASURES = frozenset({"number", "amount", "count"})
+"""What is asked of things: "the number of lines" is about lines."""
+_THEM = frozenset({"them", "it", "those", "these"})
+_THEIR = frozenset({"their", "its"})
+_PATHS = frozenset({"file", "folder", "root"})
+_ENDS = frozenset({"first", "last"})
 _KINDS = frozenset({"file", "key"})
 """Those that most tasks have."""
 _COURTESY = re.compile(
@@ -122,17 +128,34 @@ def _pieces(texts: Collection[str]) -> set[str]:
 
 
 def named_beside(text: str, names: Collection[str]) -> dict[str, str]:
-    """What a description calls values whose names say only where they stand, by the word before: ``host`` of "host <text>"."""
+    """What a description calls values whose names say only where they stand, or which of several they are: ``host`` of "host
+    <text>", ``ext`` of "*.<text>", ``directory_mode`` of "directories <mode2>", ``source`` of "from <folder2> to <folder>"."""
     found: dict[str, str] = {}
     if not asks(text):
         return found
+    bases = {name: re.sub(r"\d+$", "", name) for name in names}
+    told = [(name, "ext") for name in re.findall(r"(?<![\w>])\.<(\w+)>", text) if bases.get(name) in _UNNAMED]
+    for one, other in re.findall(r"\bfrom [\"']?<(\w+)>.*?\b(?:in)?to [\"']?<(\w+)>", text):
+        told += [(one, "source"), (other, "destination")] if bases.get(one) == bases.get(other) in _PATHS else []
     for word, name in re.findall(r"(?<=\s)([a-z]{3,16}):? [\"'\[]?<(\w+)>", text):
-        noun = not (
-            word in STOP | _BEFORE | _AFTER | FILLER | _PLACES or word in VERBS or re.search(r"(ed|ing|ly|[^su]s)$", word)
-        )
-        if noun and re.sub(r"\d+$", "", name) in _UNNAMED and word not in {*names, *found.values()}:
+        told += _by_word(word, name, bases)
+    for name, word in told:
+        if word not in {*names, *found.values()}:
             found.setdefault(name, word)
     return found
+
+
+def _by_word(word: str, name: str, bases: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The name that a noun before a value gives it."""
+    base, one = bases.get(name, name), singular(word)
+    twin = list(bases.values()).count(base) > 1 and name != base
+    if {word, one} & (_BEFORE | _AFTER | FILLER | _PLACES | VERBS.keys()) or re.search(r"(ed|ing|ly)$", word):
+        return
+    another = {"old": "new", "new": "old"}.get(base)
+    if word == one and word not in STOP and (base in _UNNAMED or (another and another not in bases.values())):
+        yield name, word
+    elif twin and (word not in STOP or word != one):
+        yield name, f"{one}_{base.rpartition('_')[2]}"
 
 
 def short_name(text: str, category: str = "") -> str:
@@ -144,20 +167,45 @@ def short_name(text: str, category: str = "") -> str:
     known = behind.split(" ")[0].lower() in VERBS
     asked = text if asks(text) else behind if known and asks(behind) else ""
     verb, *rest = asked.split() or ["show", *_answer(text, category)]
-    words: list[str] = []
+    verb, rest = _deed(_infinitive(verb.lower()), rest)
+    words: list[Sequence[str]] = []
     named: list[str] = []
     for raw in rest:
         bare = raw.strip("\"'`()[].,;:!?").lower()
         begun = bool(words or named)
+        if bare == "of" and words and all(w[-1] in _MEASURES for w in words):
+            words = []
+            continue
         if bare in ("how", "what", "which") or (begun and (bare in _AFTER or raw.startswith("("))):
             break
         named += re.findall(r"<(\w+)>", raw)
-        words += [w for w in _plain(bare) if w not in _BEFORE | _AFTER | FILLER]
+        kept = [w for w in _plain(bare) if w not in (_BEFORE | _AFTER | FILLER) - _ENDS]
+        words += [kept] if kept else []
         if (words or named) and raw[-1] in ",;:.!?)":
             break
-    meant = VERBS.get(verb.lower(), "?")
-    objects = words[-_MOST_WORDS:] or _roles(named, text, said=verb.lower() in VAGUE or category.startswith(f"{meant}_"))
-    return "_".join(dict.fromkeys([verb.lower(), *objects])) if objects else ""
+    meant = VERBS.get(verb, "?")
+    whole = ["everything"] if "everything" in rest and not named[1:] else []
+    said = verb in VAGUE or category.startswith(f"{meant}_")
+    objects = [w for part in words[-_MOST_WORDS:] for w in part] or _roles(named, text, said=said) or whole
+    return "_".join(dict.fromkeys([verb, *objects])) if objects else ""
+
+
+def _infinitive(verb: str) -> str:
+    """``print`` of "prints", where that is no verb itself."""
+    return verb if verb in VERBS or verb.removesuffix("s") not in VERBS else verb.removesuffix("s")
+
+
+def _deed(verb: str, rest: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The verb with its particle ("back up"), and what follows it; of what is found only to do something with it ("find … and
+    delete them", "find … and print their sums") what is done."""
+    if rest and rest[0].lower() in ("up", "out", "off"):
+        return f"{verb}_{rest[0].lower()}", rest[1:]
+    ends = range(len(rest) - 2) if VERBS.get(verb) == "find" else ()
+    for k in ends:
+        done, whose = _infinitive(rest[k + 1].lower()), rest[k + 2].lower().rstrip(".,")
+        if rest[k].lower() in ("and", "then") and done in VERBS and whose in _THEM | _THEIR:
+            return done, rest[:k] if whose in _THEM else rest[k + 3 :]
+    return verb, rest
 
 
 def _answer(text: str, category: str) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from synth.embedded.naming import skill_name, summary_of
-from synth.embedded.wording import shared
+from synth.embedded.wording import named_beside, shared
 
 NAMES = [
     ("Count the <text> lines of <file>", "show_log", "count_lines"),
@@ -27,6 +29,14 @@ NAMES = [
     ("In the catalog <file>, set the translation of <text>", "set_everything", "set_translation"),
     ("Look up the <value> in <file>", "show_section", "show_section"),
     ("Which items are due before <value>?", "show_tsv_due", "show_tsv_due"),
+    ("Find all files named <pattern> here and delete them", "find_files", "delete_files"),
+    ("Find TODO comments in *.<ext> and list them per file in <output_file>", "collect_todo", "list_todo_comments"),
+    ("Find files below <root> and print their md5 sums into <output_file>", "find_files", "print_md5_sums"),
+    ("Find symlinks under and below the <root> directory", "find_links", "find_symlinks"),
+    ("Back up <folder> to <output_file>", "pack_folder", "back_up_folder"),
+    ("Prints the last non-empty line of <file>", "show_line", "print_last_non_empty_line"),
+    ("Count the number of lines in all <ext> files", "count_number", "count_lines"),
+    ("Commit everything as <name>", "update_commit", "commit_everything"),
     ("Docs submodule: branch <branch>", "follow_branch", "follow_branch"),
 ]
 
@@ -96,3 +106,21 @@ def test_a_skill_without_an_answer_promises_none() -> None:
 def test_a_phrase_of_one_recording_goes_with_its_words_before(text: str, said: str) -> None:
     """What only this recording is about."""
     assert shared(text, ["photometer_2024.csv"], ["Join the balance files"]) == said
+
+
+CALLED = [
+    ("Compress all *.<text> files using bzip2", {"text": "ext"}),
+    ("Write <output_file> out of <file>, name <new>, date <new2>", {"new2": "date"}),
+    ("Rename field <old> to <new>", {}),
+    ("Move finished files from <folder2>/ to <folder>/ and purge <folder3>", {"folder2": "source", "folder": "destination"}),
+    ("Fix permissions under <root>: directories <file_mode2>, files <file_mode>", {"file_mode2": "directory_mode"}),
+    ("Add host <text> to <file>", {"text": "host"}),
+    ("Change the limit from <value> to <value2>", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), CALLED)
+def test_a_value_is_called_as_the_description_calls_it(text: str, words: dict[str, str]) -> None:
+    """By the noun before it, by the dot before it, by where it comes from; never where a direction would be lost."""
+    names = re.findall(r"<(\w+)>", text)
+    assert named_beside(text, names) == words

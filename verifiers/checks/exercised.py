@@ -20,7 +20,8 @@ from verifiers.source.statements import Statement, code_lines
 from verifiers.worlds.differential import let_off
 from verifiers.worlds.opaque import let_off_marks
 
-FIRST_GENERATED = 24
+AT_ONCE = 24
+"""About so many generated starts are traced before it is looked at what is missing."""
 MAX_DISTURBED = 48
 
 Trial = tuple[RunRequest, ReplayRecord]
@@ -114,12 +115,14 @@ class Exercised:
         """The judged runs to trace, the later ones only while something is missing; and whether tracing may change none of them
         (after a kill or an error it may: what is left half done has other names each time; such a run then shows nothing)."""
         generated = [(context.request(g.case.base, g.case.args), g.record) for g in context.generated]
-        yield [*self._recorded(context), *generated[:FIRST_GENERATED]], True
+        # Neighbours are alike: each part has some of every kind of start.
+        parts = max(1, -(-len(generated) // AT_ONCE))
+        yield [*self._recorded(context), *generated[::parts]], True
         distinct = list({repr((r.base.digest, r.job, r.fault)): (c, r, record) for c, r, record in context.disturbed}.values())
         yield [(r, record) for _, r, record in distinct if r.fault is None][:MAX_DISTURBED], False
         yield self._made_good(context, [d for d in distinct if d[1].fault is not None][:MAX_DISTURBED]), False
-        for at in range(FIRST_GENERATED, len(generated), FIRST_GENERATED):
-            yield generated[at : at + FIRST_GENERATED], True
+        for part in range(1, parts):
+            yield generated[part::parts], True
         yield [(context.request(g.case.base, g.case.args), g.record) for g in (*let_off(context), *let_off_marks(context))], True
 
     def _made_good(self, context: Context, failed: Sequence[tuple[Case, RunRequest, ReplayRecord]]) -> list[Trial]:
