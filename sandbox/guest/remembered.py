@@ -6,6 +6,7 @@ an object refers to, the interpreter says.
 
 from __future__ import annotations
 
+import builtins
 import logging
 import sys
 import types
@@ -22,8 +23,12 @@ SPEED = ("pathlib",)
 """Of the library, what keeps notes of what it worked out, and gives the same without them."""
 FIXED = 1 << 8
 """Flag of classes that Python code neither made nor can change."""
-MADE = frozenset({"__dict__", "__weakref__", "__annotations__", "__doc__", "_value2member_map_", "_member_map_", "_abc_impl"})
+MADE = frozenset({"__dict__", "__weakref__", "_value2member_map_", "_member_map_", "_abc_impl"})
 """What Python puts into a class, and members that a class of flags makes when they are used."""
+ASKED_FOR = "__annotations__"
+"""Made, and empty, when somebody asks for it."""
+WARNED = "__warningregistry__"
+"""Where Python notes which warnings were shown; a skill may not name it."""
 REFERRING = frozenset({dict, list, tuple, set, frozenset})
 """What is all that it refers to."""
 COPIED = (("__reduce__", ()), ("__getstate__", ()), ("__reduce_ex__", (4,)))
@@ -43,8 +48,8 @@ class Picture:
         self._space = vars(module)
         self._met: dict[int, int] = {}
         self._held: list[Any] = []
-        named = [n for n in self._space if n not in ("__builtins__", "__annotations__")]
-        self.variables = {name: list(self._seen(self._space[name])) for name in named}
+        own = {name: value for name, value in self._space.items() if not _pythons(name, value)}
+        self.variables = {name: list(self._seen(value)) for name, value in own.items()}
 
     def changed(self, later: Picture) -> list[str]:
         """The names of variables that are others now."""
@@ -91,7 +96,14 @@ class Picture:
         """Of the module's own; of others their identity says enough."""
         if thing.__globals__ is not self._space:
             return []
-        return [id(thing.__code__), thing.__defaults__, thing.__kwdefaults__, thing.__dict__, thing.__closure__]
+        called = [
+            thing.__name__,
+            thing.__qualname__,
+            thing.__module__,
+            thing.__doc__,
+            _or_none(partial(getattr, thing, ASKED_FOR)),
+        ]
+        return [id(thing.__code__), thing.__defaults__, thing.__kwdefaults__, thing.__dict__, thing.__closure__, *called]
 
     def _for_speed(self, kind: type) -> bool:
         return _home(kind).partition(".")[0] in SPEED and self._of_the_library(kind)
@@ -108,9 +120,16 @@ class Picture:
         return found is kind
 
 
+def _pythons(name: str, value: object) -> bool:
+    """Whether a variable of a module or class is Python's own note."""
+    if name == "__builtins__":
+        return value is builtins or value is vars(builtins)
+    return name in MADE or name == WARNED or (name == ASKED_FOR and value == {})
+
+
 def _class(thing: type) -> list[Any]:
     namespace = type.__dict__["__dict__"].__get__(thing)
-    return [part for name, value in list(namespace.items()) if name not in MADE for part in (name, value)]
+    return [part for name, value in list(namespace.items()) if not _pythons(name, value) for part in (name, value)]
 
 
 def _opaque(thing: Any, kind: type) -> Iterator[Any]:

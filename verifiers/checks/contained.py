@@ -41,7 +41,7 @@ class Contained:
         "leaves this open. The sandbox's own path in a value is noted: it says where the skill ran, not what it did."
     )
     stage = "dynamic"
-    version = 10
+    version = 11
     good = (
         rename("touches its workspace only"),
         rename(

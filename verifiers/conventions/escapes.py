@@ -9,7 +9,7 @@ import libcst as cst
 
 from verifiers.conventions.allow_list import REFUSED
 from verifiers.conventions.constants import is_constant
-from verifiers.conventions.families import FAMILIES, HARMLESS_DUNDERS, HOLDERS, NAMED_BY_TEXT
+from verifiers.conventions.families import FAMILIES, HARMLESS_DUNDERS, HOLDERS, NAMED_BY_TEXT, PYTHONS_NOTES
 from verifiers.conventions.model import SkillModule, literal_text
 from verifiers.conventions.resolve import Mention, Resolver
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
@@ -51,6 +51,11 @@ class Escapes(Rule):
         skill("for an interpreter without -O only", 'if __debug__:\n    Path(file).touch()\nreturn {"ok": True}'),
         skill("a dunder hatch", 'Path.__subclasses__()\nreturn {"ok": True, "file": file}'),
         skill("builtins", '__builtins__["open"](file)\nreturn {"ok": True}'),
+        skill(
+            "a note of Python's own",
+            '__warningregistry__["n"] = 1\nreturn {"ok": True, "file": file}',
+            imports="__warningregistry__: dict[str, int] = {}\n\n",
+        ),
         skill("getattr with a dunder", 'getattr(Path, "__sub" + "classes__")()\nreturn {"ok": True, "file": file}'),
         skill("code from text by a stopwatch", 'timeit.timeit(file, number=1)\nreturn {"ok": True}', imports="import timeit\n\n"),
         skill(
@@ -133,7 +138,8 @@ def _why(module: SkillModule, mention: Mention) -> str:
     """What is wrong with a mention; "" for nothing."""
     shown = module.code(mention.node).splitlines()[0][:60] if isinstance(mention.node, cst.Import | cst.ImportFrom) else ""
     last = mention.attribute or (mention.node.value if isinstance(mention.node, cst.Name) else "")
-    if last.startswith("__") and last.endswith("__") and last not in HARMLESS_DUNDERS and not _defined_here(module, mention):
+    hatch = last.startswith("__") and last.endswith("__") and last not in HARMLESS_DUNDERS
+    if hatch and (last in PYTHONS_NOTES or not _defined_here(module, mention)):
         return f"{'.' if mention.attribute else ''}{last} is a way around the rules"
     for name in sorted(mention.meanings):
         for family in FAMILIES:
