@@ -19,7 +19,18 @@ from verifiers.worlds.commanded import instead, judgeable, moved_to, second_look
 from verifiers.worlds.disputed import disputed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.harm import Keeping, glued, line_ends_lost, line_lost, lost, reached, untouched, vanished, words_lost
+from verifiers.worlds.harm import (
+    Keeping,
+    glued,
+    line_ends_lost,
+    line_lost,
+    lost,
+    reached,
+    untouched,
+    vanished,
+    words_lost,
+    words_unsaid,
+)
 from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, no_file, right_but_for_quotes, takes_an_ending
 from verifiers.worlds.judged import CHECK_ID, Judged, Suspect, grammars
 from verifiers.worlds.noticed import alike, seen
@@ -66,7 +77,7 @@ def trials(context: Context, evidenced: Evidenced | None = None) -> list[Trial]:
 def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, first: Case, record: ReplayRecord) -> None:
     """What one run says of the skill."""
     wrong, case = _judged(context, trial, first, record)
-    if wrong is None and not _hurts(evidenced, trial, case, record):
+    if wrong is None and not _hurts(context, evidenced, trial, case, record):
         _ask_about_glue(context, evidenced, out, trial, case, record)
         out.judged += 1
         out.beyond += trial.beyond is not None
@@ -91,7 +102,7 @@ def _held_against(
 ) -> None:
     """A difference within the evidence is a finding. On an odd start only harm is one, and another kind of oddness beside it."""
     v = trial.plan.odd
-    if v is None or _hurts(evidenced, replace(trial, beyond=_oddly(v)), case, record) is not None:
+    if v is None or _hurts(context, evidenced, replace(trial, beyond=_oddly(v)), case, record) is not None:
         out.judged += 1
         out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
     elif v.odd not in out.suspects and v.name not in answered(context.decisions):
@@ -161,7 +172,7 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
     beyond = trial.beyond
     if beyond is None:
         return
-    harm = _hurts(evidenced, trial, case, record)
+    harm = _hurts(context, evidenced, trial, case, record)
     if harm is not None:
         out.judged += 1
         message = f"beyond the evidence ({beyond.name}) it does harm: {harm.message}"
@@ -214,7 +225,7 @@ def _unasked(context: Context, out: Judged, beyond: Beyond) -> bool:
     return not again and beyond.name not in answered(context.decisions)
 
 
-def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> Wrong | None:
+def _hurts(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> Wrong | None:
     """Harm on a start beyond the evidence; within it the commands decide."""
     if trial.beyond is None:
         return None
@@ -228,6 +239,7 @@ def _hurts(evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord)
     found = lost(case, record, made) or vanished(case, record, makes) or line_lost(case, record, keeping)
     if trial.plan.has(Rule.REMARK):
         found = found or words_lost(case, record, g.base)
+        found = found or words_unsaid(case, record, g.base, context.judge.answer_path)
     return found or reached(case, record, trial.world.stays)
 
 

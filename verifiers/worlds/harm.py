@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Wrong
+from verifiers.expectation.answers import answer_at
 from verifiers.expectation.equivalence import content_digest, differences, durable_effects, show
 from verifiers.expectation.rows import renumbered
 from verifiers.interface import Args
@@ -137,6 +138,19 @@ def words_lost(case: Case, record: ReplayRecord, recorded: Snapshot) -> Wrong | 
             if now.content.count(word) < min(e.content.count(word), wanted.content.count(word)):
                 told = word.decode("utf-8", "replace")
                 return Wrong("effect", f"{path} loses {told!r}, which the trace's commands keep", show(wanted), show(now))
+    return None
+
+
+def words_unsaid(case: Case, record: ReplayRecord, recorded: Snapshot, answer_path: str | None) -> Wrong | None:
+    """A word that a start has and the recorded one has not, which the commands' answer says, and the run's does not."""
+    said = answer_at(getattr(record.outcome, "value", None), answer_path) if answer_path is not None else None
+    if said is None or not case.expectation.answer_known:
+        return None
+    wanted = case.expectation.answer
+    new = set().union(*map(_words, case.base.values())) - set().union(*map(_words, recorded.values()))
+    for word in sorted(w.decode("utf-8", "surrogateescape") for w in new):
+        if said.count(word) < wanted.count(word):
+            return Wrong("answer", f"its answer lacks {word!r}, which the trace's commands say", wanted, said)
     return None
 
 
