@@ -277,3 +277,21 @@ def test_objects_that_can_be_called_act_where_they_may_be_called(use: str) -> No
     assert found[f"return {use}"] == "acts"
     assert found["raise ValueError(f'no name: {self!r}')"] == "raises"
     assert found["return xs"] == "computes"
+
+
+SHOWN = "class Person:\n    name = ''\n    def __str__(self) -> str:\n        return {}\n"
+UNKNOWN = "if name not in files:\n    raise ValueError(f'unknown {name}')"
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "acts"),
+    [
+        ("f'{self.name}, x'", "", False),
+        ("str(os.unlink('x'))", "", True),
+        ("f'{self.name}'", "Person.__str__ = lambda self: str(os.unlink('x'))\n", True),
+        ("f'{self.name}'", "    def __getattr__(self, n):\n        return os.unlink\n", True),
+    ],
+)
+def test_a_class_that_says_how_it_is_shown_makes_no_message_act(text: str, more: str, acts: bool) -> None:
+    """As long as that is all that it says, and nothing puts another way in its place."""
+    assert ("unknown" in telling(UNKNOWN, SHOWN.format(text) + more)) == acts

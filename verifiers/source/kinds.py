@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from verifiers.source.feeding import Feeding, assigned, loaded, same_thing
 from verifiers.source.harmless import Harmless
-from verifiers.source.names import ENTERING, Names, names_of
+from verifiers.source.names import ENTERING, SHOWING, Names, names_of
 from verifiers.subject import FunctionNode, skill_function
 
 Kind = Literal["acts", "claims", "decides", "skips", "computes", "raises"]
@@ -166,17 +166,36 @@ class Kinds:
 
 def kinds(tree: ast.Module) -> Kinds:
     """The judge of a parsed file's statements."""
-    names = names_of(tree)
-    harmless = Harmless(names, frozenset())
-    while True:
-        judge = Kinds(harmless, Feeding(), frozenset())
-        acting = frozenset(_acting(tree, names, judge))
-        if acting == harmless.acting:
-            break
-        harmless = Harmless(names, acting)
+    names = _calm(tree, names_of(tree))
+    harmless = _harmless(tree, names)
     claiming = _claiming(tree)
     judge = Kinds(harmless, Feeding(), claiming)
     return Kinds(harmless, Feeding.of(tree, harmless, judge.acts, claiming), claiming, _carrying(tree))
+
+
+def _harmless(tree: ast.Module, names: Names) -> Harmless:
+    harmless = Harmless(names, frozenset())
+    while True:
+        acting = frozenset(_acting(tree, names, Kinds(harmless, Feeding(), frozenset())))
+        if acting == harmless.acting:
+            return harmless
+        harmless = Harmless(names, acting)
+
+
+def _calm(tree: ast.Module, names: Names) -> Names:
+    """The names as of a file without operators of its own, where all that those do is to compute how a thing is shown and
+    compared."""
+    of_classes = (s for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for s in c.body)
+    methods = [s for s in of_classes if isinstance(s, ast.FunctionDef) and s.name in SHOWING]
+    defined = {m.name for m in methods}
+    said = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    said |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    elsewhere = names.special - defined or said & defined or any(m.decorator_list for m in methods)
+    if not names.overloads or elsewhere:
+        return names
+    calm = replace(names, overloads=False, attributes=names.attributes - defined)
+    judge = Kinds(_harmless(tree, calm), Feeding(), frozenset())
+    return names if any(_does(n, judge) for m in methods for s in m.body for n in ast.walk(s)) else calm
 
 
 def heads(node: ast.stmt) -> list[ast.AST]:

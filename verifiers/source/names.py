@@ -11,6 +11,24 @@ _LOG_SETTINGS = frozenset({"basicConfig", "dictConfig", "fileConfig", "lastResor
 _STREAMS = frozenset({"redirect_stdout", "redirect_stderr", "stdout", "stderr"})
 ENTERING = frozenset({"__enter__", "__exit__", "__aenter__", "__aexit__"})
 """Only ``with`` calls them."""
+SHOWING = frozenset(
+    {
+        "__str__",
+        "__repr__",
+        "__format__",
+        "__eq__",
+        "__ne__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+        "__hash__",
+        "__bool__",
+        "__len__",
+        "__contains__",
+    }
+)
+"""Special methods that say how a thing is shown and compared: what they give is a text, a number, or yes and no."""
 _QUIET_METHODS = ENTERING | {"__init__", "__post_init__", "__new__", "__class_getitem__", "__call__"}
 
 
@@ -35,8 +53,10 @@ class Names:
     """Properties of its plain classes: reading one runs its body, which is known."""
     containers: frozenset[str]
     """Variables that only ever hold containers made here."""
+    special: frozenset[str]
+    """Special methods that Python calls where no call is written."""
     overloads: bool
-    """Some class has operators of its own."""
+    """Some class has operators of its own that may do more than compute."""
     own_handlers: bool
     """It says itself where a logger writes."""
     own_stdout: bool
@@ -84,6 +104,7 @@ def names_of(tree: ast.AST) -> Names:
         hooks=frozenset(methods) - known - properties | _made_by_calls(classes),
         properties=properties,
         containers=_containers(tree),
+        special=frozenset(special),
         overloads=bool(special),
         own_handlers=any(n.endswith("Handler") or n in _LOG_SETTINGS for n in said),
         own_stdout=bool(said & _STREAMS),

@@ -83,22 +83,23 @@ class Opaque:
         return {**self.g.args, **self.args}
 
 
-def with_bytes(g: Grammar) -> Iterator[Opaque]:
+def with_bytes(g: Grammar, turn: int = 0, of: int = 1) -> Iterator[Opaque]:
     """Each form behind a word of its own, as far as there are words: those of files that the task reads or changes first; and
-    behind one of those that come out, or at least of the files that the task is about."""
+    behind one of those that come out, or at least of the files that the task changes or is about. Only each so-many-th form
+    (``of``), from that of the ``turn`` on."""
     words = _words(g, _interesting(g))
-    told = _told(g, words) or _words(g, [e for p, e in g.base.items() if e in _interesting(g) and _is_about(g, p)])
+    about = [p for p, e in g.base.items() if e in _interesting(g) and _is_about(g, p)]
+    edited = [p for p in about if g.expectation.tree.get(p) != g.base[p]]
+    told = _told(g, words) or _words(g, [g.base[p] for p in edited]) or _words(g, [g.base[p] for p in about])
     forms = FORMS | {f"the skill's own text in {form.format('…')!r}": form for form in _own(g)}
-    for n, (what, form) in enumerate(forms.items() if words else ()):
+    for n, (what, form) in list(enumerate(forms.items() if words else ()))[turn::of]:
         chosen = dict.fromkeys([words[n % len(words)], *(told[n % len(told)] for _ in told[:1])])
         yield from (_bytes(g, word, what, form) for word in chosen)
     lines = [line for e in _interesting(g) for line in _text(e).split("\n") if line]
     ends = [w for line in lines for w in tokens(line)[-1:] if line.endswith(w) and w in g.free_words]
     starts = [w for line in lines for w in tokens(line)[:1] if line.startswith(w) and w in g.free_words]
-    for word in ends[:1]:
-        yield from (_bytes(g, word, what, form) for what, form in AT_THE_END.items())
-    for word in starts[:1]:
-        yield from (_bytes(g, word, what, form) for what, form in AT_THE_START.items())
+    around = [(word, AT_THE_END) for word in ends[:1]] + [(word, AT_THE_START) for word in starts[:1]]
+    yield from (_bytes(g, word, what, form) for word, found in around for what, form in list(found.items())[turn::of])
 
 
 def with_marks(g: Grammar) -> Iterator[Opaque]:

@@ -39,7 +39,8 @@ def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     """Odd bytes and modes where nothing mentions them: the result must have them and be the same otherwise."""
     out = Judged()
     able = [g for g in gs if not any(g.expectation.failed) and not g.expectation.volatile]
-    trials = [t for n, g in enumerate(able[:TRACES]) for t in (*list(with_bytes(g))[n % TRACES :: TRACES], *with_modes(g))]
+    sharing = able[:TRACES]
+    trials = [t for n, g in enumerate(sharing) for t in (*with_bytes(g, n, len(sharing)), *with_modes(g))]
     trials += [t for g in able[:1] for t in with_names(g)]
     facts = learn([Start(g.base, g.args) for g in gs])
     cases = _supported(context, trials)
