@@ -295,3 +295,16 @@ UNKNOWN = "if name not in files:\n    raise ValueError(f'unknown {name}')"
 def test_a_class_that_says_how_it_is_shown_makes_no_message_act(text: str, more: str, acts: bool) -> None:
     """As long as that is all that it says, and nothing puts another way in its place."""
     assert ("unknown" in telling(UNKNOWN, SHOWN.format(text) + more)) == acts
+
+
+PART = "@dataclass\nclass Part:\n    voice: str\n    def {}(self, shelf: Path) -> Path:\n        return {}\n"
+TAKEN = "for part in parts(files):\n    if part.{0}(path).exists():\n        raise FileExistsError(str(part.{0}(path)))"
+
+
+@pytest.mark.parametrize(
+    ("name", "does", "acts"),
+    [("target", "shelf / self.voice", False), ("target", "shelf.rename('x')", True), ("rename", "shelf / self.voice", True)],
+)
+def test_a_method_with_a_name_of_its_own_is_the_files(name: str, does: str, acts: bool) -> None:
+    """Whatever it is called on; one that the library has too may be the library's."""
+    assert ("FileExistsError" in telling(TAKEN.format(name), PART.format(name, does))) == acts

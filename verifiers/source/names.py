@@ -6,6 +6,8 @@ import ast
 from collections import Counter
 from dataclasses import dataclass
 
+from verifiers.source import library
+
 _CONTAINERS = frozenset({"list", "dict", "set", "Counter", "defaultdict", "OrderedDict", "deque", "sorted", "bytearray"})
 _LOG_SETTINGS = frozenset({"basicConfig", "dictConfig", "fileConfig", "lastResort", "handlers"})
 _STREAMS = frozenset({"redirect_stdout", "redirect_stderr", "stdout", "stderr"})
@@ -113,13 +115,16 @@ def names_of(tree: ast.AST) -> Names:
 
 
 def _known_methods(tree: ast.AST, classes: list[ast.ClassDef]) -> frozenset[str]:
-    """Methods defined once, whose names stand nowhere but behind objects of plain classes of this file."""
+    """Methods defined once, whose names stand nowhere but behind objects of plain classes of this file, or are none of the
+    library's."""
     plain = [c for c in classes if _is_plain(c)]
     found = [s for c in plain for s in c.body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef) and s.args.args]
     objects = _objects(tree, {c.name for c in plain}, found)
     bound = Counter(_bound(tree))
     known = objects | {n for n in _imported(tree) if bound[n] == 1}
     elsewhere = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and getattr(n.value, "id", None) not in known}
+    others = library.names(set(_imported(tree).values()))
+    elsewhere = elsewhere if others is None else elsewhere & others
     texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     said = {n.arg for n in ast.walk(tree) if isinstance(n, ast.keyword)}
     once = {s.name for s in found if not s.decorator_list and bound[s.name] == 1}

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
 
 from verifiers.interface import Args
 from verifiers.shell.characters import characters, meaning, splice
@@ -25,6 +27,8 @@ class Hole:
     last: int
     """Indices into ``characters(command)``, end exclusive."""
     parameter: str
+    escaped: str = ""
+    """Signs of the value that have a backslash there: ``.`` where a pattern says ``1\\.2`` for 1.2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,11 @@ class Template:
             literal: holes that are patterns: what is filled in stands for nothing but itself.
         """
         texts = {h: as_text(args[h.parameter]) for h in self.holes}
-        texts |= {h: as_pattern(texts[h]) for h in literal}
-        holes = [[(h.first, h.last, texts[h]) for h in self.holes if h.command == i] for i in range(len(self.commands))]
+        # What is escaped stays as it was written where the value is the recorded one.
+        filled_in = {h: t for h, t in texts.items() if not h.escaped or t != as_text(self.args[h.parameter])}
+        filled_in |= {h: _escaped(t, h.escaped) for h, t in filled_in.items() if h.escaped}
+        filled_in |= {h: as_pattern(texts[h]) for h in literal}
+        holes = [[(h.first, h.last, t) for h, t in filled_in.items() if h.command == i] for i in range(len(self.commands))]
         return tuple(splice(command, filled) for command, filled in zip(self.commands, holes, strict=True))
 
     def globbed(self, parameter: str) -> bool:
@@ -84,6 +91,32 @@ def as_text(value: object) -> str:
 def as_pattern(text: str) -> str:
     """A pattern, basic or extended, that matches a text and no other."""
     return re.sub(r"[.*+?(){}|$\[]", r"[\g<0>]", text)
+
+
+@lru_cache(4096)
+def _written(value: str) -> re.Pattern[str]:
+    """The ways to write a value: its signs with or without a backslash."""
+    return re.compile("".join(c if c.isalnum() else rf"\\?{re.escape(c)}" for c in value))
+
+
+def _read(text: str, at: int, value: str) -> str:
+    """How the value is written at an offset of a text; "" where it does not stand there."""
+    if text.startswith(value, at):
+        return value
+    found = _written(value).match(text, at) if "\\" in text else None
+    return found[0] if found is not None else ""
+
+
+def _signs(written: str, value: str) -> str:
+    """The signs of a value that have a backslash where it is written."""
+    return "".join(sorted({b for a, b in pairwise(written) if a == "\\"})) if written != value else ""
+
+
+def _escaped(text: str, signs: str) -> str:
+    """A text as such signs are written: where those of patterns are, it is a pattern of its own."""
+    if set(signs) & set(".*+?(){}|$[]^"):
+        return as_pattern(text).replace("/", r"\/") if "/" in signs else as_pattern(text)
+    return "".join(f"\\{c}" if c in signs else c for c in text)
 
 
 def templates(traces: Sequence[tuple[tuple[str, ...], Args]]) -> list[Template]:
@@ -129,12 +162,12 @@ def aligned_holes(
         ways = _ways(streams, {p: tuple(as_text(a[p]) for a in (args, *(o[1] for o in others))) for p in sorted(varying)})
         if len(ways) != 1:
             return None
-        holes += [Hole(k, first, last, p) for first, last, p in ways[0]]
+        holes += [Hole(k, *way) for way in ways[0]]
     return holes
 
 
 Stream = tuple[tuple[str, bool], ...]
-Way = tuple[tuple[int, int, str], ...]
+Way = tuple[tuple[int, int, str, str], ...]
 
 
 def _ways(streams: Sequence[Stream], values: Mapping[str, tuple[str, ...]]) -> list[Way]:
@@ -156,8 +189,11 @@ def _ways(streams: Sequence[Stream], values: Mapping[str, tuple[str, ...]]) -> l
             return False
         hit = False
         for p, vs in values.items():
-            if all(v and t.startswith(v, a) for v, t, a in zip(vs, texts, at, strict=True)) and len(set(vs)) > 1:
-                hit |= read(tuple(a + len(v) for a, v in zip(at, vs, strict=True)), (*way, (at[0], at[0] + len(vs[0]), p)))
+            written = [_read(t, a, v) for v, t, a in zip(vs, texts, at, strict=True)]
+            if all(written) and len(set(vs)) > 1:
+                signs = "".join(dict.fromkeys("".join(map(_signs, written, vs))))
+                hole = (at[0], at[0] + len(written[0]), p, signs)
+                hit |= read(tuple(a + len(w) for a, w in zip(at, written, strict=True)), (*way, hole))
         run = _literal_run(streams, at, texts, values)
         if run:
             hit |= read(tuple(a + run for a in at), way)
@@ -179,7 +215,7 @@ def _literal_run(
             break
         run += 1
         here = tuple(a + run for a in at)
-        if any(all(v and t.startswith(v, h) for v, t, h in zip(vs, texts, here, strict=True)) for vs in values.values()):
+        if any(all(_read(t, h, v) for v, t, h in zip(vs, texts, here, strict=True)) for vs in values.values()):
             break
     return run
 
@@ -195,12 +231,12 @@ def unmistakable_holes(commands: tuple[str, ...], args: Args) -> list[Hole]:
             continue
         for k, command in enumerate(commands):
             text = "".join(c.value for c in characters(command))
-            starts = [m.start() for m in re.finditer(re.escape(value), text)]
-            whole = [s for s in starts if _bounded(text, s, s + len(value))]
-            if len(whole) != len(starts) or any(_names_command(text, s) for s in whole):
+            found = list(_written(value).finditer(text))
+            whole = [m for m in found if _bounded(text, m.start(), m.end())]
+            if len(whole) != len(found) or any(_names_command(text, m.start()) for m in whole):
                 holes = [h for h in holes if h.parameter != p]
                 break
-            holes += [Hole(k, s, s + len(value), p) for s in whole]
+            holes += [Hole(k, m.start(), m.end(), p, _signs(m[0], value)) for m in whole]
     return holes
 
 
