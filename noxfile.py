@@ -89,6 +89,16 @@ def tests(session: nox.Session) -> None:
         session.run("pytest", "-n", "2", "--durations=0", "--durations-min=4", env=env)
 
 
+@nox.session
+def rounds(session: nox.Session) -> None:
+    """Every attack and every case of the rounds, of which ``tests`` judges some."""
+    install(session, "-e", ".[test]")
+    sandbox(session)
+    session.run(
+        "pytest", "tests/verifiers/test_attacks.py", "tests/verifiers/test_first_contact.py", env={"ASSAY_ALL_CASES": "1"}
+    )
+
+
 @contextmanager
 def making(folder: Path, *frameworks: str) -> Iterator[None]:
     """Makes environments while the block runs, in time that it leaves. What waits for one looks at what ``make`` says of it."""

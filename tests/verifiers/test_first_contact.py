@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from judging import taken
 from labelled import load_labels, open_bench
 
 from sandbox import open_sandbox
@@ -60,6 +61,9 @@ WRONG = {
     "16/dhcp-address/wrong_comment_line": "differs from the trace's commands",
     "17/ledger_rename_account/silent": "no file has what old says",
     "18/vcf-passing/bad_header": "the answer at answer differs",
+    "20/mgf-charge-titles/w_split": "its answer lacks",
+    "21/mosquitto_topic_access/nadia": "takes the value of topic for more than text",
+    "21/lrc-offset/ines": "bytes that are no UTF-8",
 }
 """Skill -> what is said of it."""
 
@@ -89,6 +93,7 @@ are Windows' already, leave alone what is done where another recording's command
 
 REACHED = (
     "2/tick_todo/s1", "2/rename_note/s4", "2/csv_group_sum/s6", "3/release-notes/s7", "3/scaffold-module/s1", "4/photo_prefix/s7",
+    "21/lenex_club_athletes/stefan", "21/parts_by_piece/ewa",
     "8/gedcom_occupation/s5", "14/dated-scans/c_move_class", "14/gpx-highest/c_waypoints", "16/fasta-length/pathlib_groups",
 )  # fmt: skip
 """Correct ones with branches that only a search meets, or that do no more than raise."""
@@ -98,7 +103,7 @@ REACHED = (
 def reports() -> dict[Path, Report]:
     """Two at a time, as there are cores: judging one after the other takes twice as long."""
     memory: Memory = {}
-    folders = [*(ROUNDS / name for name in WRONG), *RIGHT]
+    folders = [*(ROUNDS / name for name in taken([*WRONG])), *taken(RIGHT)]
     with open_sandbox() as sandbox, ThreadPoolExecutor(2) as pool:
         return dict(zip(folders, pool.map(lambda folder: judged(folder, sandbox, memory), folders), strict=True))
 
@@ -112,7 +117,7 @@ def judged(folder: Path, sandbox: Sandbox, memory: Memory, *checks: str) -> Repo
     return verify(load_subject(folder / "skill.py"), evidence, bindings, sandbox=sandbox, options=options)
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", taken([*WRONG]))
 def test_a_mistake_is_refused_for_what_it_does(name: str, reports: dict[Path, Report]) -> None:
     """As it is said in the finding."""
     report = reports[ROUNDS / name]
@@ -120,7 +125,7 @@ def test_a_mistake_is_refused_for_what_it_does(name: str, reports: dict[Path, Re
     assert WRONG[name] in report.why
 
 
-@pytest.mark.parametrize("folder", RIGHT, ids=lambda folder: "/".join(folder.parts[-3:]))
+@pytest.mark.parametrize("folder", taken(RIGHT), ids=lambda folder: "/".join(folder.parts[-3:]))
 def test_a_correct_skill_of_the_same_task_passes(folder: Path, reports: dict[Path, Report]) -> None:
     """With few questions."""
     report = reports[folder]
@@ -128,7 +133,7 @@ def test_a_correct_skill_of_the_same_task_passes(folder: Path, reports: dict[Pat
     assert len(report.questions) <= 2
 
 
-@pytest.mark.parametrize("name", REACHED)
+@pytest.mark.parametrize("name", taken(REACHED))
 def test_every_branch_of_a_correct_skill_is_met(name: str) -> None:
     """By the worlds alone, without those of other checks."""
     with open_sandbox() as sandbox:
