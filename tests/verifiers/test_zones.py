@@ -13,10 +13,11 @@ from verifiers.context import Case, Judge
 from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Decision, Question
 from verifiers.worlds.asking import answered, question
+from verifiers.worlds.commanded import _says_nothing_is_there
 from verifiers.worlds.constants import NO_CONSTANTS
 from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.harm import Keeping, harmless, line_ends_lost, line_lost, lost, untouched, words_lost
+from verifiers.worlds.harm import Keeping, harmless, line_ends_lost, line_lost, lost, untouched, words_lost, words_unsaid
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.noticed import alike
 from verifiers.worlds.odd import BOM, FORMS, _image, with_bytes, with_marks, with_modes
@@ -132,6 +133,33 @@ def test_a_word_is_lost_that_the_commands_keep_beside_their_change() -> None:
     assert words_lost(case(start, {"a": b"rev: 2\n"}), bare, recorded) is None
     assert words_lost(case(start, start), bare, recorded) is None
     assert words_lost(case(start, kept), ran({}), recorded) is None
+    told, both = {"a": b"rev: 1  # rev: 1 mine\n"}, {"a": b"rev: 2  # rev: 1 mine\n"}
+    assert words_lost(case(told, both), ran({"a": b"rev: 2  # rev: 2 mine\n"}), recorded) is not None
+    assert words_lost(case(told, both), ran(both), recorded) is None
+
+
+def test_an_answer_that_lacks_a_new_word_of_the_commands_is_harm() -> None:
+    """Not one that says more, nor where the commands do not say it, nor where nothing is answered."""
+    recorded = case({"a": b"T=one two\n"}, {}).base
+    whole = replace(
+        case({"a": b"T=one two=new\n"}, {"a": b"T=one two=new\n"}),
+        expectation=outcome({"a": b"T=one two=new\n"}, {}, "one two=new"),
+    )
+    assert words_unsaid(whole, ran({}, {"answer": "one two"}), recorded, "answer") is not None
+    assert words_unsaid(whole, ran({}, {"answer": "T one two=new"}), recorded, "answer") is None
+    assert words_unsaid(whole, ran({}, raised=True), recorded, "answer") is None
+    cut = replace(whole, expectation=outcome({"a": b"T=one two=new\n"}, {}, "one two"))
+    assert words_unsaid(cut, ran({}, {"answer": "one two"}), recorded, "answer") is None
+
+
+def test_commands_that_print_an_absent_value_say_nothing() -> None:
+    """Where no recording has such a word, neither in a file nor in an answer."""
+    g = one_grammar()
+    x = g.expectation
+    assert _says_nothing_is_there(replace(x, answer=f"{x.answer}\nNone"), g)
+    assert not _says_nothing_is_there(x, g)
+    assert not _says_nothing_is_there(replace(x, answer="Nonesuch, not.null"), g)
+    assert not _says_nothing_is_there(replace(x, answer="None"), replace(g, expectation=replace(x, answer="None")))
 
 
 @given(st.lists(st.sampled_from([b"a", b"b", b""])), st.integers(0, 5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.noticed import alike, unnoticed
 from verifiers.worlds.plans import Plan
-from verifiers.worlds.tokens import substitute
+from verifiers.worlds.tokens import all_text, substitute
 from verifiers.worlds.trials import Trial
 from verifiers.worlds.variation import Rule, Step
 from verifiers.worlds.world import World, realise
@@ -108,9 +109,21 @@ def stated(
         return None
     if g.expectation.answer_known and g.expectation.answer.strip() and not x.answer.strip() and not nothing_left:
         return None
-    if any(x.tree.get(p) != world.base.get(p) for p in world.stays):
+    if any(x.tree.get(p) != world.base.get(p) for p in world.stays) or _says_nothing_is_there(x, g):
         return None
     return Case(label, world.args, replace(x, answer_known=g.expectation.answer_known), g.task_id)
+
+
+_ABSENT = re.compile(r"(?<![\w.-])(?:None|null|nan|NaN|undefined)(?![\w.-])")
+"""How programs print that there is no value."""
+
+
+def _says_nothing_is_there(x: Expectation, g: Grammar) -> bool:
+    """Whether the commands print for a value that there is none, as they never did: whoever wrote them did not think of that."""
+    made = [e.content.decode("utf-8", "surrogateescape") for p, e in x.tree.items() if x.base.get(p) != e]
+    said = set(_ABSENT.findall("\n".join((x.answer, *made))))
+    known = "\n".join((all_text(x.base), all_text(g.expectation.tree), g.expectation.answer, *g.template.commands))
+    return bool(said - set(_ABSENT.findall(known)))
 
 
 def second_look(context: Context, world: World, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:

@@ -128,8 +128,8 @@ def line_lost(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeping]) 
 
 
 def words_lost(case: Case, record: ReplayRecord, recorded: Snapshot) -> Wrong | None:
-    """A word that a start has and the recorded one has not, which the commands keep where they change its file, and the run does
-    not."""
+    """A word that a start has and the recorded one has not, or what stands around it at the end of its line, which the commands
+    keep where they change its file, and the run does not."""
     for path, e in case.base.items():
         wanted, now, before = case.expectation.tree.get(path), record.post.get(path), recorded.get(path)
         if before is None or wanted is None or now is None or wanted == e or now.type != "file":
@@ -138,7 +138,21 @@ def words_lost(case: Case, record: ReplayRecord, recorded: Snapshot) -> Wrong | 
             if now.content.count(word) < min(e.content.count(word), wanted.content.count(word)):
                 told = word.decode("utf-8", "replace")
                 return Wrong("effect", f"{path} loses {told!r}, which the trace's commands keep", show(wanted), show(now))
+            kept = _common_end(_line_of(e, word), _line_of(wanted, word)).rpartition(b"  ")[2]
+            if word in kept and not _line_of(now, word).endswith(kept):
+                told = kept.decode("utf-8", "replace")
+                return Wrong("effect", f"{path} changes {told!r}, which the trace's commands keep", show(wanted), show(now))
     return None
+
+
+def _common_end(one: bytes, other: bytes) -> bytes:
+    length = next((n for n, (a, b) in enumerate(zip(one[::-1], other[::-1], strict=False)) if a != b), min(len(one), len(other)))
+    return one[len(one) - length :]
+
+
+def _line_of(entry: Entry, word: bytes) -> bytes:
+    """The first line that has a word."""
+    return next((line for line in entry.content.split(b"\n") if word in line), b"")
 
 
 def words_unsaid(case: Case, record: ReplayRecord, recorded: Snapshot, answer_path: str | None) -> Wrong | None:

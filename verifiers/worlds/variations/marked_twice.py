@@ -12,7 +12,7 @@ from verifiers.worlds.template import as_text
 from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Turns, Variation, of_content
 
 _NOT = r"=:,;|\"'{}\[\]()<>#\n"
-_PAIR = re.compile(rf"(?m)^[ \t]*[^\W\d][\w .-]{{0,40}}?(?P<mark> ?[=:] ?)(?P<value>(?=.*[^\W\d]{{3}})[^\s{_NOT}]+ [^{_NOT}]*)$")
+_PAIR = re.compile(rf"(?m)^[ \t]*[^\W\d][\w.-]{{0,40}}(?P<mark> ?[=:] ?)(?P<value>(?=.*[^\W\d]{{3}})[^\s{_NOT}]+ [^{_NOT}]*)$")
 """A name, a mark, and several words behind it: no number, no path, nothing quoted and no list."""
 FEWEST = 2
 

@@ -1,4 +1,4 @@
-"""A remark stands behind what the task changes in a line: it is somebody's, as every other word is."""
+"""A remark stands behind what the task changes in a line, and says what is changed: it is somebody's, as every word is."""
 
 from __future__ import annotations
 
@@ -42,9 +42,18 @@ def _has_room(content: bytes) -> bool:
 def behind(content: bytes, draft: Draft, path: str) -> bytes:
     rows = decoded(content).split("\n")
     sign = next(iter(_SIGN.findall(decoded(content))), "#")
+    new = decoded(draft.g.expectation.tree[path].content).split("\n")
     for n in changed(draft.g, path):
-        rows[n] = f"{rows[n]}  {sign} {draft.word()}"
+        rows[n] = f"{rows[n]}  {sign} {_replaced(rows[n], new[n])}{draft.word()}"
     return encoded("\n".join(rows))
+
+
+def _replaced(old: str, new: str) -> str:
+    """What the task takes out of a line, with the word before it: a remark may say that too. "" where it is no word."""
+    words, others = old.split(), new.split()
+    at = next((k for k, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), 0)
+    plain = at and len(words) == len(others) and words[at].isalnum() and words[at - 1].isalnum()
+    return f"{words[at - 1]} {words[at]} " if plain else ""
 
 
 VARIATIONS = (
@@ -53,7 +62,7 @@ VARIATIONS = (
         choices=remarked, apply=of_content(behind), rule=Rule.REMARK, stage=Stage.EDIT, alone=1, refusable=True, asks=False,
         recorded=lambda *_: Said.HARM, never="no line that the task changes has a remark behind it",
         examples=(
-            Example(("a",), {"a": "k 1\nl 2\n"}, {"a": "k 1\nl 2  # …\n"}, {}, "sed -i 's/l 2/l 3/' a", {"a": "k 1\nl 3\n"}),
+            Example(("a",), {"a": "k 1\nl 2\n"}, {"a": "k 1\nl 2  # l 2 …\n"}, {}, "sed -i 's/l 2/l 3/' a", {"a": "k 1\nl 3\n"}),
         ),
     ),
 )  # fmt: skip
