@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sandbox.interface import Entry, Snapshot
 from verifiers.worlds.invariants.facts import KINDS, Start, learn, role
+from verifiers.worlds.invariants.kind import has_lines
 from verifiers.worlds.opaque import STRUCTURE
 
 TEXTS = st.lists(
@@ -55,6 +56,12 @@ HOLDS = [
         ["a {\n b\n}\nc {\n d\n}\n", "e {\n b\n}\nf {\n b\n}\n"],
         "x {\n y\n}\ny {\n y\n}\n",
         "x {\n y\n}\nx {\n y\n}\n",
+    ),
+    (
+        "tagged-keys",
+        ["#K 1 a\n#K 2 b\n#I 0 1\n#I 0 2\n", "#K 3 a\n#K 4 a\n#K 5 b\n"],
+        "#K 8 x\n#K 9 x\n#I 0 8\n",
+        "#K 8 x\n#K 8 y\n",
     ),
     ("xml", ["<?xml version='1.0'?>\n<a/>\n", "<a>x</a>"], "<a><b/></a>", "<a><b></a>"),
     ("xml", ["<a/>", "<a>x</a>"], "<a b='c'/>", "<b/>"),
@@ -160,3 +167,15 @@ def test_records_are_known_by_their_first_line() -> None:
 def test_what_parts_a_file_is_among_the_kinds() -> None:
     """A name that no kind has would let nothing off."""
     assert {k.name for k in KINDS} > STRUCTURE
+
+
+def test_text_of_an_older_encoding_has_lines_too() -> None:
+    """Bytes of an image have none."""
+    old = Entry("file", content="k: für\nl: größe\n".encode("cp437"))
+    (fact,) = [
+        f for f in learn([Start(Snapshot({"a": old}), {}), Start(Snapshot({"a": old}), {})]).found if f.kind.name == "ended-lines"
+    ]
+    assert fact.count == 2
+    assert has_lines("abcdef\udc81gh")
+    assert not has_lines("\udc89PNG\r\n\x1a\n")
+    assert not has_lines("\udcff\udcfe\udc80abc")

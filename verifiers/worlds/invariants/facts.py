@@ -14,7 +14,7 @@ from sandbox.interface import ROOT, Entry, Snapshot
 from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args
 from verifiers.worlds import invariants
-from verifiers.worlds.invariants.kind import Kind, Learned, Scope, is_text
+from verifiers.worlds.invariants.kind import Kind, Learned, Scope, has_lines
 from verifiers.worlds.template import as_text
 
 MAX_BYTES = 1 << 18
@@ -78,14 +78,14 @@ class Facts:
         """The start with its new contents made to keep what holds, as far as they can."""
         changes: dict[str, Entry | None] = {}
         for path, where, text in _contents(start, self.common):
-            if recorded.base.get(path) == start.base[path] or not is_text(text):
+            if recorded.base.get(path) == start.base[path] or not has_lines(text):
                 continue
             new = text
             for fact in self._of(where):
                 if not fact.kind.holds(fact.value, new):
                     new = fact.kind.keep(fact.value, new, rng)
             if new != text:
-                changes[path] = Entry("file", start.base[path].mode, new.encode())
+                changes[path] = Entry("file", start.base[path].mode, new.encode("utf-8", "surrogateescape"))
         return start.base.replace(changes) if changes else start.base
 
     def record_lines(self, start: Start, path: str) -> int:
@@ -155,7 +155,7 @@ def _observations(start: Start, common: frozenset[str]) -> Iterator[tuple[Scope,
                 yield "name", f"every name in the directory {place}", name
     for _, where, text in _contents(start, common):
         yield "file", where, text
-        if is_text(text):
+        if has_lines(text):
             yield "content", where, text
     for p, v in sorted(start.args.items()):
         if isinstance(v, str | int) and not isinstance(v, bool):

@@ -69,3 +69,13 @@ def joined(found: Sequence[str], like: str) -> str:
 def is_text(text: str) -> bool:
     """Whether a text is UTF-8 without NUL."""
     return "\0" not in text and not _NO_UTF8.search(text)
+
+
+_CONTROL = re.compile(r"[\0-\x08\x0b\x0e-\x1f]")
+MOST_UNKNOWN = 5
+"""One in so many characters may be a byte of an older encoding."""
+
+
+def has_lines(text: str) -> bool:
+    """Whether it is text, of an older encoding perhaps."""
+    return is_text(text) or (not _CONTROL.search(text) and MOST_UNKNOWN * len(_NO_UTF8.findall(text)) < len(text))
