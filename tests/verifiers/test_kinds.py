@@ -289,6 +289,7 @@ UNKNOWN = "if name not in files:\n    raise ValueError(f'unknown {name}')"
         ("f'{self.name}, x'", "", False),
         ("str(os.unlink('x'))", "", True),
         ("f'{self.name}'", "Person.__str__ = lambda self: str(os.unlink('x'))\n", True),
+        ("f'{self.name}'", "def go(self) -> str:\n    return str(os.unlink('x'))\nclass Other:\n    __str__ = go\n", True),
         ("f'{self.name}'", "    def __getattr__(self, n):\n        return os.unlink\n", True),
     ],
 )
@@ -308,3 +309,9 @@ TAKEN = "for part in parts(files):\n    if part.{0}(path).exists():\n        rai
 def test_a_method_with_a_name_of_its_own_is_the_files(name: str, does: str, acts: bool) -> None:
     """Whatever it is called on; one that the library has too may be the library's."""
     assert ("FileExistsError" in telling(TAKEN.format(name), PART.format(name, does))) == acts
+
+
+def test_a_method_that_something_else_is_put_in_the_place_of_is_no_longer_known() -> None:
+    """Whoever calls it may call anything."""
+    swapped = "one = Part(name)\none.target = shutil.rmtree\nif name == 'x':\n    one.target(path)\n"
+    assert "acts: one.target(path)" in telling(swapped, PART.format("target", "shelf"))

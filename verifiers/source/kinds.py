@@ -188,7 +188,7 @@ def _calm(tree: ast.Module, names: Names) -> Names:
     of_classes = (s for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for s in c.body)
     methods = [s for s in of_classes if isinstance(s, ast.FunctionDef) and s.name in SHOWING]
     defined = {m.name for m in methods}
-    said = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    said = {n.attr if isinstance(n, ast.Attribute) else n.id for n in ast.walk(tree) if isinstance(n, ast.Attribute | ast.Name)}
     said |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     elsewhere = names.special - defined or said & defined or any(m.decorator_list for m in methods)
     if not names.overloads or elsewhere:

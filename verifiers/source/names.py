@@ -124,7 +124,8 @@ def _known_methods(tree: ast.AST, classes: list[ast.ClassDef]) -> frozenset[str]
     known = objects | {n for n in _imported(tree) if bound[n] == 1}
     elsewhere = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and getattr(n.value, "id", None) not in known}
     others = library.names(set(_imported(tree).values()))
-    elsewhere = elsewhere if others is None else elsewhere & others
+    put = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)}
+    elsewhere = elsewhere if others is None else elsewhere & others | put
     texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     said = {n.arg for n in ast.walk(tree) if isinstance(n, ast.keyword)}
     once = {s.name for s in found if not s.decorator_list and bound[s.name] == 1}
