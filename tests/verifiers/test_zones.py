@@ -134,7 +134,8 @@ def test_a_word_is_lost_that_the_commands_keep_beside_their_change() -> None:
     assert words_lost(case(start, start), bare, recorded) is None
     assert words_lost(case(start, kept), ran({}), recorded) is None
     told, both = {"a": b"rev: 1  # rev: 1 mine\n"}, {"a": b"rev: 2  # rev: 1 mine\n"}
-    assert words_lost(case(told, both), ran({"a": b"rev: 2  # rev: 2 mine\n"}), recorded) is not None
+    assert words_lost(case(told, both), ran({"a": b"rev: 1  # rev: 2 mine\n"}), recorded) is not None
+    assert words_lost(case(told, both), ran({"a": b"rev: 2  # rev: 2 mine\n"}), recorded) is None
     assert words_lost(case(told, both), ran(both), recorded) is None
 
 

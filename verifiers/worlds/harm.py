@@ -128,8 +128,8 @@ def line_lost(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeping]) 
 
 
 def words_lost(case: Case, record: ReplayRecord, recorded: Snapshot) -> Wrong | None:
-    """A word that a start has and the recorded one has not, or what stands around it at the end of its line, which the commands
-    keep where they change its file, and the run does not."""
+    """A word that a start has and the recorded one has not, which the commands keep where they change its file, and the run does
+    not; or what stands around it at the end of its line, if the run changes that instead."""
     for path, e in case.base.items():
         wanted, now, before = case.expectation.tree.get(path), record.post.get(path), recorded.get(path)
         if before is None or wanted is None or now is None or wanted == e or now.type != "file":
@@ -138,8 +138,10 @@ def words_lost(case: Case, record: ReplayRecord, recorded: Snapshot) -> Wrong | 
             if now.content.count(word) < min(e.content.count(word), wanted.content.count(word)):
                 told = word.decode("utf-8", "replace")
                 return Wrong("effect", f"{path} loses {told!r}, which the trace's commands keep", show(wanted), show(now))
-            kept = _common_end(_line_of(e, word), _line_of(wanted, word)).rpartition(b"  ")[2]
-            if word in kept and not _line_of(now, word).endswith(kept):
+            theirs, ours = _line_of(wanted, word), _line_of(now, word)
+            kept = _common_end(_line_of(e, word), theirs).rpartition(b"  ")[2]
+            # Who changes it there too reads the task in another way; who changes it only there has the wrong place.
+            if word in kept and not ours.endswith(kept) and not ours.startswith(theirs.removesuffix(kept)):
                 told = kept.decode("utf-8", "replace")
                 return Wrong("effect", f"{path} changes {told!r}, which the trace's commands keep", show(wanted), show(now))
     return None
