@@ -10,10 +10,12 @@ import builtins
 import logging
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextvars import ContextVar
+from enum import Flag
 from functools import lru_cache, partial
 from gc import get_referents
+from types import GetSetDescriptorType
 from typing import Any
 
 MOST = 100_000
@@ -23,8 +25,10 @@ SPEED = ("pathlib",)
 """Of the library, what keeps notes of what it worked out, and gives the same without them."""
 FIXED = 1 << 8
 """Flag of classes that Python code neither made nor can change."""
-MADE = frozenset({"__dict__", "__weakref__", "_value2member_map_", "_member_map_", "_abc_impl"})
-"""What Python puts into a class, and members that a class of flags makes when they are used."""
+OF_CLASSES = {"__dict__": GetSetDescriptorType, "__weakref__": GetSetDescriptorType, "_abc_impl": type(vars(Sized)["_abc_impl"])}
+"""What Python puts into a class, and of which type it is."""
+OF_FLAGS = frozenset({"_value2member_map_", "_member_map_"})
+"""Members that a class of flags makes when they are used."""
 ASKED_FOR = "__annotations__"
 """Made, and empty, when somebody asks for it."""
 WARNED = "__warningregistry__"
@@ -121,15 +125,21 @@ class Picture:
 
 
 def _pythons(name: str, value: object) -> bool:
-    """Whether a variable of a module or class is Python's own note."""
+    """Whether a variable of a module is Python's own note. Its value is not asked what it is equal to."""
     if name == "__builtins__":
         return value is builtins or value is vars(builtins)
-    return name in MADE or name == WARNED or (name == ASKED_FOR and value == {})
+    return name == WARNED or _nobodys(name, value)
+
+
+def _nobodys(name: str, value: object) -> bool:
+    return name == ASKED_FOR and type(value) is dict and not value
 
 
 def _class(thing: type) -> list[Any]:
     namespace = type.__dict__["__dict__"].__get__(thing)
-    return [part for name, value in list(namespace.items()) if not _pythons(name, value) for part in (name, value)]
+    flags = Flag in type.__dict__["__mro__"].__get__(thing)
+    made = [n for n, v in namespace.items() if type(v) is OF_CLASSES.get(n) or _nobodys(n, v) or (flags and n in OF_FLAGS)]
+    return [part for name, value in list(namespace.items()) if name not in made for part in (name, value)]
 
 
 def _opaque(thing: Any, kind: type) -> Iterator[Any]:

@@ -183,7 +183,7 @@ def short_name(text: str, category: str = "") -> str:
         words += [kept] if kept else []
         if (words or named) and raw[-1] in ",;:.!?)":
             break
-    meant = VERBS.get(verb, "?")
+    meant = VERBS.get(verb.partition("_")[0], "?")
     whole = ["everything"] if "everything" in rest and not named[1:] else []
     said = verb in VAGUE or category.startswith(f"{meant}_")
     objects = [w for part in words[-_MOST_WORDS:] for w in part] or _roles(named, text, said=said) or whole

@@ -154,13 +154,15 @@ def test_an_answer_that_lacks_a_new_word_of_the_commands_is_harm() -> None:
 
 
 def test_commands_that_print_an_absent_value_say_nothing() -> None:
-    """Where no recording has such a word, neither in a file nor in an answer."""
+    """Where no recording has such a word, neither in a file nor in an answer, and no argument is one."""
     g = one_grammar()
     x = g.expectation
-    assert _says_nothing_is_there(replace(x, answer=f"{x.answer}\nNone"), g)
-    assert not _says_nothing_is_there(x, g)
-    assert not _says_nothing_is_there(replace(x, answer="Nonesuch, not.null"), g)
-    assert not _says_nothing_is_there(replace(x, answer="None"), replace(g, expectation=replace(x, answer="None")))
+    said = replace(x, answer=f"{x.answer}\nNone")
+    assert _says_nothing_is_there(said, g, {})
+    assert not _says_nothing_is_there(said, g, {"value": "None"})
+    assert not _says_nothing_is_there(x, g, {})
+    assert not _says_nothing_is_there(replace(x, answer="Nonesuch, not.null"), g, {})
+    assert not _says_nothing_is_there(said, replace(g, expectation=replace(x, answer="None")), {})
 
 
 @given(st.lists(st.sampled_from([b"a", b"b", b""])), st.integers(0, 5))

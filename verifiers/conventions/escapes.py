@@ -56,6 +56,11 @@ class Escapes(Rule):
             '__warningregistry__["n"] = 1\nreturn {"ok": True, "file": file}',
             imports="__warningregistry__: dict[str, int] = {}\n\n",
         ),
+        skill(
+            "a note of Python's own in a class of flags",
+            'F._member_map_[file] = F.A\nreturn {"ok": True}',
+            imports="import enum\n\n\nclass F(enum.Flag):\n    A = 1\n\n\n",
+        ),
         skill("getattr with a dunder", 'getattr(Path, "__sub" + "classes__")()\nreturn {"ok": True, "file": file}'),
         skill("code from text by a stopwatch", 'timeit.timeit(file, number=1)\nreturn {"ok": True}', imports="import timeit\n\n"),
         skill(
@@ -139,7 +144,7 @@ def _why(module: SkillModule, mention: Mention) -> str:
     shown = module.code(mention.node).splitlines()[0][:60] if isinstance(mention.node, cst.Import | cst.ImportFrom) else ""
     last = mention.attribute or (mention.node.value if isinstance(mention.node, cst.Name) else "")
     hatch = last.startswith("__") and last.endswith("__") and last not in HARMLESS_DUNDERS
-    if hatch and (last in PYTHONS_NOTES or not _defined_here(module, mention)):
+    if last in PYTHONS_NOTES or (hatch and not _defined_here(module, mention)):
         return f"{'.' if mention.attribute else ''}{last} is a way around the rules"
     for name in sorted(mention.meanings):
         for family in FAMILIES:

@@ -100,8 +100,8 @@ HARMLESS_DUNDERS = frozenset(
 )
 """Protocols that people write and call. Every other double underscore is a hatch of the interpreter."""
 
-PYTHONS_NOTES = frozenset({"__builtins__", "__warningregistry__"})
-"""Variables that Python itself keeps in a module: what a skill puts there is taken for Python's."""
+PYTHONS_NOTES = frozenset({"__builtins__", "__warningregistry__", "_member_map_", "_value2member_map_"})
+"""Variables that Python itself keeps in a module or a class of flags: what a skill puts there is taken for Python's."""
 
 LOADED_BY_PROGRAMS = re.compile(
     r"(LD_\w+|PYTHON(STARTUP|PATH|HOME|INSPECT|BREAKPOINT|USERBASE|PLATLIBDIR)|BASH_ENV|BASH_FUNC_.*|PROMPT_COMMAND|PS4|"

@@ -9,9 +9,11 @@ from dataclasses import replace
 from sandbox.interface import ReplayRecord, Surroundings
 from verifiers.context import Case, Context, Wrong
 from verifiers.expectation.oracle import Expectation, expect, shell_request
+from verifiers.interface import Args
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.noticed import alike, unnoticed
 from verifiers.worlds.plans import Plan
+from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, substitute
 from verifiers.worlds.trials import Trial
 from verifiers.worlds.variation import Rule, Step
@@ -109,7 +111,7 @@ def stated(
         return None
     if g.expectation.answer_known and g.expectation.answer.strip() and not x.answer.strip() and not nothing_left:
         return None
-    if any(x.tree.get(p) != world.base.get(p) for p in world.stays) or _says_nothing_is_there(x, g):
+    if any(x.tree.get(p) != world.base.get(p) for p in world.stays) or _says_nothing_is_there(x, g, world.args):
         return None
     return Case(label, world.args, replace(x, answer_known=g.expectation.answer_known), g.task_id)
 
@@ -118,11 +120,12 @@ _ABSENT = re.compile(r"(?<![\w.-])(?:None|null|nan|NaN|undefined)(?![\w.-])")
 """How programs print that there is no value."""
 
 
-def _says_nothing_is_there(x: Expectation, g: Grammar) -> bool:
+def _says_nothing_is_there(x: Expectation, g: Grammar, args: Args) -> bool:
     """Whether the commands print for a value that there is none, as they never did: whoever wrote them did not think of that."""
     made = [e.content.decode("utf-8", "surrogateescape") for p, e in x.tree.items() if x.base.get(p) != e]
     said = set(_ABSENT.findall("\n".join((x.answer, *made))))
-    known = "\n".join((all_text(x.base), all_text(g.expectation.tree), g.expectation.answer, *g.template.commands))
+    there = (all_text(x.base), all_text(g.expectation.tree), g.expectation.answer)
+    known = "\n".join((*there, *g.template.commands, *map(as_text, args.values())))
     return bool(said - set(_ABSENT.findall(known)))
 
 

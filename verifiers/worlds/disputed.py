@@ -42,7 +42,7 @@ def _forms(gs: Sequence[Grammar], g: Grammar) -> Iterator[tuple[Grammar, tuple[H
     """Other forms of the commands: first with one value as text, then with all, then those of the other recordings."""
     there = all_text(g.base)
     texts = {h: as_text(g.args[h.parameter]) for h in g.template.holes}
-    special = tuple(h for h, text in texts.items() if as_pattern(text) != text and text in there)
+    special = tuple(h for h, text in texts.items() if not h.escaped and as_pattern(text) != text and text in there)
     yield from ((g, (h,)) for h in special)
     if len(special) > 1:
         yield g, special
