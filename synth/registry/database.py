@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import tenacity
+
 from synth.registry.errors import RegistryUnusable
 
 FILE = "registry.db"
@@ -79,6 +81,11 @@ CREATE VIRTUAL TABLE skill_text USING fts5(
 """
 
 
+def _is_busy(error: BaseException) -> bool:
+    """Whether another process holds a lock. The low byte is the code, what is above it the kind of lock."""
+    return isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
 class Database:
     """A connection to a registry's database, safe to share between threads."""
 
@@ -96,11 +103,21 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            return self._connect(exclusive=False)
+            return self._connect_when_free()
         except sqlite3.OperationalError:
             return self._open_in_need()
         except sqlite3.DatabaseError as e:
             raise RegistryUnusable(f"the registry's database is damaged ({e})", "Restore it from a backup", self.path) from e
+
+    @tenacity.retry(
+        retry=tenacity.retry_if_exception(_is_busy),
+        stop=tenacity.stop_after_delay(_BUSY_S),
+        wait=tenacity.wait_random(0, 0.05),
+        reraise=True,
+    )
+    def _connect_when_free(self) -> sqlite3.Connection:
+        """Waits for others, also where SQLite does not: it never waits for a lock that a change of the journal's mode needs."""
+        return self._connect(exclusive=False)
 
     def _open_in_need(self) -> sqlite3.Connection:
         """Opens where the ordinary way fails: on a full disk (no room for the shared WAL index) or a read-only one."""

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,19 @@ def test_two_processes_register_at_once(tmp_path: Path) -> None:
     """Skills of one name get names of their own, equal skills stay one, and nobody fails."""
     found = run("race", tmp_path / "r", "15")
     assert found == {"codes": [0, 0], "names": 45, "versions": 45, "intact": True}
+
+
+def test_a_new_registry_waits_for_who_opens_it_at_the_same_moment(tmp_path: Path) -> None:
+    """SQLite refuses at once where the change to WAL would have to wait for a writer; the registry waits, and can be written."""
+    other = sqlite3.connect(tmp_path / "registry.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    leaves = threading.Timer(0.5, other.close)
+    leaves.start()
+    database = Database(tmp_path)
+    leaves.join()
+    with database.write() as connection:
+        connection.execute("INSERT INTO bench VALUES ('one', 1)")
+    database.close()
 
 
 def check_full(found: dict[str, Any]) -> None:
