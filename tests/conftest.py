@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +24,49 @@ settings.register_profile(
 settings.load_profile("assay")
 
 
+ALONE = Path(__file__).parent / "sandbox"
+"""Tests of the engine itself: they count containers and fill disks. No other test uses the engine meanwhile."""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With several workers, files that need the engine follow each other on one of them: they count containers, fill disks and
-    judge on both cores. Any other file goes to whoever is free. xdist's own groups do not work with pytest 9.2."""
+    """With several workers each file goes to whoever is free; those that are alone with the engine follow each other on one of
+    them. xdist's own groups do not work with pytest 9.2."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return "engine" if _needs_engine(config.rootpath / file) else file
+            return "alone" if _use_of_engine(config.rootpath / file) == fcntl.LOCK_EX else file
 
     return Scheduling(config, log)
 
 
 @functools.cache
-def _needs_engine(file: Path) -> bool:
-    return re.search(r"\bmark\.engine\b", file.read_text(encoding="utf-8")) is not None
+def _use_of_engine(file: Path) -> int:
+    """How a file's tests lock the engine: for themselves, with others, or not at all."""
+    if re.search(r"\bmark\.engine\b", file.read_text(encoding="utf-8")) is None:
+        return fcntl.LOCK_UN
+    return fcntl.LOCK_EX if file.is_relative_to(ALONE) else fcntl.LOCK_SH
+
+
+class EngineLock:
+    """Held by a worker from the first of its tests that uses the engine in one way to the first that does not."""
+
+    def __init__(self) -> None:
+        self._file = (Path(tempfile.gettempdir()) / f"assay-tests-{os.getuid()}.lock").open("w")
+        self._held = fcntl.LOCK_UN
+
+    # First of all: the time that a test may take does not begin before.
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        wanted = _use_of_engine(item.path)
+        if wanted != self._held:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+            fcntl.flock(self._file, wanted)
+            self._held = wanted
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(EngineLock())

@@ -10,7 +10,9 @@ from verifiers.interface import Budget
 @dataclass(frozen=True, slots=True)
 class Counts:
     differential: int
-    """Generated cases for the differential oracle."""
+    """Drawn cases for the differential oracle."""
+    everywhere: bool
+    """Whether each systematic start is made from several traces, and not from one of them in turn."""
     renaming: int
     hostile: int
     """Hostile argument values, per parameter."""
@@ -30,6 +32,7 @@ class Counts:
 COUNTS: dict[Budget, Counts] = {
     "fast": Counts(
         differential=24,
+        everywhere=False,
         renaming=16,
         hostile=4,
         crash_points=12,
@@ -41,6 +44,7 @@ COUNTS: dict[Budget, Counts] = {
     ),
     "standard": Counts(
         differential=64,
+        everywhere=True,
         renaming=40,
         hostile=10,
         crash_points=32,
@@ -52,6 +56,7 @@ COUNTS: dict[Budget, Counts] = {
     ),
     "thorough": Counts(
         differential=320,
+        everywhere=True,
         renaming=160,
         hostile=10,
         crash_points=200,

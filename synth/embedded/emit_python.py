@@ -19,10 +19,11 @@ from synth.embedded.template import Program
 from verifiers.shell.tree import Seq, ShellError, Simple
 
 _MODULES = (
-    "bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "json", "lzma", "os", "re", "shutil", "stat", "subprocess", "tarfile",
-    "tempfile", "zipfile",
+    "bz2", "fnmatch", "glob", "gzip", "hashlib", "io", "itertools", "json", "lzma", "os", "re", "shutil", "stat", "subprocess",
+    "tarfile", "tempfile", "zipfile",
 )  # fmt: skip
 _IMPORTS = {
+    "Decimal": "from decimal import Decimal",
     "Path": "from pathlib import Path",
     "Callable": "from collections.abc import Callable",
     "Iterator": "from collections.abc import Iterator",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from synth.embedded import native
 from synth.embedded.code import Piece, escaped, joined, merge, quote, quote_bytes
 from synth.embedded.literals import arguments
 from synth.embedded.names import glob_items
@@ -20,6 +21,8 @@ class Data:
     """Bytes."""
 
     pieces: tuple[Content, ...]
+    lines: str = ""
+    """Where it is known, a ``list[bytes]`` expression for its lines; each of them then has its end."""
 
     @property
     def code(self) -> str:
@@ -158,13 +161,37 @@ def run_filter(
     check_scripts(scope, name, [*scripts, *(v for _, v in parsed.options if v is not None)])
     argv = [quote(name), *option_codes(scope, parsed), *script_codes(scope, scripts)]
     if not files:
-        return data(run_code(scope, spec, argv, as_bytes(scope, given)))
+        return in_python(scope, name, parsed, scripts, given) or data(run_code(scope, spec, argv, as_bytes(scope, given)))
     if stays_operand(name, spec, parsed, files):
         return data(run_operands(scope, spec, argv, files, given))
     pieces: list[Content] = []
     for f in files:
         pieces += read_all(scope, f)
-    return data(run_code(scope, spec, argv, content(pieces)))
+    got = Data(tuple(pieces))
+    return in_python(scope, name, parsed, scripts, got) or data(run_code(scope, spec, argv, got.code))
+
+
+def in_python(scope: Scope, name: str, parsed: Parsed, scripts: Sequence[Word], given: Stream | None) -> Data | None:
+    """The filter without a program; None where there is no such form."""
+    if given is None:
+        return None
+    known = given.lines if isinstance(given, Data) else ""
+    if name in native.OF_BYTES:
+        out = native.OF_BYTES[name](scope, parsed, scripts, as_bytes(scope, given))
+        return None if out is None else data(out)
+    if name in native.OF_LINES or (name in native.AS_THEY_END and known):
+        lines = known or f"{scope.code.helper('_lines')}({as_bytes(scope, given)})"
+        made = {**native.OF_LINES, **native.AS_THEY_END}[name](scope, parsed, scripts, lines)
+        return None if made is None else with_ends(scope, made)
+    if name in native.AS_THEY_END:
+        made = native.AS_THEY_END[name](scope, parsed, scripts, f"io.BytesIO({as_bytes(scope, given)}).readlines()")
+        scope.code.need("io")
+        return None if made is None else data(f'b"".join({made})')
+    return None
+
+
+def with_ends(scope: Scope, lines: str) -> Data:
+    return Data((Content(f"{scope.code.helper('_text')}({lines})"),), lines)
 
 
 _RUNS_CODE = ("-c", "-e", "--eval", "--command", "-E")

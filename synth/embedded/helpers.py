@@ -175,6 +175,33 @@ def _substituted(data: bytes, old: str, new: str, count: int) -> bytes:
     return b"".join(re.sub(old.encode(), new.encode(), text, count=count) + b"\\n" * ended for text, ended in lines)
 '''
 
+_LINES = '''
+def _lines(data: bytes) -> list[bytes]:
+    """Return the lines of a text without their ends."""
+    return data.removesuffix(b"\\n").split(b"\\n") if data else []
+'''
+
+_TEXT = '''
+def _text(lines: list[bytes]) -> bytes:
+    """Return lines as a text, each with its end."""
+    return b"".join(line + b"\\n" for line in lines)
+'''
+
+_NUMBER = r'''
+def _number(line: bytes) -> Decimal:
+    """Return the number that a line begins with, 0 where it begins with none."""
+    found = re.match(rb"[ \t]*(-?(?:\d+\.?\d*|\.\d+))", line)
+    return Decimal(found[1].decode()) if found else Decimal()
+'''
+
+_FIELDS = '''
+def _fields(line: bytes, mark: bytes, *places: slice) -> bytes:
+    """Return the parts of a line at these places, the whole line where it holds no mark."""
+    parts = line.split(mark)
+    wanted = sorted({n for place in places for n in range(len(parts))[place]})
+    return mark.join(parts[n] for n in wanted) if len(parts) > 1 else line
+'''
+
 _QUOTED = '''
 def _quoted(text: str, special: str) -> str:
     """Return the text with a backslash before each of these characters."""
@@ -280,6 +307,10 @@ HELPERS: Mapping[str, Helper] = {
     "_replaced": Helper(_REPLACED),
     "_unfinished": Helper(_UNFINISHED, ("re",)),
     "_substituted": Helper(_SUBSTITUTED, ("io", "re")),
+    "_lines": Helper(_LINES),
+    "_text": Helper(_TEXT),
+    "_number": Helper(_NUMBER, ("re", "Decimal")),
+    "_fields": Helper(_FIELDS),
     "_quoted": Helper(_QUOTED),
     "_inserted": Helper(_INSERTED, ("Callable",)),
     "_shell": Helper(_SHELL, ("os", "subprocess")),

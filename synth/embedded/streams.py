@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synth.embedded.filters import Data, Stream, as_bytes, data, encoded, named, numbers, read, run_filter, run_plain
+from synth.embedded.filters import Data, Stream, as_bytes, data, encoded, named, numbers, read, run_filter, run_plain, with_ends
 from synth.embedded.scope import Content, Items, Scope
 from synth.embedded.sources import SPECIAL
 from verifiers.shell.commands import TABLE
@@ -21,6 +21,8 @@ def stream(scope: Scope, node: Command, given: Stream | None = None) -> Stream:
             current = stream(scope, stage, current)
             if isinstance(current, Items) and current.steps > 1:
                 current = named(scope, current)
+            elif isinstance(current, Data) and current.lines and stage is not node.stages[-1]:
+                current = with_ends(scope, scope.code.assign("lines", current.lines))
         return current if current is not None else data()
     if isinstance(node, Group) and not node.redirects:
         return stream(scope, node.body, given)

@@ -46,7 +46,7 @@ class Generalises:
         "the commands take for text, dates of another time, values of tables and databases in other rows. What holds over all "
         "recorded starts is inferred (records, columns, unique keys, order, JSON "
         "of one shape, plain names and values) and such cases keep it. Databases vary in their texts and rows, and "
-        "have a table more. "
+        "have a table more; of a list of one item a second is tried, and what has no order in another one. "
         "Some such cases are odd (a line built otherwise than those around it, other line ends, values that look like numbers or "
         "options, numbers below nought, answers of odd bytes): one kind of oddness alone is a question, two are a failure. "
         "*Beyond the evidence*, where a case breaks just one such thing, raising with nothing changed is right and any other "
@@ -57,7 +57,7 @@ class Generalises:
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 29
+    version = 30
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

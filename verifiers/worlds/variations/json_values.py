@@ -40,7 +40,7 @@ def vary(draft: Draft, way: str, path: str) -> None:
                 WIDER: wider,
             }
             value |= more[way]
-        draft.edit(each, _written(value, like=text).encode())
+        draft.edit(each, written(value, like=text).encode())
 
 
 def _emptied(value: Json) -> Json:
@@ -57,7 +57,7 @@ def _each_leaf(value: Json, change: Callable[[Json], Json]) -> Json:
     return change(value)
 
 
-def _written(value: Json, like: str) -> str:
+def written(value: Json, like: str) -> str:
     """As the file was: on one line or with its indentation."""
     _, *more = like.strip().split("\n")
     indent = len(more[0]) - len(more[0].lstrip()) if more else None
