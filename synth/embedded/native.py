@@ -6,6 +6,7 @@ pattern means something else in Python: then the program itself runs.
 
 from __future__ import annotations
 
+import ast
 import re
 import string
 from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ Filter = Callable[[Scope, Parsed, Sequence[Word], str], str | None]
 
 _OTHERWISE = re.compile(r"\\[wWbBsSdD<>]|\[\[:(?!digit)|(?<!\\)\.(?!\*)|\[\^[^\]]+\](?![*+])|\{|\\[1-9]")
 """Where bytes are taken for signs otherwise: a sign may be several bytes, and letters are not those of ASCII alone."""
+_CHOICE = re.compile(r"\||\)\\?[*+?]")
+"""Where programs take the longest of several matches, and Python the first."""
 _PLACE = re.compile(r"(\d*)(-?)(\d*)")
 _CLASSES = {
     "lower": string.ascii_lowercase, "upper": string.ascii_uppercase, "digit": string.digits, "alpha": string.ascii_letters,
@@ -197,11 +200,15 @@ def _sed(scope: Scope, parsed: Parsed, scripts: Sequence[Word], given: str) -> s
         fresh = replacement_code(new, "basic")
     except ShellError:
         return None
-    pattern = _pattern("".join(t for _, t in old), "extended" if parsed.has("-E", "-r") else "basic")
-    if letter != "s" or flags not in ("", "g") or pattern is None:
+    text = "".join(t for _, t in old)
+    pattern = _pattern(text, "extended" if parsed.has("-E", "-r") else "basic")
+    if letter != "s" or flags not in ("", "g") or pattern is None or _CHOICE.search(text):
         return None
+    if flags and re.search(ast.literal_eval(pattern), b""):
+        return None  # what matches nothing matches once more behind each match in Python
     scope.code.need("re", "io")
-    return f"{scope.code.helper('_substituted')}({given}, {pattern}.decode(), {fresh}, {0 if flags else 1})"
+    old_text = pattern.replace('b"', '"', 1)
+    return f"{scope.code.helper('_substituted')}({given}, {old_text}, {fresh}, {0 if flags else 1})"
 
 
 OF_LINES: dict[str, Filter] = {

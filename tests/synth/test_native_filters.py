@@ -29,6 +29,7 @@ NATIVE = (
     "tr a b < in", "tr a-c x < in", "tr -d '\\n' < in", "tr '[:lower:]' '[:upper:]' < in",
     "tr ':,' '\\t ' < in", "tr -d 0-9 < in", "wc -l < in",
     "sed 's/a/b/' in", "sed -e 's/a*1/<&>/g' in", "sed -E 's/(a+)/\\1\\1/g' in", "sed 's/\\r$//' in", "sed 's/^[ab]//' in",
+    "sed 's/ *$//' in",
     "sort in | uniq -c | sort -rn | head -n 2", "grep a in | cut -d: -f1 | sort -u | tail -n 2 | tac",
     "cut -d: -f1 in | tr a-z A-Z",
 )  # fmt: skip
@@ -37,6 +38,7 @@ BY_PROGRAM = (
     "sort -k2 in", "sort -f in", "sort -nu in", "uniq -i in", "cut -c 1,3 in", "cut --complement -f1 in", "grep -w a in",
     "grep '\\w' in", "grep -i a in", "grep 'a.b' in", "grep -n a in", "head -c 3 in", "head -n -1 in", "tail -f in",
     "tr -s a < in", "tr ä a < in", "wc -w < in", "sed -n 's/a/b/p' in", "sed 's/a/b/2' in", "sed 's/./x/' in", "sed 1d in",
+    "sed 's/a*/x/g' in", "sed -E 's/a|ab/x/' in", "sed 's/a*\\(ab\\)*/x/' in",
 )  # fmt: skip
 """What bytes and signs differ in, or nobody has said in Python."""
 ENV = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}
