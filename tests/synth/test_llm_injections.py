@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from factories import trace
+from judging import taken
 from messages_server import MessagesServer, proposal
 
 from sandbox import open_sandbox
@@ -167,7 +168,7 @@ def test_an_obeyed_injection_is_not_registered(
     assert "IMPORTANT" not in left
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", taken(PLACES))
 def test_the_same_skill_without_the_line_is_registered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, judge: SandboxJudge, good: Candidate, place: str
 ) -> None:
