@@ -73,6 +73,7 @@ class Evidenced:
         common |= _of_the_form(gs, words)
         contents = contents_by_ending(g.base for g in gs)
         form = (common | _endings(gs)) - frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else common
+        form |= common & _fixed(gs) - _endings(gs)
         known = tuple(replace(_knowing(g, facts, common, form), recorded=contents) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
 
@@ -129,6 +130,15 @@ class Evidenced:
         if renamed:
             reasons.append(Beyond("common-words", f"the word {renamed[0]!r} stands in some file"))
         return reasons
+
+
+def _fixed(gs: Sequence[Grammar]) -> frozenset[str]:
+    """Parts that every value of a parameter has, though the values differ: ``CTR`` of ``CTR1`` and ``CTR2``."""
+    found: set[str] = set()
+    for name in frozenset.intersection(*(frozenset(g.args) for g in gs)) if gs else ():
+        values = [as_text(g.args[name]) or "" for g in gs]
+        found |= frozenset.intersection(*(frozenset(tokens(v)) for v in values)) if len(set(values)) > 1 else frozenset()
+    return frozenset(t for t in found if t.isalpha())
 
 
 def _endings(gs: Sequence[Grammar]) -> frozenset[str]:

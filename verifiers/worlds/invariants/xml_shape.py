@@ -13,7 +13,7 @@ from verifiers.worlds.invariants.kind import Learned, Lesson
 MOST_BYTES = 1 << 18
 _ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)\w+;")
 """Of a name that XML does not know without a declaration."""
-_DECLARED = re.compile(r"\A<\?(\w+)(?=\s+version=)")
+_DECLARED = re.compile(r"\A<\?(\S+)(?=\s+version=)")
 
 
 @lru_cache(maxsize=512)
@@ -48,7 +48,7 @@ class XmlShape:
         declared = _DECLARED.match(text)
         if declared is None or declared[1] == "xml":
             return text
-        return re.sub(rf"(?<![\w:.]){declared[1]}(?=ns[:=]|:\w+=|\s+version=)", "xml", text)
+        return re.sub(rf"(?<![\w:.]){re.escape(declared[1])}(?=ns[:=]|:\w+=|\s+version=)", "xml", text)
 
     def says(self, value: Learned) -> str:
         return f"is XML in an element {str(value).rpartition('}')[2]}"

@@ -182,7 +182,15 @@ def literals(g: Grammar) -> list[str]:
 
 
 def _near_literals(content: bytes, draft: Draft, path: str, k: int) -> bytes:
-    return near_lines(content, literals(draft.g)[k : k + 1], named=draft.named(path), size=draft.g.record_lines(path))
+    word, size = literals(draft.g)[k], draft.g.record_lines(path)
+    return content if _frames(content, word, size) else near_lines(content, [word], named=draft.named(path), size=size)
+
+
+def _frames(content: bytes, word: str, size: int) -> bool:
+    """Whether a word stands in each of several records of several lines: without it a record is none."""
+    found = records(content, size)
+    items = found.items if found is not None else []
+    return len(items) > 1 and all("\n" in item.strip("\n") and word in tokens(item) for item in items)
 
 
 VARIATIONS = (
@@ -190,7 +198,10 @@ VARIATIONS = (
         name="near-literals", why="A file has lines that are nearly what the commands look for.",
         choices=lambda g: [(p, k) for p in g.contents for k in range(len(literals(g)))], apply=of_content(_near_literals),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=6, refusable=True,
-        examples=(Example(("a", 0), {"a": "k\nx A\n"}, {"a": "k\nx A\nx Ax\nx xA\n"}, {}, "awk '$2 == \"A\"' a"),),
+        examples=(
+            Example(("a", 0), {"a": "k\nx A\n"}, {"a": "k\nx A\nx Ax\nx xA\n"}, {}, "awk '$2 == \"A\"' a"),
+            Example(("a", 0), {"a": "@b x\nEND\n\n@b y\nEND\n"}, {"a": "@b x\nEND\n\n@b y\nEND\n"}, {}, "grep END a"),
+        ),
     ),
     Variation(
         name="near-lines", why="A file has lines that are nearly what an argument says.",
