@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sandbox.interface import Entry, Snapshot
 from verifiers.worlds.invariants.facts import KINDS, Start, learn, role
 from verifiers.worlds.invariants.kind import has_lines
+from verifiers.worlds.invariants.xml_shape import XmlShape
 from verifiers.worlds.opaque import STRUCTURE
 
 TEXTS = st.lists(
@@ -179,3 +180,12 @@ def test_text_of_an_older_encoding_has_lines_too() -> None:
     assert has_lines("abcdef\udc81gh")
     assert not has_lines("\udc89PNG\r\n\x1a\n")
     assert not has_lines("\udcff\udcfe\udc80abc")
+
+
+@pytest.mark.parametrize("mark", ["sgf", "xml{customer}%s%41"])
+def test_a_declaration_gets_its_name_back(mark: str) -> None:
+    """Whatever was put in the place of the word that the file's ending is too."""
+    kind = XmlShape()
+    lesson = kind.learn(["<?xml version='1.0'?>\n<a/>\n", "<?xml version='1.0'?>\n<a>x</a>"])
+    assert lesson is not None
+    assert kind.keep(lesson.value, f"<?{mark} version='1.0'?>\n<a/>\n", Random(1)) == "<?xml version='1.0'?>\n<a/>\n"
