@@ -7,6 +7,7 @@ import functools
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,20 +52,25 @@ def _use_of_engine(file: Path) -> int:
 
 
 class EngineLock:
-    """Held by a worker from the first of its tests that uses the engine in one way to the first that does not."""
+    """Held by a worker while it runs a file whose tests use the engine."""
 
     def __init__(self) -> None:
-        self._file = (Path(tempfile.gettempdir()) / f"assay-tests-{os.getuid()}.lock").open("w")
-        self._held = fcntl.LOCK_UN
+        name = f"assay-tests-{os.getuid()}"
+        self._engine, self._door = ((Path(tempfile.gettempdir()) / f"{name}.{part}").open("w") for part in ("engine", "door"))
+        self._file: Path | None = None
 
-    # First of all: the time that a test may take does not begin before.
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        wanted = _use_of_engine(item.path)
-        if wanted != self._held:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
-            fcntl.flock(self._file, wanted)
-            self._held = wanted
+    # The outermost one: the time that a test may take does not begin before.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        if item.path != self._file:
+            self._file = item.path
+            fcntl.flock(self._engine, fcntl.LOCK_UN)
+            if (use := _use_of_engine(item.path)) != fcntl.LOCK_UN:
+                # Who waits to be alone holds the door: nobody else enters before.
+                fcntl.flock(self._door, fcntl.LOCK_EX)
+                fcntl.flock(self._engine, use)
+                fcntl.flock(self._door, fcntl.LOCK_UN)
+        return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -12,7 +12,7 @@ from records import file
 
 from sandbox.interface import Sandbox
 from verifiers.evidence import load_evidence
-from verifiers.interface import Args, Binding, Budget, Report
+from verifiers.interface import Args, Binding, Report
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
 
@@ -36,12 +36,10 @@ def told(task: str, command: str, output: str, before: Mapping[str, str], after:
     }  # fmt: skip
 
 
-def generalised(
-    folder: Path, sandbox: Sandbox, source: str, args: Mapping[str, Args], rows: Sequence[object], *, budget: Budget = "fast"
-) -> Report:
+def generalised(folder: Path, sandbox: Sandbox, source: str, args: Mapping[str, Args], rows: Sequence[object]) -> Report:
     """The report of that check alone, with the arguments of each recording."""
     (folder / "evidence.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     evidence = load_evidence(folder / "evidence.jsonl")
     bindings = {e.task_id: Binding(e.task_id, args[e.task_id]) for e in evidence}
-    options = Options(budget=budget, checks=frozenset({"generalises"}))
+    options = Options(budget="fast", checks=frozenset({"generalises"}))
     return verify(parse_subject(source, Path("skill.py")), evidence, bindings, sandbox=sandbox, options=options)

@@ -10,9 +10,7 @@ from verifiers.interface import Budget
 @dataclass(frozen=True, slots=True)
 class Counts:
     differential: int
-    """Drawn cases for the differential oracle."""
-    everywhere: bool
-    """Whether each systematic start is made from several traces, and not from one of them in turn."""
+    """Generated cases for the differential oracle."""
     renaming: int
     hostile: int
     """Hostile argument values, per parameter."""
@@ -32,7 +30,6 @@ class Counts:
 COUNTS: dict[Budget, Counts] = {
     "fast": Counts(
         differential=24,
-        everywhere=False,
         renaming=16,
         hostile=4,
         crash_points=12,
@@ -44,7 +41,6 @@ COUNTS: dict[Budget, Counts] = {
     ),
     "standard": Counts(
         differential=64,
-        everywhere=True,
         renaming=40,
         hostile=10,
         crash_points=32,
@@ -56,7 +52,6 @@ COUNTS: dict[Budget, Counts] = {
     ),
     "thorough": Counts(
         differential=320,
-        everywhere=True,
         renaming=160,
         hostile=10,
         crash_points=200,

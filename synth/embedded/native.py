@@ -12,7 +12,7 @@ import string
 from collections.abc import Callable, Sequence
 
 from synth.embedded.code import Piece, quote_bytes
-from synth.embedded.regexes import Dialect, delimited, is_plain, replacement_code, to_python
+from synth.embedded.regexes import Dialect, delimited, expand_ranges, is_plain, replacement_code, to_python
 from synth.embedded.scope import Scope
 from verifiers.shell.commands import Parsed
 from verifiers.shell.quoting import c_decode
@@ -95,26 +95,27 @@ def _grep(usual: Dialect | None) -> Filter:
         if parsed.names - {"-v", "-c", "-F", "-E"} or len(scripts) != 1:
             return None
         dialect = None if parsed.has("-F") else "extended" if parsed.has("-E") else usual
-        test = _test(scope, scope.pieces(scripts[0]), dialect, "not " * parsed.has("-v"))
+        line = next(name for name in ("line", "row", "text") if all(p.name != name for p in scope.params))
+        test = _test(scope, scope.pieces(scripts[0]), dialect, line, "not " * parsed.has("-v"))
         if test is None:
             return None
-        found = f"[line for line in {lines} if {test}]"
+        found = f"[{line} for {line} in {lines} if {test}]"
         return f'[b"%d" % len({found})]' if parsed.has("-c") else found
 
     return kept
 
 
-def _test(scope: Scope, pieces: list[Piece], dialect: Dialect | None, negated: str) -> str | None:
-    """Whether a pattern is in a line."""
+def _test(scope: Scope, pieces: list[Piece], dialect: Dialect | None, line: str, negated: str) -> str | None:
+    """Whether a pattern is in what is called ``line``."""
     text = "".join(t for _, t in pieces)
     if not all(const for const, _ in pieces):
         scope.code.need("os")
-        return f"os.fsencode({pieces[0][1]}) {negated}in line" if dialect is None and len(pieces) == 1 else None
+        return f"os.fsencode({pieces[0][1]}) {negated}in {line}" if dialect is None and len(pieces) == 1 else None
     if text and "\n" not in text and (dialect is None or (is_plain(text, dialect) and "." not in text)):
-        return f"{quote_bytes(text)} {negated}in line"
+        return f"{quote_bytes(text)} {negated}in {line}"
     pattern = _pattern(text, dialect or "basic")
     scope.code.need("re")
-    return None if pattern is None else f"{negated}re.search({pattern}, line)"
+    return None if pattern is None else f"{negated}re.search({pattern}, {line})"
 
 
 def _pattern(text: str, dialect: Dialect) -> str | None:
@@ -138,7 +139,7 @@ def _tail(scope: Scope, parsed: Parsed, scripts: Sequence[Word], lines: str) -> 
     if value is not None and re.fullmatch(r"\+[1-9]\d*", value.literal or "") and len(parsed.options) == 1:
         return f"{lines}[{int(value.literal or 1) - 1}:]"
     count = _count(scope, parsed)
-    return None if count is None or count == "0" or not count.isdecimal() else f"{lines}[-{count}:]"
+    return None if count in (None, "0") else f"{lines}[-{count}:]"
 
 
 def _count(scope: Scope, parsed: Parsed) -> str | None:
@@ -183,7 +184,7 @@ def _members(text: str | None) -> str | None:
     whole = re.sub(r"\[:(\w+):\]", lambda m: _CLASSES.get(m[1], "\0"), text)
     if "\0" in whole or (re.search(r"(.)-(.)", whole) and "\\" in whole):
         return None
-    return re.sub(r"(.)-(.)", lambda m: "".join(map(chr, range(ord(m[1]), ord(m[2]) + 1))), c_decode(whole))
+    return expand_ranges(c_decode(whole))
 
 
 def _wc(scope: Scope, parsed: Parsed, scripts: Sequence[Word], given: str) -> str | None:

@@ -83,8 +83,7 @@ def judged(tmp_path: Path, sandbox: Sandbox, commands: list[str], word: str) -> 
         tree = {log: text, "notes.txt": "WARN\n"}
         count = sum("WARN" in line for line in text.splitlines())
         rows.append(told(log, command.replace("LOG", log), f"{count}\n", tree, tree))
-    source, args = SKILL.replace("WORD", repr(word)), {log: {"log": log} for log in LOGS}
-    return generalised(tmp_path, sandbox, source, args, rows, budget="standard")
+    return generalised(tmp_path, sandbox, SKILL.replace("WORD", repr(word)), {log: {"log": log} for log in LOGS}, rows)
 
 
 def replaced(tmp_path: Path, sandbox: Sandbox, taken: str, *, to_the_end: str = "") -> Report:

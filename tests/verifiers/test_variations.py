@@ -28,7 +28,7 @@ from verifiers.worlds.plans import Plan, dealt, plans, systematic
 from verifiers.worlds.records import decoded, encoded
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Evidenced
-from verifiers.worlds.variation import Example, Rule, Said, Stage, Step, Turns
+from verifiers.worlds.variation import Example, Rule, Said, Stage, Step
 from verifiers.worlds.variations import rename
 from verifiers.worlds.variations.odd_line import LINES
 from verifiers.worlds.variations.years import earlier
@@ -316,7 +316,7 @@ def test_a_share_goes_to_a_trace_where_it_works() -> None:
     """A file of one line gets no odd line in its middle; the other recordings try all of them."""
     contents = ("1\n", "1\n2\n3\n", "4\n5\n6\n")
     gs = [replace(of_example(Example((), {"a": text}, {})), task_id=f"t{n}") for n, text in enumerate(contents)]
-    found = dealt(gs, {Turns.SHARED}, lambda g, plan: (w := realise(g, plan)) is not None and w.base != g.base)
+    found = dealt(gs, lambda g, plan: (w := realise(g, plan)) is not None and w.base != g.base)
     odd = [(g.task_id, p.steps[0].choice[1]) for g, p in found if p.steps[0].variation == "odd-line"]
     assert sorted(choice for _, choice in odd) == sorted(LINES)
     assert {task for task, _ in odd} == {"t1", "t2"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sandbox.interface import JsonValue, ReplayRecord, RunRequest
-from verifiers.checks._examples import RENAME_BODY, count, rename
+from verifiers.checks._examples import RENAME_BODY, rename
 from verifiers.checks.arguments_matter import differs
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
@@ -23,18 +23,6 @@ from verifiers.worlds.opaque import let_off_marks
 AT_ONCE = 24
 """About so many generated starts are traced before it is looked at what is missing."""
 MAX_DISTURBED = 48
-_HELPED = '''    """Count the lines of all files with a suffix."""
-    files = _found(Path("."), ext)
-    if not files:
-        raise FileNotFoundError(ext)
-    return {"ok": True, "output": str(sum(p.read_bytes().count(b"\\n") for p in files))}
-
-
-def _found(folder: Path, ext: str) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    return sorted(p for p in folder.rglob("*." + ext) if p.is_file())
-'''
 
 Trial = tuple[RunRequest, ReplayRecord]
 """A judged run and its record."""
@@ -53,20 +41,18 @@ class Exercised:
         "that the skill looks at as each kind of thing, starts on which it was seen to part from the commands, half-done states, "
         "sizes, counts, names and values from the skill's text, archives with unusual members, "
         "changed arguments. Such a run is judged for harm alone: a harmful one is a FAIL, a "
-        "harmless one counts. A branch that only decides, and for which no start was found, is taken by force on recorded "
-        "starts: where that harms nothing and brings out no word that stands in the branch, it is mentioned and no more. "
-        "Where the branch gives nothing, the skill may refuse to go on. What is still missing is told with the condition that "
-        "would have to hold."
+        "harmless one counts. A branch that only decides, and for which no start was found, is taken by force on the recorded "
+        "starts: where that harms nothing and brings out no word that stands in the branch, it is mentioned and no more. What "
+        "is still missing is told with the condition that would have to hold."
     )
     stage = "dynamic"
-    version = 16
+    version = 15
     good = (
         rename("every branch runs"),
         rename(
             "a branch that no run takes and that only puts things in order",
             RENAME_BODY.replace("    for p", "    if files[:1] > files[-1:]:\n        files = files[::-1]\n    for p"),
         ),
-        count("a branch that no run takes, and that gives nothing, which the command refuses", _HELPED),
     )
     bad = (
         rename(
@@ -79,7 +65,6 @@ class Exercised:
             "a branch that no run takes",
             RENAME_BODY.replace("    return {", '    if len(files) > 10**6:\n        Path("x").unlink()\n    return {'),
         ),
-        count("a branch that no run takes, and that gives something else", _HELPED.replace("return []", "return [folder]")),
     )
 
     def run(self, context: Context) -> CheckResult:

@@ -24,7 +24,6 @@ from verifiers.source.branches import Watched
 from verifiers.source.feeding import assigned, loaded
 from verifiers.source.parsing import expression, parsed
 from verifiers.source.statements import Statement
-from verifiers.worlds.harm import untouched
 
 PURPOSE = "branch taken by force"
 MOST_CASES = 4
@@ -91,19 +90,7 @@ def _taken_well(context: Context, copy: Watched, statement: Statement) -> bool:
     own = _own_words(copy.source, statement)
     if any(own & (_words(r) - _words(context.first[c.label])) for c, r in reached):
         return False
-    if any(failure(r.outcome) is None for _, r in reached):
-        return True
-    # A run that fails shows nothing of what the branch makes: only where that is nothing, the refusal is all there is to see.
-    return bool(reached) and _gives_nothing(copy.source, statement) and all(untouched(c.base, r) for c, r in reached)
-
-
-def _gives_nothing(source: str, statement: Statement) -> bool:
-    """Whether a branch is the return of an empty value: ``return []``."""
-    node = _way(parsed(source), statement)[-1]
-    value = node.value if isinstance(node, ast.Return) else None
-    if isinstance(value, ast.Constant):
-        return not value.value
-    return value is not None and ast.unparse(value) in ("[]", "()", "{}", "set()")
+    return any(failure(r.outcome) is None for _, r in reached)  # one that fails shows nothing of what the branch makes
 
 
 def _harmful(context: Context, case: Case, record: ReplayRecord) -> bool:

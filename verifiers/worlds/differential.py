@@ -142,10 +142,8 @@ def _plans(context: Context, gs: Sequence[Grammar]) -> list[tuple[Grammar, Plan]
     share = -(-context.counts.differential // len(able)) if able else 0
     chosen = able[:SYSTEMATIC]
     found = [(g, p) for g in chosen[:1] for p in systematic(g, turns={Turns.FIRST})]
-    everywhere = {Turns.EVERY} if context.counts.everywhere else frozenset[Turns]()
-    found += [(g, p) for g in chosen for p in systematic(g, turns=everywhere)]
-    by_turns = {Turns.EVERY, Turns.SHARED} - everywhere
-    found += dealt(chosen, by_turns, lambda g, plan: (w := realise(g, plan)) is not None and (w.base != g.base or bool(w.varied)))
+    found += [(g, p) for g in chosen for p in systematic(g, turns={Turns.EVERY})]
+    found += dealt(chosen, lambda g, plan: (w := realise(g, plan)) is not None and (w.base != g.base or bool(w.varied)))
     found += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
     return [(g, p.held(gs)) for g, p in found]
 

@@ -87,10 +87,10 @@ def systematic(g: Grammar, *, turns: Collection[Turns] = frozenset(Turns)) -> li
     return [Plan(steps) for v in CATALOG.values() if v.turns in turns for steps in v.systematic(g)]
 
 
-def dealt(gs: Sequence[Grammar], turns: Collection[Turns], works: Callable[[Grammar, Plan], bool]) -> list[tuple[Grammar, Plan]]:
+def dealt(gs: Sequence[Grammar], works: Callable[[Grammar, Plan], bool]) -> list[tuple[Grammar, Plan]]:
     """The plans of which each trace gets its share, among those traces where the variation ``works``."""
     found = []
-    for v in (v for v in CATALOG.values() if v.turns in turns):
+    for v in (v for v in CATALOG.values() if v.turns is Turns.SHARED):
         of_each = [(g, [p for steps in v.systematic(g) if works(g, p := Plan(steps))]) for g in gs]
         able = [(g, plans) for g, plans in of_each if plans]
         found += [(g, p) for turn, (g, plans) in enumerate(able) for p in plans[turn :: len(able)]]

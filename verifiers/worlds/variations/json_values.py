@@ -40,7 +40,7 @@ def vary(draft: Draft, way: str, path: str) -> None:
                 WIDER: wider,
             }
             value |= more[way]
-        draft.edit(each, written(value, like=text).encode())
+        draft.edit(each, written(value, like=text))
 
 
 def _emptied(value: Json) -> Json:
@@ -57,11 +57,13 @@ def _each_leaf(value: Json, change: Callable[[Json], Json]) -> Json:
     return change(value)
 
 
-def written(value: Json, like: str) -> str:
-    """As the file was: on one line or with its indentation."""
+def written(value: Json, like: str) -> bytes:
+    """As the file was: on one line or with its indentation, and with other signs than ASCII's or without. Half of a pair of
+    surrogates is written as it is told."""
     _, *more = like.strip().split("\n")
     indent = len(more[0]) - len(more[0].lstrip()) if more else None
-    return json.dumps(value, ensure_ascii=False, indent=indent) + "\n" * like.endswith("\n")
+    text = json.dumps(value, ensure_ascii=like.isascii(), indent=indent) + "\n" * like.endswith("\n")
+    return text.encode("utf-8", "surrogatepass")
 
 
 def ways(g: Grammar) -> list[Choice]:

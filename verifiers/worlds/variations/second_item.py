@@ -15,8 +15,10 @@ from verifiers.worlds.records import decoded, encoded
 from verifiers.worlds.variation import Choice, Example, Said, Stage, Turns, Variation, of_content
 
 AFTER, BEFORE = "after", "before"
-MOST_BYTES = 1 << 16
+MOST_BYTES, MOST_DEPTH = 1 << 14, 12
 _WORD = re.compile(r"[A-Za-z]{2,}|\d+")
+_SHARED = re.compile(r"(?:^|[\s\[{,:])[&*][^\s,\]}]", re.M)
+"""What is named and used again: it stands in one place and counts in several, and few lines can be a tree without end."""
 _FREE = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:int"})
 """Types with more than two values."""
 
@@ -38,7 +40,7 @@ class Listed(NamedTuple):
 def lists(content: bytes) -> tuple[Listed, ...]:
     """Every list of a document that has an item."""
     text = decoded(content)
-    if len(content) > MOST_BYTES or not re.search(r"\[|^\s*- ", text, re.M):
+    if len(content) > MOST_BYTES or not re.search(r"\[|^\s*- ", text, re.M) or _SHARED.search(text):
         return ()
     try:
         top = yaml.compose(text, yaml.SafeLoader)
@@ -49,13 +51,13 @@ def lists(content: bytes) -> tuple[Listed, ...]:
 
 def _lists(node: yaml.Node, keys: str, depth: int) -> Iterator[Listed]:
     if isinstance(node, yaml.SequenceNode):
-        if node.value and depth < 12:
+        if node.value:
             items = tuple((i.start_mark.index, i.end_mark.index) for i in node.value)
             yield Listed(keys, items, tuple(_leaves(node.value[0])), bool(node.flow_style))
         inner = [(item, f"{keys}.*") for item in node.value]
     else:
         inner = [(v, f"{keys}.{k.value}") for k, v in node.value] if isinstance(node, yaml.MappingNode) else []
-    for each, its_keys in inner if depth < 12 else ():
+    for each, its_keys in inner if depth < MOST_DEPTH else ():
         yield from _lists(each, its_keys, depth + 1)
 
 

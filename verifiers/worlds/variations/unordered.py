@@ -36,8 +36,11 @@ def turned(content: bytes, _draft: Draft, _path: str, way: str) -> bytes:
 
 def _turned_text(content: bytes) -> bytes:
     value: Json = json.loads(content)
-    new = _turned(value)
-    return content if json.dumps(new) == json.dumps(value) else written(new, like=decoded(content)).encode()
+    try:
+        new = _turned(value)
+    except RecursionError:
+        return content
+    return content if json.dumps(new) == json.dumps(value) else written(new, like=decoded(content))
 
 
 def _turned(value: Json) -> Json:
