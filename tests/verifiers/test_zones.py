@@ -178,18 +178,6 @@ def test_a_text_keeps_its_lines_when_one_is_added_and_not_when_one_is_taken(rows
 LINES = [b"k1,1\nk2,2\nk3,3\n", b"k4,4\nk5,5\n", b"k6,6\nk7,7\n"]
 
 
-def test_what_all_values_of_a_parameter_share_is_no_word_of_theirs() -> None:
-    """It stands in every file too, there as a part of the form: only what differs between the values is another's."""
-    wanted, made = (
-        ("CTR1", "CTR2", "CTR4"),
-        templates([((f"grep {c} a.xml",), {"customer": c}) for c in ("CTR1", "CTR2", "CTR4")]),
-    )
-    trees = [{"a.xml": f'<CTR A="{c}" B="rest"/>\n'.encode()} for c in wanted]
-    gs = [grammar(c, {"customer": c}, m, outcome(t, t), NO_CONSTANTS) for c, m, t in zip(wanted, made, trees, strict=True)]
-    assert {token for g in gs for token, _ in g.bound} >= {"CTR"}
-    assert {token for g in Evidenced.of(gs).gs for token, _ in g.bound} == {"1", "2", "4"}
-
-
 def evidenced() -> Evidenced:
     """Three recordings of ``fix FILE``, tables with unique keys."""
     traces = [((f"fix f{i}.csv",), {"file": f"f{i}.csv"}) for i in range(3)]

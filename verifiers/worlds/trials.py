@@ -6,7 +6,6 @@ that always held does not, or there is something that no recording speaks of: th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -27,7 +26,6 @@ from verifiers.worlds.world import World, realise
 MOST_BEYOND = 36
 MOST_OF_A_CAUSE = 3
 ANY = "each file that changes"
-_BEFORE_NUMBER = re.compile(r"(?<![^\W_])[^\W\d_]+(?=\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,6 @@ class Evidenced:
         common |= _of_the_form(gs, words)
         contents = contents_by_ending(g.base for g in gs)
         form = (common | _endings(gs)) - frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else common
-        form |= common & _parts_of_ids(gs)
         known = tuple(replace(_knowing(g, facts, common, form), recorded=contents) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
 
@@ -132,20 +129,6 @@ class Evidenced:
         if renamed:
             reasons.append(Beyond("common-words", f"the word {renamed[0]!r} stands in some file"))
         return reasons
-
-
-def _parts_of_ids(gs: Sequence[Grammar]) -> frozenset[str]:
-    """Letters before the number in every value of a parameter that are a word of their own in every start: the ``CTR`` of
-    ``<CTR A="CTR1"/>`` is not that of the number, and is called so whatever the number is."""
-    named = frozenset.intersection(*(frozenset(g.args) for g in gs)) if gs else frozenset[str]()
-    values = [[as_text(g.args[name]) or "" for g in gs] for name in named]
-    found = [frozenset.intersection(*(frozenset(_BEFORE_NUMBER.findall(v)) for v in each)) for each in values]
-    return frozenset(part for parts in found for part in parts if all(_is_word(part, g) for g in gs))
-
-
-def _is_word(part: str, g: Grammar) -> bool:
-    whole = re.compile(rf"(?<!\w){re.escape(part)}(?!\w)")
-    return any(whole.search(e.content.decode("utf-8", "replace")) for e in g.base.values())
 
 
 def _endings(gs: Sequence[Grammar]) -> frozenset[str]:
