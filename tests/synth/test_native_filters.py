@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synth.embedded.emit_python import compile_program, skill_source
-from synth.embedded.scope import Facts
+from synth.embedded.scope import Facts, Param
 from verifiers.shell.parse import parse
+from verifiers.shell.tree import Hole, Seq, Simple, Word, literal_word
 
 NOTHING = Facts(lambda *_: False, lambda *_: True, lambda *_: False, lambda *_: False, lambda *_: False)
 NATIVE = (
@@ -76,6 +77,15 @@ def test_it_prints_what_the_program_prints(line: str, tmp_path: Path, monkeypatc
         assert run() == done.stdout.decode(errors="replace")
 
     same()
+
+
+def test_a_value_called_as_a_variable_is_not_taken_for_it() -> None:
+    """``line`` is what many call what they look for."""
+    word = Word((Hole(0),))
+    command = Seq((Simple((*map(literal_word, ("grep", "-F")), word, literal_word("in"))),))
+    code = compile_program((command,), (Param("line", "str", ("a", "b")),), NOTHING, writes=False)
+    assert "[row for row in _lines(" in "\n".join(code.lines)
+    assert "if os.fsencode(line) in row]" in "\n".join(code.lines)
 
 
 @pytest.mark.parametrize("line", BY_PROGRAM)

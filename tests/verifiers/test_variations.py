@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,9 @@ from verifiers.worlds.records import decoded, encoded
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Evidenced
 from verifiers.worlds.variation import Example, Rule, Said, Stage, Step
-from verifiers.worlds.variations import rename
+from verifiers.worlds.variations import json_values, rename, unordered
 from verifiers.worlds.variations.odd_line import LINES
+from verifiers.worlds.variations.second_item import lists
 from verifiers.worlds.variations.years import earlier
 from verifiers.worlds.world import realise
 
@@ -347,3 +349,21 @@ def packed(ending: str, number: int) -> str:
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript(f"CREATE TABLE t(a); INSERT INTO t VALUES ({number}), ({number})")
         return decoded(db.serialize())
+
+
+def test_a_document_that_uses_itself_again_has_no_lists() -> None:
+    """Twelve lines would be a tree of hundreds of millions of leaves."""
+    lines = ["a: &a [x, y]", *(f"{x}: &{x} [{', '.join([f'*{before}'] * 6)}]" for before, x in pairwise("abcdefghijkl"))]
+    assert lists("\n".join(lines).encode()) == ()
+    assert [one.keys for one in lists(b"a:\n- x\nb: [1, [2]]\n")] == [".a", ".b", ".b.*"]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": "\\ud83d", "b": 1}\n', '{"a": "\\ud83d ü", "b": 1}\n', '{"k":1,"a":' * 400 + "1" + "}" * 400]
+)
+def test_odd_documents_in_json_are_no_crash(text: str) -> None:
+    """Half of a pair of surrogates, and more levels than a program has."""
+    g = of_example(Example((), {"a.json": text}, {}))
+    for v in unordered.VARIATIONS + json_values.VARIATIONS:
+        for choice in v.choices(g):
+            assert realise(g, Plan((Step(v.name, choice),))) is not None
