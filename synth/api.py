@@ -61,10 +61,13 @@ def verify_skill_sync(
 
 def _configured(settings: Config) -> Options:
     verify = settings.verify
-    extra = frozenset(settings.conventions.allow_imports)
     profile = verify.profile or "seed"
     return Options(
-        budget=verify.budget, salt=verify.seed_salt, profile=profile, min_usable=verify.min_usable, extra_imports=extra
+        budget=verify.budget,
+        salt=verify.seed_salt,
+        profile=profile,
+        min_usable=verify.min_usable,
+        imports=settings.conventions.imports,
     )
 
 

@@ -18,7 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from verifiers.gating.strict_yaml import UniqueLoader
-from verifiers.interface import Budget, ConfigError, Profile, Report
+from verifiers.interface import Budget, ConfigError, ImportRules, Profile, Report
 
 if TYPE_CHECKING:
     from synth.interface import RegistryEntry
@@ -131,9 +131,16 @@ class Hooks(_Section):
 
 class Conventions(_Section):
     allow_imports: tuple[str, ...] = Field(default=(), strict=False, description="Modules allowed besides the built-in list")
+    refuse_imports: tuple[str, ...] = Field(
+        default=(), strict=False, description="Modules refused though the built-in list allows them"
+    )
     allow_programs: tuple[str, ...] = Field(
         default=(), strict=False, description="Programs that skills may start besides the built-in list and the recordings' own"
     )
+
+    @property
+    def imports(self) -> ImportRules:
+        return ImportRules(frozenset(self.allow_imports), frozenset(self.refuse_imports))
 
 
 class _File(_Section):

@@ -234,7 +234,7 @@ class SkillCrystallizer:
             may = self.config.conventions
             yield SandboxJudge(
                 box, verify.budget, verify.profile or "seed", None, verify.seed_salt, verify.min_usable,
-                frozenset(may.allow_imports), frozenset(may.allow_programs), step,
+                may.imports, frozenset(may.allow_programs), step,
             )  # fmt: skip
 
     def _open(self) -> Sandbox:

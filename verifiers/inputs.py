@@ -159,3 +159,23 @@ class Subject:
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.source.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRules:
+    """What a configuration says of imports besides the list: top-level modules."""
+
+    allow: frozenset[str] = frozenset()
+    refuse: frozenset[str] = frozenset()
+    """Refused though the list allows them: where a skill is to go, they are not let in."""
+
+    def __bool__(self) -> bool:
+        return bool(self.allow or self.refuse)
+
+    def __str__(self) -> str:
+        """Equal for equal rules, for keys of what is kept."""
+        return ",".join([*sorted(self.allow), *sorted(f"-{name}" for name in self.refuse)])
+
+
+AS_LISTED = ImportRules()
+"""Nothing is configured: the built-in list holds."""

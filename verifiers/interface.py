@@ -15,10 +15,23 @@ from typing import ClassVar, Literal, Protocol
 
 from sandbox.interface import JsonValue, Snapshot
 from verifiers.errors import AssayError, BindingError, ConfigError, EvidenceError, Inconclusive, NothingToVerify, SkillFileError
-from verifiers.inputs import ANSWER_STEP, REDACTED, Args, Binding, Edit, Evidence, Parameter, Profile, Subject
+from verifiers.inputs import (
+    ANSWER_STEP,
+    AS_LISTED,
+    REDACTED,
+    Args,
+    Binding,
+    Edit,
+    Evidence,
+    ImportRules,
+    Parameter,
+    Profile,
+    Subject,
+)
 
 __all__ = [
     "ANSWER_STEP",
+    "AS_LISTED",
     "REDACTED",
     "Args",
     "AssayError",
@@ -28,6 +41,7 @@ __all__ = [
     "Edit",
     "Evidence",
     "EvidenceError",
+    "ImportRules",
     "Inconclusive",
     "NothingToVerify",
     "Parameter",

@@ -27,6 +27,7 @@ from verifiers.decisions import decided, digest_of
 from verifiers.expectation.oracle import Replayed, replay
 from verifiers.expectation.sessions import Memory, RememberingSession
 from verifiers.interface import (
+    AS_LISTED,
     MOST_QUESTIONS,
     Binding,
     Budget,
@@ -35,6 +36,7 @@ from verifiers.interface import (
     Evidence,
     EvidenceSummary,
     Finding,
+    ImportRules,
     NotChecked,
     Profile,
     Question,
@@ -73,8 +75,8 @@ class Options:
     """task_ids that the author of the skill has not seen."""
     excluded: Mapping[str, str] = field(default_factory=dict)
     """task_id -> reason."""
-    extra_imports: frozenset[str] = frozenset()
-    """Modules that skills may import besides the list in the manual."""
+    imports: ImportRules = AS_LISTED
+    """What the configuration says of imports besides the list in the manual."""
     programs: frozenset[str] = frozenset()
     """Programs that skills may start besides the built-in list and what the recordings name."""
     workers: int | None = None
@@ -194,8 +196,8 @@ def derive_seed(subject: Subject, evidence: Sequence[Evidence], bindings: Mappin
     (docs/semantics.md, "The same verdict again")."""
     bound = sorted((t, sorted(b.args.items())) for t, b in (bindings or {}).items())
     doc = [subject.sha256, sorted(e.digest for e in evidence), repr(bound), options.profile, options.budget, options.salt]
-    if options.extra_imports:
-        doc.append(sorted(options.extra_imports))
+    if options.imports:
+        doc.append(["imports", str(options.imports)])
     if options.programs:
         doc.append(["programs", *sorted(options.programs)])
     if options.decisions:
@@ -224,7 +226,7 @@ def _static(run: _Run, subject: Subject, options: Options) -> None:
     if options.progress:
         options.progress("static checks")
     with telemetry.span("check", id="static"):
-        run.results += [r for r in run_static([subject], extra_imports=options.extra_imports)[0] if options.wants(r.id)]
+        run.results += [r for r in run_static([subject], imports=options.imports)[0] if options.wants(r.id)]
 
 
 def _dynamic(

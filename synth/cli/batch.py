@@ -84,7 +84,7 @@ def _read_ahead(targets: Sequence[Target], verifier: Verifier) -> None:
             subjects.append(replace(load_subject(target.skill, verifier.judging.profile, target.function), path=target.file))
         except AssayError:
             continue  # said when its turn comes
-    prefetch(subjects, verifier.judging.extra_imports)
+    prefetch(subjects, verifier.judging.imports)
 
 
 def _elsewhere(waiting: Mapping[int, Target], verifier: Verifier, fleet: Fleet) -> Iterator[tuple[int, Report | Failure]]:

@@ -73,6 +73,7 @@ class Request:
 )  # fmt: skip
 @budget_option
 @click.option("--seed", type=int, metavar="N", help="Seed of every random choice. Default: from the digest of the inputs.")
+@click.option("--refuse-imports", metavar="NAME,NAME", help="Modules that the skills must do without, as os,subprocess.")
 @click.option("--every", is_flag=False, flag_value=-1.0, type=float, metavar="[SECONDS]", help="Again and again, as configured.")
 @click.option("--dry-run", is_flag=True, help="Only show the repeated tasks, and which traces belong to none.")
 @click.option("--drafts", type=FOLDER, metavar="DIR", help="Only write candidates here, unverified, for `assay verify`.")
@@ -120,7 +121,11 @@ def command(traces: tuple[Path, ...], registry: Path | None, every: float | None
 def _configured(values: dict[str, Any]) -> Config:
     settings = config()
     chosen = {name: values[name] for name in ("min_frequency", "min_complexity", "trigger") if values.get(name) is not None}
-    return replace(settings, evolution=settings.evolution.model_copy(update=chosen))
+    settings = replace(settings, evolution=settings.evolution.model_copy(update=chosen))
+    if values.get("refuse_imports") is None:
+        return settings
+    names = tuple(name.strip() for name in values["refuse_imports"].split(",") if name.strip())
+    return replace(settings, conventions=settings.conventions.model_copy(update={"refuse_imports": names}))
 
 
 def _watch(settings: Config) -> Watch:
@@ -333,7 +338,7 @@ def _crystallization(request: Request) -> Iterator[Crystallization]:
         stack.callback(lambda: count_runs(box.runs))
         registry = stack.enter_context(open_registry(request.registry))
         judge = SandboxJudge(box, judging.budget, judging.profile or "seed", judging.seed, judging.salt, judging.min_usable,
-            judging.extra_imports, judging.programs,
+            judging.imports, judging.programs,
         )  # fmt: skip
         generation = request.generation
         settings = SearchSettings(

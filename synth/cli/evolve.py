@@ -107,7 +107,7 @@ def _crystallization(generator: ModelGenerator, box: Any, registry: Registry, ju
     from synth.crystallization.search import SearchSettings
 
     judge = SandboxJudge(box, judging.budget, judging.profile or "seed", judging.seed, judging.salt, judging.min_usable,
-        judging.extra_imports, judging.programs,
+        judging.imports, judging.programs,
     )  # fmt: skip
     settings = SearchSettings(min_usable=judging.min_usable, seed=judging.seed or 0)
     return Crystallization(generator, judge, registry, settings, config().registry.approve, attest=config().attest())

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from synth.cli import console
 from synth.config_origin import in_ci
+from verifiers.interface import AS_LISTED, ImportRules
 
 if TYPE_CHECKING:
     from sandbox.interface import Sandbox
@@ -101,8 +102,8 @@ class Judging:
     salt: str = ""
     min_usable: int = 3
     excluded: Mapping[str, str] = field(default_factory=dict)
-    extra_imports: frozenset[str] = frozenset()
-    """Modules that skills may import besides the built-in list, as configured."""
+    imports: ImportRules = AS_LISTED
+    """What is said of imports besides the built-in list, as configured."""
     programs: frozenset[str] = frozenset()
     """Programs that skills may start besides those that recordings name, as configured."""
     database: Path | None = None
@@ -131,7 +132,7 @@ class Judging:
         known: dict[str, Any] = {
             "profile": verify.profile, "budget": verify.budget, "salt": verify.seed_salt, "min_usable": verify.min_usable,
             "image": box.image, "runtime": box.runtime, "workers": box.workers, "host": box.host, "packages": box.packages,
-            "extra_imports": frozenset(config.conventions.allow_imports),
+            "imports": config.conventions.imports,
             "programs": frozenset(config.conventions.allow_programs),
         }  # fmt: skip
         known |= {n: v for n, v in values.items() if n in cls.__dataclass_fields__ and v is not None}
@@ -167,7 +168,7 @@ class Judging:
         return Options(
             budget=self.budget, seed=self.seed, salt=self.salt, profile=self.profile or "seed", checks=self.checks,
             static_only=self.static, stop_early=not self.every, min_usable=self.min_usable, workers=self.workers,
-            excluded=self.excluded, extra_imports=self.extra_imports, programs=self.programs, database=self.database,
+            excluded=self.excluded, imports=self.imports, programs=self.programs, database=self.database,
             reproduce_with=self.reproduce_with, **more,
         )  # fmt: skip
 

@@ -193,7 +193,7 @@ class Verifier:
             options={
                 "static": j.static, "all": j.every, "min_usable": j.min_usable, "runtime": j.runtime,
                 "checks": ",".join(sorted(j.checks)) if j.checks is not None else None, "excluded": dict(j.excluded),
-                "extra_imports": ",".join(sorted(j.extra_imports)), "programs": ",".join(sorted(j.programs)),
+                "imports": str(j.imports), "programs": ",".join(sorted(j.programs)),
                 "reproduce_with": list(j.reproduce_with),
                 "decisions": _sha(target.decisions) if decisions is None else decisions,
                 **_origin_key(registered_origin(target, self.registry)),

@@ -10,9 +10,23 @@ from sandbox.interface import Sandbox, SandboxInfo
 from synth.interface import Candidate
 from verifiers.binding.confirm import infer, reproducing
 from verifiers.binding.other_form import proposals
+from verifiers.conventions import findings
+from verifiers.conventions.allowed_imports import AllowedImports
 from verifiers.expectation.oracle import replay
 from verifiers.expectation.sessions import Memory, RememberingSession
-from verifiers.interface import Args, Binding, Budget, Decision, Evidence, Profile, Report, Subject, Verdict
+from verifiers.interface import (
+    AS_LISTED,
+    Args,
+    Binding,
+    Budget,
+    Decision,
+    Evidence,
+    ImportRules,
+    Profile,
+    Report,
+    Subject,
+    Verdict,
+)
 from verifiers.reconstruction.reconstruct import rebuild_all
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
@@ -29,6 +43,10 @@ class Judge(Protocol):
 
     def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
         """The evidence with a reconstructed base where the recording has none and its outputs bear one out."""
+        ...
+
+    def lets_in(self, source: str) -> bool:
+        """Whether a skill imports nothing that is refused here."""
         ...
 
     def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
@@ -79,7 +97,7 @@ class SandboxJudge:
     seed: int | None = None
     salt: str = ""
     min_usable: int = 3
-    extra_imports: frozenset[str] = frozenset()
+    imports: ImportRules = AS_LISTED
     programs: frozenset[str] = frozenset()
     """Programs that skills may start besides those that recordings name."""
     progress: Callable[[str], None] | None = None
@@ -104,6 +122,12 @@ class SandboxJudge:
     def replays(self) -> RememberingSession:
         """Where a trace's own commands are run again; what they did is remembered."""
         return RememberingSession(self.sandbox, "evidence", self._memory)
+
+    def lets_in(self, source: str) -> bool:
+        if not self.imports.refuse:
+            return True
+        found = findings(parse_subject(source, "skill.py", self.profile), self.imports)
+        return not any(f.rule == AllowedImports.id and f.severity == "error" for f in found)
 
     def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
         with self.replays() as traces:
@@ -149,7 +173,7 @@ class SandboxJudge:
         options = Options(
             budget=self.budget, profile=self.profile, seed=self.seed, salt=self.salt, unseen=unseen,
             leave_one_out_failures=failures, min_usable=self.min_usable, memory=self._memory, progress=self.progress,
-            planned=self.planned, extra_imports=self.extra_imports, programs=self.programs, decisions=held,
+            planned=self.planned, imports=self.imports, programs=self.programs, decisions=held,
         )  # fmt: skip
         return verify(self._subject(candidate), evidence, _typed(bindings), sandbox=self.sandbox, options=options)
 

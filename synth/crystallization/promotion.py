@@ -34,6 +34,7 @@ class Known:
 
     entry: RegistryEntry
     traces: tuple[ExecutionTrace, ...]
+    source: str
     decisions: tuple[Decision, ...] = ()
     """Answers to questions about it, which hold for its next version too."""
 
@@ -88,14 +89,16 @@ class Crystallization:
         new = _new_traces(pattern.traces, known.traces)
         passed_over = set(known.entry.metadata.get("unused", ()))
         fresh = [t for t in new if trace_digest(t) not in passed_over]
-        if known.in_use and len(fresh) < self.enough_new:
+        let_in = self.judge.lets_in(known.source)
+        if known.in_use and let_in and len(fresh) < self.enough_new:
             return self._already(pattern, known, len(fresh))
         is_now = "is registered for this task" if known.in_use else "was made for this task and no longer passes"
+        is_now += "" if let_in else ", and imports what is refused here"
         self.say(f"{known.entry.name} {is_now}: its evidence and {len(fresh)} new traces make a new version")
         merged = replace(pattern, traces=(*known.traces, *new), frequency=len(known.traces) + len(new))
         outcome = self._crystallize(merged, known, known.decisions)
-        # Nothing is promised of a skill that is out of use: its traces once more would be the same search once more.
-        same = not known.in_use and not _new_traces(known.traces, pattern.traces)
+        # Of a skill that is out of use, or is not let in, the same traces once more would be the same search once more.
+        same = not (known.in_use and let_in) and not _new_traces(known.traces, pattern.traces)
         if outcome.ending == "registered" or same:
             return replace(outcome, task_ids=tuple(t.task_id for t in pattern.traces))
         return self._crystallize(pattern, None, known.decisions)
@@ -204,8 +207,8 @@ class Crystallization:
         entry = entry or match_existing(pattern, [e for e in made if e.metadata["drifted"]])
         if entry is None:
             return None
-        evidence = self.registry.draft(entry.name, entry.version).evidence
-        return Known(entry, tuple(evidence), self.registry.decisions(entry))
+        draft = self.registry.draft(entry.name, entry.version)
+        return Known(entry, tuple(draft.evidence), draft.source, self.registry.decisions(entry))
 
     def _end(self, pattern: TracePattern, ending: Ending, why: str, **rest: Any) -> PatternOutcome:
         return PatternOutcome(pattern.task_category, tuple(t.task_id for t in pattern.traces), ending, why, **rest)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from synth.draft import EVIDENCE
 from synth.export.document import code, skill_md
 from synth.export.omni_code import omni_source
-from synth.export.omni_immune import refused, without_pathlib
+from synth.export.omni_immune import refused, refused_modules, without_pathlib
 from synth.export.omni_workspace import takes_workspace
 from synth.export.source import Skill
 from synth.exported import MARK
 from synth.owned import write_owned
 from synth.registry.indexing import words
+from verifiers.gating.discover import ATTACHED
 
 REINDEX = "omni reindex"
 _OPEN = ("fetch", "http", "request", "api", "url", "web", "network")
@@ -51,14 +54,26 @@ def export_omni(skill: Skill, skills: Path, prefix: str = "learned_") -> OmniExp
 
 
 def _refusals(source: str, directory: Path) -> list[str]:
-    """What will be refused, why it is not done otherwise, and how a form that is not refused gets judged on the same evidence."""
+    """What will be refused, why it is not done otherwise, and how another form is made or judged on the same evidence."""
     found, needed = refused(source), without_pathlib(source)
     if not found:
         return []
     why = f" (pathlib does not do the same as {', '.join(needed)})" if needed else ""
     return [
         f"Omni's ImmuneSystem will refuse it for: {', '.join(found)}{why}",
+        *_offers(source, directory),
         f"who writes a form without into its scripts/commands.py has it judged with: assay verify {directory}",
+    ]
+
+
+def _offers(source: str, directory: Path) -> list[str]:
+    """The command with which a model writes a form without what is refused; none where no recordings go along."""
+    if not (directory / ATTACHED / EVIDENCE).is_file() or not (modules := refused_modules(source)):
+        return []
+    traces = shlex.quote(str(directory / ATTACHED / EVIDENCE))
+    return [
+        "a model writes a form without, which becomes its next version if it passes: "
+        f"assay crystallize {traces} --refuse-imports {','.join(modules)} --generator anthropic"
     ]
 
 

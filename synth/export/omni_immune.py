@@ -31,6 +31,14 @@ def refused(source: str) -> list[str]:
     return list(dict.fromkeys(what for node in ast.walk(parsed(source)) for what in _refused(node)))
 
 
+def refused_modules(source: str) -> list[str]:
+    """The modules whose import is refused."""
+    nodes = list(ast.walk(parsed(source)))
+    named = [a.name for n in nodes if isinstance(n, ast.Import) for a in n.names]
+    named += [n.module for n in nodes if isinstance(n, ast.ImportFrom) and n.module is not None]
+    return sorted({name.split(".")[0] for name in named} & _IMPORTS)
+
+
 def _refused(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (f"import {a.name}" for a in node.names if a.asname is None and a.name.split(".")[0] in _IMPORTS)

@@ -32,7 +32,7 @@ def configured(config: Config, service: str, **chosen: Any) -> ModelGenerator:
         max_tokens=llm.max_tokens, max_cost_usd=llm.max_usd, max_output_tokens=llm.max_output_tokens,
         max_run_tokens=llm.max_run_tokens, max_run_cost_usd=llm.max_run_usd, effort=llm.effort, thinking=llm.thinking,
         strict=llm.strict, prices={n: Price(p.input, p.output, p.cache_read, p.cache_write) for n, p in llm.prices.items()},
-        cache=config.path(llm.cache_dir) if llm.cache_dir is not None else None,
+        cache=config.path(llm.cache_dir) if llm.cache_dir is not None else None, refuse_imports=config.conventions.refuse_imports,
     )  # fmt: skip
     return ModelGenerator(replace(settings, **chosen), _client(service, Connection(config.base_url, llm.timeout_s, llm.retries)))
 

@@ -196,7 +196,9 @@ class ModelGenerator:
 
     def _shown(self, evidence: Sequence[Evidence], failures: Sequence[ExecutionTrace] = ()) -> str:
         told = answered(self.decisions, {e.task_id for e in evidence})
-        return recordings(evidence, [to_evidence(t) for t in failures]) + (f"\n{told}" if told else "")
+        names = ", ".join(f"`{name}`" for name in self.settings.refuse_imports)
+        refused = fill("refused_modules", names=names) if names else ""
+        return "\n".join(part for part in (recordings(evidence, [to_evidence(t) for t in failures]), told, refused) if part)
 
     def _propose(self, number: int, tried: Sequence[Attempt]) -> str:
         learned = learned_from(tried)
@@ -207,7 +209,8 @@ class ModelGenerator:
         s = self.settings
         if s.cache is None or s.replay is not None:
             return None
-        facts = (self.name, prompts_sha256(), str(judge_code()), f"{s.candidates} {s.rounds} {s.effort} {s.thinking}")
+        asked = f"{s.candidates} {s.rounds} {s.effort} {s.thinking}"
+        facts = (self.name, prompts_sha256(), str(judge_code()), asked, *s.refuse_imports)
         return Refusals(s.cache / "refused", facts)
 
 

@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from importlib import resources
 
-NAMES = ("system", "group", "propose", "earlier", "repair", "evolve", "malformed", "truncated")
+NAMES = ("system", "group", "propose", "earlier", "repair", "evolve", "malformed", "truncated", "refused_modules")
 
 
 @cache

@@ -40,6 +40,9 @@ class Settings:
     cache: Path | None = None
     """Where answers are kept, so that none is paid for twice, and what was refused; None = nowhere."""
 
+    refuse_imports: tuple[str, ...] = ()
+    """Modules that no proposal may import, which the model is told."""
+
     def __post_init__(self) -> None:
         if self.record is not None and self.replay is not None:
             raise ConfigError("exchanges are either recorded or replayed", "Give one of --llm-record and --llm-replay")

@@ -12,7 +12,7 @@ import pytest
 from synth.cli.program import run
 from synth.cli.verifying import Verifier
 from verifiers.gating.discover import Target
-from verifiers.interface import Report, Subject
+from verifiers.interface import ImportRules, Report, Subject
 from verifiers.source import static
 from verifiers.verify import Options, derive_seed
 
@@ -91,8 +91,9 @@ def test_configured_imports_are_allowed(drafts: Path, capsys: pytest.CaptureFixt
 def test_seed_depends_on_allowed_imports() -> None:
     """Two policies about imports are two questions."""
     subject = Subject("x", "x.py", "x")
-    seeds = {derive_seed(subject, [], None, Options(extra_imports=frozenset(e))) for e in ((), ("a",), ("a", "b"), ("b", "a"))}
-    assert len(seeds) == 3
+    allowed = [ImportRules(frozenset(names)) for names in ((), ("a",), ("a", "b"), ("b", "a"))]
+    rules = [*allowed, ImportRules(refuse=frozenset("a")), ImportRules(frozenset("b"), frozenset("a"))]
+    assert len({derive_seed(subject, [], None, Options(imports=r)) for r in rules}) == 5
 
 
 @pytest.mark.engine

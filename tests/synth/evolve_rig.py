@@ -67,6 +67,9 @@ class Judge:
     def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
         return evidence
 
+    def lets_in(self, source: str) -> bool:
+        return True
+
     def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
         return {}
 

@@ -179,8 +179,13 @@ def test_what_cannot_be_done_so_is_said(tmp_path: Path) -> None:
     made = draft()
     running = replace(made, source=made.source.replace("from pathlib", "import subprocess\nfrom pathlib"))
     done = export_omni(exported(tmp_path / "r", running), tmp_path / "skills")
-    refusal, offer = done.notes[-2:]
+    refusal, written, offer = done.notes[-3:]
     assert "will refuse it for: import subprocess" in refusal
+    recordings = done.directory / "evidence/evidence.jsonl"
+    assert recordings.is_file()
+    assert written.endswith(f"assay crystallize {recordings} --refuse-imports subprocess --generator anthropic")
+    alone = replace(exported(tmp_path / "r2", running), with_evidence=False)
+    assert not any("assay crystallize" in note for note in export_omni(alone, tmp_path / "alone").notes)
     assert offer.endswith(f"assay verify {done.directory}")
     assert without_pathlib(f'{running.source}\n\nsubprocess.run(["true"])\n') == ["subprocess.run"]
     assert without_pathlib(USES_OS) == []

@@ -24,6 +24,7 @@ from synth.interface import Candidate, TracePattern
 from synth.llm import Connection, MessagesClient, ModelGenerator, Settings
 from synth.registry import Registry
 from synth.tracing.traces import dump_traces, to_evidence
+from verifiers.interface import AS_LISTED, ImportRules
 
 pytestmark = pytest.mark.engine
 
@@ -45,14 +46,20 @@ def good() -> Candidate:
 
 
 def crystallize(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, box: Sandbox, pattern: TracePattern, *script: Reply, rounds: int = 1
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    box: Sandbox,
+    pattern: TracePattern,
+    *script: Reply,
+    rounds: int = 1,
+    rules: ImportRules = AS_LISTED,
 ) -> tuple[PatternOutcome, list[str], list[dict[str, object]]]:
     """The whole way with a scripted model: the outcome, the registered names and what was sent."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     with MessagesServer(*script) as server, Registry(folder) as registry:
-        settings = Settings(model="scripted", candidates=1, rounds=rounds)
+        settings = Settings(model="scripted", candidates=1, rounds=rounds, refuse_imports=tuple(rules.refuse))
         generator = ModelGenerator(settings, MessagesClient(Connection(server.url, 10.0, 1), lambda seconds: None))
-        judge = SandboxJudge(box, budget="fast")
+        judge = SandboxJudge(box, budget="fast", imports=rules)
         outcome = Crystallization(generator, judge, registry, SearchSettings(sealed=True)).run(pattern)
         return outcome, [e.name for e in registry.list(None)], [r["body"] for r in server.requests]
 
@@ -80,6 +87,26 @@ def test_faulty_proposal_is_repaired(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert (outcome.ending, outcome.tried) == ("registered", 2)
     assert names == [outcome.skill]
     assert "counterexample" in str(sent[1])
+
+
+def test_a_form_without_what_is_refused_becomes_the_next_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, box: Sandbox, good: Candidate
+) -> None:
+    """Where `subprocess` is not let in, the registered skill that needs it is made anew: the model is told, and held to it."""
+    running = good.source.replace("from pathlib", "import subprocess\nfrom pathlib")
+    running = running.replace("    changed = 0\n", '    subprocess.run(["true"], check=True)\n    changed = 0\n')
+    first, *_ = crystallize(monkeypatch, tmp_path, box, PATTERN, proposal(running, good.bindings))
+    assert first.ending == "registered", first.why
+    rules = ImportRules(refuse=frozenset({"subprocess"}))
+    script = (proposal(running, good.bindings), proposal(good.source, good.bindings))
+    again, names, sent = crystallize(monkeypatch, tmp_path, box, PATTERN, *script, rules=rules)
+    assert (again.ending, again.tried, again.skill) == ("registered", 2, first.skill)
+    assert again.version != first.version
+    assert set(names) == {first.skill}
+    assert "not let in, by whatever name: `subprocess`" in str(sent[0])
+    assert "import of subprocess: is refused" in str(sent[1])
+    kept, _, asked = crystallize(monkeypatch, tmp_path, box, PATTERN, rules=rules)
+    assert (kept.version, asked) == (again.version, [])
 
 
 def test_hopeless_model_registers_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, box: Sandbox, good: Candidate) -> None:

@@ -73,6 +73,9 @@ class Judge:
     def rebuilt(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
         return evidence
 
+    def lets_in(self, source: str) -> bool:
+        return True
+
     def unusable(self, evidence: Sequence[Evidence]) -> Mapping[str, str]:
         return {e.task_id: self.bad_evidence[e.task_id] for e in evidence if e.task_id in self.bad_evidence}
 

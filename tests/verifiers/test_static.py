@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from verifiers.catalog import STATIC
 from verifiers.checks import mypy_strict, ruff_clean
-from verifiers.interface import StaticCheck, Subject, Verdict
+from verifiers.interface import ImportRules, StaticCheck, Subject, Verdict
 from verifiers.source import static, tools, typecheck
 from verifiers.source.static import run_static
 from verifiers.subject import parse_subject
@@ -95,8 +95,20 @@ def test_prefetched_results_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_extra_imports() -> None:
     """A configured module passes the conventions."""
     source = GOOD.replace("from pathlib", "import requests\nfrom pathlib")
-    found = run_static([subject(source)], {"conventions"}, frozenset({"requests"}))
+    found = run_static([subject(source)], {"conventions"}, ImportRules(frozenset({"requests"})))
     assert found[0][0].verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [("import subprocess", Verdict.FAIL), ("from os.path import exists", Verdict.FAIL), ("import shutil", Verdict.PASS)],
+)
+def test_refused_imports(line: str, verdict: Verdict) -> None:
+    """What the list allows can be taken away, with everything below it; the rest stays allowed."""
+    source = GOOD.replace("from pathlib", f"{line}\nfrom pathlib")
+    rules = ImportRules(refuse=frozenset({"os", "subprocess"}))
+    assert run_static([subject(source)], {"conventions"}, rules)[0][0].verdict is verdict
+    assert run_static([subject(source)], {"conventions"})[0][0].verdict is Verdict.PASS
 
 
 def test_what_the_hosts_packages_hold_is_anything() -> None:
@@ -111,8 +123,8 @@ def test_what_the_hosts_packages_hold_is_anything() -> None:
 def test_mypy_asks_nothing_of_extra_imports() -> None:
     """What a configured module holds is unknown, and so is what is below it; another module stays an error."""
     source = GOOD.replace("from pathlib", "import requests.adapters\nfrom pathlib")
-    assert run_static([subject(source)], {"mypy-strict"}, frozenset({"requests"}))[0][0].verdict is Verdict.PASS
-    assert run_static([subject(source)], {"mypy-strict"}, frozenset({"numpy"}))[0][0].verdict is Verdict.FAIL
+    assert run_static([subject(source)], {"mypy-strict"}, ImportRules(frozenset({"requests"})))[0][0].verdict is Verdict.PASS
+    assert run_static([subject(source)], {"mypy-strict"}, ImportRules(frozenset({"numpy"})))[0][0].verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize("check", STATIC, ids=lambda c: c.id)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from verifiers.conventions import findings, read, rules_for
-from verifiers.interface import CheckResult, Example, Finding, Stage, Subject, Verdict
+from verifiers.interface import AS_LISTED, CheckResult, Example, Finding, ImportRules, Stage, Subject, Verdict
 
 
 class Conventions:
@@ -23,9 +23,8 @@ class Conventions:
     good: ClassVar[tuple[Example, ...]] = ()  # every rule carries its own, see verifiers/conventions
     bad: ClassVar[tuple[Example, ...]] = ()
 
-    def __init__(self, extra_imports: frozenset[str] = frozenset()) -> None:
-        self.extra_imports = extra_imports
-        """Modules that the configuration allows besides the list."""
+    def __init__(self, imports: ImportRules = AS_LISTED) -> None:
+        self.imports = imports
 
     def run_batch(self, subjects: Sequence[Subject]) -> list[CheckResult]:
         """One result a subject, in order."""
@@ -36,7 +35,7 @@ class Conventions:
         if read(subject) is None:
             why = "the file does not parse"
             return CheckResult.inconclusive(self.id, why, [Finding(why, subject.path)])
-        found = findings(subject, self.extra_imports)
+        found = findings(subject, self.imports)
         errors = sum(f.severity == "error" for f in found)
         return CheckResult(
             self.id,

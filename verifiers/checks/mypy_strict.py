@@ -44,8 +44,8 @@ class MypyStrict:
         Example("a wrong return, hidden", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"  # type: ignore\n'),
     )
 
-    def __init__(self, extra_imports: frozenset[str] = frozenset()) -> None:
-        self.extra_imports = extra_imports
+    def __init__(self, allowed: frozenset[str] = frozenset()) -> None:
+        self.allowed = allowed
         """Modules that the configuration allows; nothing is known of what they hold."""
 
     def run_batch(self, subjects: Sequence[Subject]) -> list[CheckResult]:
@@ -56,7 +56,7 @@ class MypyStrict:
             group = [s for s in subjects if s.profile == profile and not isinstance(parse_module(s.source), ParseProblem)]
             outcomes[profile] = {}
             if group:
-                outcomes[profile] = typecheck({module_name(s): s.source for s in group}, profile, self.extra_imports)
+                outcomes[profile] = typecheck({module_name(s): s.source for s in group}, profile, self.allowed)
         seconds = (time.perf_counter() - start) / max(len(subjects), 1)
         return [self._result(s, outcomes[s.profile], seconds) for s in subjects]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from verifiers.conventions.allowed_imports import AllowedImports
 from verifiers.conventions.model import SkillModule, read
 from verifiers.conventions.rule import Rule, Violation
-from verifiers.interface import Finding, Fix, Profile, Severity, Subject
+from verifiers.interface import AS_LISTED, Finding, Fix, ImportRules, Profile, Severity, Subject
 from verifiers.source.samecode import same_code
 
 __all__ = ["RULES", "Rule", "SkillModule", "Violation", "findings", "read", "rules_for"]
@@ -40,16 +40,16 @@ def rules_for(profile: Profile) -> tuple[Rule, ...]:
     return tuple(rule for rule in RULES if profile in rule.profiles)
 
 
-def findings(subject: Subject, extra_imports: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+def findings(subject: Subject, imports: ImportRules = AS_LISTED) -> tuple[Finding, ...]:
     """Everything that the conventions have to say of a subject; none where it does not parse (that is for ``parses``).
 
     Args:
-        extra_imports: modules allowed besides the list.
+        imports: what the configuration says of them besides the list.
     """
     module = read(subject)
     if module is None:
         return ()
-    rules = (AllowedImports(extra_imports) if isinstance(r, AllowedImports) else r for r in rules_for(subject.profile))
+    rules = (AllowedImports(imports) if isinstance(r, AllowedImports) else r for r in rules_for(subject.profile))
     try:
         return tuple(f for rule in rules for f in _of_rule(rule, module))
     except RecursionError:

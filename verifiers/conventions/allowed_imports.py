@@ -11,17 +11,19 @@ import libcst as cst
 from verifiers.conventions.allow_list import ALLOWED, HARMLESS_PARTS, REFUSED
 from verifiers.conventions.model import SkillModule, dotted_text, imported_module
 from verifiers.conventions.rule import TOUCH, Rule, Violation, skill
-from verifiers.interface import Example, Profile
+from verifiers.interface import AS_LISTED, Example, ImportRules, Profile
 
 PROJECT = {"seed": ("skill_api",), "omni": ("skill_api", "omni")}
 
 
-def refusal(name: str, profile: Profile = "seed", extra: frozenset[str] = frozenset()) -> str:
-    """Why a dotted name may not be imported; "" where it may. ``extra`` adds allowed modules."""
+def refusal(name: str, profile: Profile = "seed", rules: ImportRules = AS_LISTED) -> str:
+    """Why a dotted name may not be imported; "" where it may. ``rules`` are the configuration's own."""
     top = name.partition(".")[0]
-    if name in HARMLESS_PARTS or any(name.startswith(part + ".") for part in HARMLESS_PARTS) or top in extra or name in extra:
+    if top in rules.refuse:
+        return "is refused by `conventions.refuse_imports`"
+    if name in HARMLESS_PARTS or any(name.startswith(part + ".") for part in HARMLESS_PARTS):
         return ""
-    if top in ALLOWED or top in PROJECT[profile]:
+    if top in rules.allow or name in rules.allow or top in ALLOWED or top in PROJECT[profile]:
         return ""
     if why := REFUSED.get(top):
         return why
@@ -37,8 +39,8 @@ class AllowedImports(Rule):
         "Allowed is the standard library without what reaches the network, works around the interpreter (ctypes, mmap, "
         "multiprocessing), runs code while reading data (pickle, marshal, shelve), loads other code (importlib, runpy) or "
         "looks at frames; plus `skill_api`. A skill that needs another package cannot run where it is registered. "
-        "`conventions.allow_imports` in the configuration adds modules. In the `omni` profile, whose real skills use the host's "
-        "packages, this only warns."
+        "`conventions.allow_imports` in the configuration adds modules, `conventions.refuse_imports` takes some away. In the "
+        "`omni` profile, whose real skills use the host's packages, this only warns."
     )
     soft_in: ClassVar[tuple[Profile, ...]] = ("omni",)
     good = (
@@ -64,13 +66,12 @@ class AllowedImports(Rule):
         Example("a relative import", "from . import other\n"),
     )
 
-    def __init__(self, extra: frozenset[str] = frozenset()) -> None:
-        self.extra = extra
-        """Modules that the configuration allows besides."""
+    def __init__(self, rules: ImportRules = AS_LISTED) -> None:
+        self.rules = rules
 
     def violations(self, module: SkillModule) -> Iterator[Violation]:
         for node, name in self._names(module):
-            if why := refusal(name, module.profile, self.extra):
+            if why := refusal(name, module.profile, self.rules):
                 yield Violation(node, f"import of {name}: {why}")
 
     @staticmethod
