@@ -8,7 +8,7 @@ import pytest
 
 from verifiers.checks.conventions import CHECK
 from verifiers.conventions import ORDER, RULES, Rule, findings
-from verifiers.interface import Example, Finding, Profile, Verdict
+from verifiers.interface import Example, Finding, ImportRules, Profile, Verdict
 from verifiers.source.samecode import same_code
 from verifiers.subject import parse_subject
 
@@ -94,7 +94,7 @@ def test_configured_imports_are_allowed() -> None:
     source = RULES[0].good[0].source.replace("from pathlib", "import requests\nfrom pathlib")
     subject = parse_subject(source, "s.py")
     assert [f.rule for f in findings(subject)] == ["conventions-imports"]
-    assert findings(subject, frozenset({"requests"})) == ()
+    assert findings(subject, ImportRules(frozenset({"requests"}))) == ()
 
 
 def test_every_rule_file_is_found_and_placed() -> None:

@@ -190,6 +190,14 @@ def test_what_is_wrong_stays_wrong(old: str, new: str, rule: str) -> None:
     assert rule in {f.rule for r in results for f in r.findings if f.severity == "error"}
 
 
+def test_what_is_injected_by_name_is_a_hint() -> None:
+    """Omni leaves ``**kwargs`` out of a command's schema; here no caller could fill it."""
+    source = HOST.replace("def find_note(text: str)", "def find_note(text: str, **kwargs: object)")
+    for profile, severity in (("omni", "warning"), ("seed", "error")):
+        found = findings(parse_subject(source, "notes.py", profile, function="find_note"))
+        assert [f.severity for f in found if "**kwargs" in f.message] == [severity]
+
+
 def test_work_of_the_hosts_at_import_is_a_hint() -> None:
     """A function of its own that is called when the file is imported."""
     source = HOST.replace('WorkflowStateStore("notes")', "current_root()")

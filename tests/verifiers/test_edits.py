@@ -199,6 +199,24 @@ def test_what_frames_every_record_stays() -> None:
     assert len({row for row in out if "TITLE" in row}) > 40
 
 
+def test_headings_of_added_records_stay() -> None:
+    """A word that every recording has says what kind of record it is."""
+    text = b"".join(b"!\ninterface Port%d\n mode access\n" % n for n in range(3))
+    out = (
+        grown(text + b"!\nhostname edge\n", Random(1), headings={"interface", "hostname", "mode", "access"}).decode().splitlines()
+    )
+    assert {row.split()[0] for row in out} == {"!", "interface", "hostname", "mode"}
+    assert len({row for row in out if row.startswith("interface")}) > 20
+
+
+@pytest.mark.parametrize("way", [LESS, TWICE, REORDERED])
+def test_framed_lines_stay(way: str) -> None:
+    """Lines between marks that every recording repeats are no records."""
+    text = b"scope a\nvar x\nup\nscope b\nvar y\nup\n"
+    assert other_lines(text, way, Random(1), framing={"up"}) == text
+    assert other_lines(text, way, Random(1)) != text
+
+
 def _is_json(content: bytes) -> bool:
     try:
         json.loads(content)

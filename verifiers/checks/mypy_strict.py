@@ -26,21 +26,32 @@ class MypyStrict:
         "`mypy --strict` for Python 3.11, without site packages, against the `skill_api` that the sandbox has (in the "
         "`omni` profile against a stub of the upstream decorator, other packages unknown; `conventions.allow_imports` may be "
         "unknown too; there it only warns: those skills are typed as their own house wants it). Types catch what replays of a "
-        "few recordings cannot: the branch nobody recorded. A type that a helper or a variable could have and has not is a note. "
-        "`# type: ignore` and `# mypy:` comments are not honoured. All"
-        " skills of a run are checked by one process."
+        "few recordings cannot: the branch nobody recorded. A type that a helper or a variable could have and has not is a note; "
+        "a name may be used again for something else. `# type: ignore` and `# mypy:` comments are not honoured. All skills of a run "
+        "are checked by one process."
     )
     stage: ClassVar[Stage] = "static"
-    version = 3
+    version = 4
     good: ClassVar[tuple[Example, ...]] = (
         Example("typed", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
         Example(
             "an unannotated dict", _HEAD + _DEF + '    seen = {}\n    Path(file).touch()\n    return {"ok": True, "seen": seen}\n'
         ),
+        Example(
+            "a name used again",
+            _HEAD + _DEF + '    with Path(file).open("rb") as handle:\n        data = handle.read()\n'
+            '    with Path(file).open("wb") as handle:\n        handle.write(data)\n    return {"ok": True}\n',
+        ),
     )
     bad: ClassVar[tuple[Example, ...]] = (
         Example("a wrong return", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"\n'),
         Example("an attribute that is not there", _HEAD + _DEF + '    Path(file).tuoch()\n    return {"ok": True}\n'),
+        Example(
+            "a name used again, and returned as what it was",
+            _HEAD
+            + _DEF
+            + '    text: object = Path(file).read_bytes()\n    seen = {"text": 1}\n    seen = [text]\n    return seen\n',
+        ),
         Example("a wrong return, hidden", _HEAD + _DEF + '    Path(file).touch()\n    return "ok"  # type: ignore\n'),
     )
 

@@ -18,7 +18,8 @@ class Signature(Rule):
     why = (
         "Skills are called with keyword arguments taken from JSON. `*args` and `**kwargs` have no place in a schema, "
         "positional-only parameters cannot be given at all, and a mutable default keeps state between two calls in one "
-        "process, which is how a skill comes to work only once. A default that is computed is work at import."
+        "process, which is how a skill comes to work only once. A default that is computed is work at import. In the `omni` "
+        "profile, whose runtime passes what it injects as `**kwargs`, these only warn."
     )
     profiles: ClassVar[tuple[Profile, ...]] = ("seed", "omni")
     good = (
@@ -42,7 +43,9 @@ class Signature(Rule):
         if isinstance(p.star_arg, cst.Param):
             yield Violation(p.star_arg, f"*{p.star_arg.name.value}: only named parameters can be described and called")
         if p.star_kwarg is not None:
-            yield Violation(p.star_kwarg, f"**{p.star_kwarg.name.value}: only named parameters can be described and called")
+            told = f"**{p.star_kwarg.name.value}: only named parameters can be described and called"
+            # Omni leaves it out of the schema, and passes there what it injects.
+            yield Violation(p.star_kwarg, told, "warning" if module.profile == "omni" else "error")
         for param in p.posonly_params:
             yield Violation(param, f"{param.name.value} is positional-only, but skills are called by keyword")
         for param in parameters(function):

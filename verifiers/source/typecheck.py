@@ -116,6 +116,8 @@ def _checked(
         sys.executable, "-m", "mypy", "--strict", f"--config-file={_SETTINGS}",
         "--output=json", "--no-error-summary", "--no-site-packages",
         "--python-version", PYTHON_VERSION, "--follow-imports=silent", "--no-color-output",
+        # A name may be used again for something else: what is done with it is what is looked at.
+        "--allow-redefinition-new", "--local-partial-types",
         "--cache-dir", str(cache / "types" / profile),
         *(_FOREIGN if profile == "omni" else []), ".",
     ]  # fmt: skip

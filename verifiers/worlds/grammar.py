@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -12,6 +13,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.expectation.repositories import repository_roots
 from verifiers.interface import Args
 from verifiers.worlds.constants import NO_CONSTANTS, Constants
+from verifiers.worlds.records import decoded
 from verifiers.worlds.repositories import below, told
 from verifiers.worlds.template import Template, as_text
 from verifiers.worlds.tokens import DIGEST, snapshot_tokens, tokens
@@ -60,6 +62,15 @@ class Grammar:
     def record_lines(self, path: str) -> int:
         """How many lines of a file make one record, whole ones of which are dropped, doubled or added."""
         return self.records.get(path, 1)
+
+    def framing(self, path: str) -> frozenset[str]:
+        """The lines that every recorded file of an ending has more than once (``---``, ``}``, ``end``): they begin, part or end
+        something, so that lines among them are no records, and stand in an order that means something."""
+        recorded = self.recorded.get(PurePosixPath(path).suffix, ())
+        if len(recorded) < 2:
+            return frozenset()
+        often = ({line for line, times in Counter(decoded(c).split("\n")).items() if times > 1} for c in recorded)
+        return frozenset(line for line in frozenset.intersection(*map(frozenset, often)) if line.strip())
 
     def added(self, path: str) -> tuple[str, ...]:
         """The first lines that the trace adds to a file which is there before and takes over whole: from an argument or from

@@ -18,15 +18,24 @@ BUFFER, ENOUGH_LINES = io.DEFAULT_BUFFER_SIZE, 600
 
 
 def grown(
-    content: bytes, rng: Random, numbers: Sequence[int] = (), *, named: bool = False, size: int = 1, said: Sequence[str] = ()
+    content: bytes,
+    rng: Random,
+    numbers: Sequence[int] = (),
+    *,
+    named: bool = False,
+    size: int = 1,
+    said: Sequence[str] = (),
+    headings: Collection[str] = (),
 ) -> bytes:
     """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, each with a word of
-    its own. Every second one keeps the words that arguments have ``said``: it is about the same thing still."""
+    its own. Every second one keeps the words that arguments have ``said``: it is about the same thing still. Words that every
+    recording has (``headings``) stay where a record has others."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < 1 + named:
         return content
     items = list(found.items)
-    common = set.intersection(*(set(re.findall(_WORD, item)) for item in items)) if len(items) > 1 else set()
+    common = set(headings)
+    common |= set.intersection(*(set(re.findall(_WORD, item)) for item in items)) if len(items) > 1 else set()
     frame = set.intersection(*(set(item.split("\n")) for item in items)) if len(items) > 1 else set()
     length = max([0, *(n for n in numbers if n > MAX_LINES and n + 4096 <= MAX_BYTES)])
     count = beyond(numbers, len(items) + 40, MAX_LINES)
@@ -54,7 +63,15 @@ def _line_at(text: str, at: int) -> str:
 
 def _edited(content: bytes, draft: Draft, path: str) -> bytes:
     g = draft.g
-    return grown(content, draft.rng, g.constants.numbers, named=draft.named(path), size=g.record_lines(path), said=draft.said)
+    return grown(
+        content,
+        draft.rng,
+        g.constants.numbers,
+        named=draft.named(path),
+        size=g.record_lines(path),
+        said=draft.said,
+        headings=g.common,
+    )
 
 
 VARIATIONS = (

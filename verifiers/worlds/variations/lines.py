@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from random import Random
 
 from verifiers.worlds.draft import Draft
@@ -14,13 +15,17 @@ MOST_TWINS = 200
 LESS, TWICE, REORDERED = "less", "twice", "reordered"
 
 
-def other_lines(content: bytes, way: str, rng: Random, *, named: bool = False, size: int = 1) -> bytes:
-    """Text with a record dropped or doubled, or with its records in another order; what is no text of several lines stays. Of a
-    file that an argument names the first line stays: it may be a header."""
+def other_lines(
+    content: bytes, way: str, rng: Random, *, named: bool = False, size: int = 1, framing: Collection[str] = ()
+) -> bytes:
+    """Text with a record dropped or doubled, or with its records in another order; what is no text of several lines stays, and so
+    does one whose lines are framed by others. Of a file that an argument names the first line stays: it may be a header."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < (1 if way == TWICE else 2):
         return content
     items = list(found.items)
+    if any(item.removesuffix("\n") in framing for item in items):
+        return content
     if way == LESS:
         items.pop(rng.randrange(len(items)))
     elif way == TWICE:
@@ -36,7 +41,8 @@ def lines_and_ways(g: Grammar) -> list[Choice]:
 
 
 def _edited(content: bytes, draft: Draft, path: str, way: str) -> bytes:
-    return other_lines(content, way, draft.rng, named=draft.named(path), size=draft.g.record_lines(path))
+    g = draft.g
+    return other_lines(content, way, draft.rng, named=draft.named(path), size=g.record_lines(path), framing=g.framing(path))
 
 
 def twice(content: bytes, draft: Draft, path: str) -> bytes:
