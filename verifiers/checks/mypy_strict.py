@@ -27,8 +27,8 @@ class MypyStrict:
         "`omni` profile against a stub of the upstream decorator, other packages unknown; `conventions.allow_imports` may be "
         "unknown too; there it only warns: those skills are typed as their own house wants it). Types catch what replays of a "
         "few recordings cannot: the branch nobody recorded. A type that a helper or a variable could have and has not is a note; "
-        "a name may be used again for something else. `# type: ignore` and `# mypy:` comments are not honoured. All skills of a run "
-        "are checked by one process."
+        "a name may be used again for something else. `# type: ignore` and `# mypy:` comments are not honoured. All skills of a "
+        "run are checked by one process."
     )
     stage: ClassVar[Stage] = "static"
     version = 4
