@@ -24,7 +24,7 @@ EDITS = (LESS, TWICE, REORDERED, "grown", NUMBERS, CASES)
 
 def edited(content: bytes, way: str, rng: Random, *, named: bool = False, kept: frozenset[str] = frozenset()) -> bytes:
     if way == "grown":
-        return grown(content, rng, named=named)
+        return grown(content, named=named)
     if way in (NUMBERS, CASES):
         return respelled(content, (way, rng.randrange(2)), rng, kept, named=named)
     return other_lines(content, way, rng, named=named)
@@ -185,7 +185,7 @@ def test_records_of_several_lines_stay_whole(lines: list[str], size: int, named:
 
 def test_added_records_have_words_of_their_own() -> None:
     """In the first word of each, so that keys stay different."""
-    out = grown(b"one\n 1\ntwo\n 2\n", Random(1), size=2).decode().splitlines()
+    out = grown(b"one\n 1\ntwo\n 2\n", size=2).decode().splitlines()
     assert len(out) >= 80
     assert len(set(out[::2])) == len(out[::2])
     assert set(out[1::2]) == {" 1", " 2"}
@@ -194,7 +194,7 @@ def test_added_records_have_words_of_their_own() -> None:
 def test_what_frames_every_record_stays() -> None:
     """Where every word stands in all records, what parts them is in the line that does."""
     text = b"".join(b"BEGIN IONS\nTITLE=yeast.%d\nEND IONS\n\n" % n for n in range(3))
-    out = grown(text, Random(1)).decode().splitlines()
+    out = grown(text).decode().splitlines()
     assert {row for row in out if row and "TITLE" not in row} == {"BEGIN IONS", "END IONS"}
     assert len({row for row in out if "TITLE" in row}) > 40
 
@@ -202,9 +202,7 @@ def test_what_frames_every_record_stays() -> None:
 def test_headings_of_added_records_stay() -> None:
     """A word that every recording has says what kind of record it is."""
     text = b"".join(b"!\ninterface Port%d\n mode access\n" % n for n in range(3))
-    out = (
-        grown(text + b"!\nhostname edge\n", Random(1), headings={"interface", "hostname", "mode", "access"}).decode().splitlines()
-    )
+    out = grown(text + b"!\nhostname edge\n", headings={"interface", "hostname", "mode", "access"}).decode().splitlines()
     assert {row.split()[0] for row in out} == {"!", "interface", "hostname", "mode"}
     assert len({row for row in out if row.startswith("interface")}) > 20
 

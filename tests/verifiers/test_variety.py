@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from random import Random
 
 import pytest
 from hypothesis import given
@@ -108,7 +107,7 @@ def test_words_of_the_format_keep_their_case() -> None:
 def test_a_file_grows_beyond_the_skills_numbers() -> None:
     """Forty lines are not enough for a skill that reads forty."""
     g = table_grammar()
-    longer = grown(TABLE, Random(1), g.constants.numbers, named=True)
+    longer = grown(TABLE, g.constants.numbers, named=True)
     assert longer.count(b"\n") > 40
     assert longer.startswith(b"id,state\n")
     assert len(set(longer.splitlines())) > 40

@@ -64,13 +64,13 @@ class Grammar:
         return self.records.get(path, 1)
 
     def framing(self, path: str) -> frozenset[str]:
-        """The lines that every recorded file of an ending has more than once (``---``, ``}``, ``end``): they begin, part or end
-        something, so that lines among them are no records, and stand in an order that means something."""
-        recorded = self.recorded.get(PurePosixPath(path).suffix, ())
+        """The lines that every recorded file of an ending has, and most of them more than once (``---``, ``}``, ``end``): they
+        begin, part or end something, so that lines among them are no records, and stand in an order that means something."""
+        recorded = [Counter(decoded(c).split("\n")) for c in self.recorded.get(PurePosixPath(path).suffix, ())]
         if len(recorded) < 2:
             return frozenset()
-        often = ({line for line, times in Counter(decoded(c).split("\n")).items() if times > 1} for c in recorded)
-        return frozenset(line for line in frozenset.intersection(*map(frozenset, often)) if line.strip())
+        shared = frozenset.intersection(*map(frozenset, recorded))
+        return frozenset(line for line in shared if line.strip() and sum(c[line] > 1 for c in recorded) * 2 > len(recorded))
 
     def added(self, path: str) -> tuple[str, ...]:
         """The first lines that the trace adds to a file which is there before and takes over whole: from an argument or from

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
-from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation
+from verifiers.worlds.template import as_text
+from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, of_content
 
 FIGURE = re.compile(r"(?<![\w.:/-])\d+(?:\.\d+)?(?![\w.:/-])")
 DIGIT = re.compile(r"(?<![\w./-])(?<!\d\d:)\d(?![\w./-]|:\d\d)")
@@ -19,6 +20,8 @@ RECORDED = {
     LONGER: re.compile(rb"(?<![\w./-])[1-9]\d+(?![\w./-])"),
 }  # fmt: skip
 MOST_COLUMNS = 2
+DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,6})([.,])(\d{2,3})(?![\d.,:])", re.ASCII)
+MOST_TRIED = 1000
 
 
 def columns(g: Grammar) -> list[Choice]:
@@ -55,6 +58,26 @@ def everywhere(draft: Draft, k: int, way: str) -> None:
             draft.edit(path, new)
 
 
+def misread(text: str, said: Collection[str]) -> str:
+    """Each decimal becomes the next one that a float misses: who cuts off ``8.20 * 100`` has 819. Not what arguments say."""
+
+    def other(m: re.Match[str]) -> str:
+        whole, mark, part = m.groups()
+        scale, value = 10 ** len(part), int(whole + part)
+        found = next((n for n in range(value, value + MOST_TRIED) if int(n / scale * scale) != n), value)
+        return m[0] if m[0] in said else f"{found // scale}{mark}{found % scale:0{len(part)}}"
+
+    return DECIMAL.sub(other, text)
+
+
+def decimals(g: Grammar) -> list[Choice]:
+    return [(p,) for p in g.contents if takes_lines(g.base[p].content) and DECIMAL.search(decoded(g.base[p].content))]
+
+
+def _misread(content: bytes, draft: Draft, _path: str) -> bytes:
+    return encoded(misread(decoded(content), [as_text(v) for v in draft.args.values()]))
+
+
 def known(choice: Choice, gs: Sequence[Grammar]) -> Said:
     """Numbers of a kind that no recording has are what nobody has spoken of."""
     form = RECORDED[str(choice[1])]
@@ -72,5 +95,10 @@ VARIATIONS = (
             Example((1, LONGER), {"a": "k 2:1 1.5\nl 12:30 7\n"}, {"a": "k 10:1 1.5\nl 12:30 7\n"}),
             Example((1, BELOW), {"a": "k 1 2\nl 3 4\n"}, {"a": "k -1 2\nl -3 4\n"}),
         ),
+    ),
+    Variation(
+        name="misread-decimals", why="Decimals in a file are such as a binary float misses.",
+        choices=decimals, apply=of_content(_misread), stage=Stage.EDIT, alone=2, refusable=True,
+        examples=(Example(("a",), {"a": "k 8.15\nl 4,00\nv 1.2.3\n"}, {"a": "k 8.20\nl 4,02\nv 1.2.3\n"}),),
     ),
 )  # fmt: skip

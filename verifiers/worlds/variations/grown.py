@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Collection, Sequence
-from random import Random
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.names import beyond
@@ -19,7 +18,6 @@ BUFFER, ENOUGH_LINES = io.DEFAULT_BUFFER_SIZE, 600
 
 def grown(
     content: bytes,
-    rng: Random,
     numbers: Sequence[int] = (),
     *,
     named: bool = False,
@@ -27,9 +25,9 @@ def grown(
     said: Sequence[str] = (),
     headings: Collection[str] = (),
 ) -> bytes:
-    """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, each with a word of
-    its own. Every second one keeps the words that arguments have ``said``: it is about the same thing still. Words that every
-    recording has (``headings``) stay where a record has others."""
+    """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, in the order that
+    they have, each with a word of its own. Every second one keeps the words that arguments have ``said``: it is about the same
+    thing still. Words that every recording has (``headings``) stay where a record has others."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < 1 + named:
         return content
@@ -42,18 +40,18 @@ def grown(
     total = sum(map(len, items))
     while len(items) < count or total <= length or (total <= BUFFER and len(items) < ENOUGH_LINES):
         kept = common | set(said) if len(items) % 2 else common
-        items.append(_own(rng.choice(found.items), len(items), kept, frame))
+        items.append(_own(found.items[len(items) % len(found.items)], len(items), kept, frame))
         total += len(items[-1])
     return found.joined(items)
 
 
 def _own(record: str, n: int, common: Collection[str] = (), frame: Collection[str] = ()) -> str:
-    """A record with letters of its own behind its first word that not every record has, or else in its first line that not every
-    record has: so that keys stay different, and what frames a record (``BEGIN:VCARD``) stays as it is."""
+    """A record with letters of its own behind its first word that not every record has, or else behind the last one of a line
+    that not every record has: so that keys stay different, and what kind of record it is, or frames it, stays as it is."""
     letters = "".join(chr(97 + int(d)) for d in str(n))
     word = r'(?<=": ")[^"\\]*[A-Za-z]{2}' if record.startswith("{") and '": "' in record else _WORD
     found = list(re.finditer(word, record))
-    own = [m for m in found if m[0] not in common] or [m for m in found if _line_at(record, m.start()) not in frame] or found
+    own = [m for m in found if m[0] not in common] or [m for m in found if _line_at(record, m.start()) not in frame][-1:] or found
     return f"{record[: own[0].end()]}{letters}{record[own[0].end() :]}" if own else record
 
 
@@ -65,7 +63,6 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
     g = draft.g
     return grown(
         content,
-        draft.rng,
         g.constants.numbers,
         named=draft.named(path),
         size=g.record_lines(path),

@@ -175,10 +175,16 @@ def names_come_along(g: Grammar) -> list[tuple[Step, ...]]:
 def literals(g: Grammar) -> list[str]:
     """Words and quoted texts of the commands' own that stand in contents too: what a line is compared with."""
     text, said = all_text(g.base), g.template.literal_text()
-    written = set(tokens(text))
+    written = {t for t in tokens(text) if re.search(rf"(?<!\w){re.escape(t)}(?!\w)", text)}
     quoted = [t for t in QUOTED.findall(said) if t in text and re.search(r"\w", t) and t not in written]
     words = [t for t in dict.fromkeys(tokens(said)) if t in written and not t.isdecimal()]
     return [*dict.fromkeys(quoted), *words][:MOST_NEAR]
+
+
+def compared(g: Grammar) -> list[Choice]:
+    """Each literal in each file, but for those of a line that frames records: with another in its place they are none."""
+    framing = {p: {t for line in g.framing(p) for t in tokens(line)} for p in g.contents}
+    return [(p, k) for p in g.contents for k, word in enumerate(literals(g)) if word not in framing[p]]
 
 
 def _near_literals(content: bytes, draft: Draft, path: str, k: int) -> bytes:
@@ -188,7 +194,7 @@ def _near_literals(content: bytes, draft: Draft, path: str, k: int) -> bytes:
 VARIATIONS = (
     Variation(
         name="near-literals", why="A file has lines that are nearly what the commands look for.",
-        choices=lambda g: [(p, k) for p in g.contents for k in range(len(literals(g)))], apply=of_content(_near_literals),
+        choices=compared, apply=of_content(_near_literals),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=6, refusable=True,
         examples=(Example(("a", 0), {"a": "k\nx A\n"}, {"a": "k\nx A\nx Ax\nx xA\n"}, {}, "awk '$2 == \"A\"' a"),),
     ),

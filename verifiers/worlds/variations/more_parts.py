@@ -1,0 +1,51 @@
+"""One part more behind the last one of a field, or of a row: who counts from the end finds another."""
+
+from __future__ import annotations
+
+import re
+
+from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.records import decoded, encoded, takes_lines
+from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
+
+MARKS = ",;|\t^~"
+LEAST_ROWS, MOST_MARKS = 2, 3
+_QUOTES = re.compile(r"[\"'<>{}\[\]]")
+"""What has these has a grammar of its own, in which one more part means nothing."""
+
+
+def _field(mark: str) -> re.Pattern[str]:
+    """The last of a line's fields, by the other marks, that has this one between two parts."""
+    other = re.escape(MARKS.replace(mark, ""))
+    return re.compile(
+        rf"(?<![^{other}])[^{other}]*[^{other}\s]{re.escape(mark)}[^{other}\s][^{other}]*?(?=\s*$|[{other}](?!.*{re.escape(mark)}))"
+    )
+
+
+def _rows(content: bytes) -> list[str]:
+    text = decoded(content)
+    return text.split("\n") if takes_lines(content) and not _QUOTES.search(text) else []
+
+
+def with_part(content: bytes, _draft: Draft, _path: str, mark: str) -> bytes:
+    rows = [_field(mark).sub(lambda m: f"{m[0]}{mark}more", row, count=1) for row in _rows(content)]
+    return encoded("\n".join(rows)) if rows else content
+
+
+def marked(g: Grammar) -> list[Choice]:
+    """Files with the marks that part something in several of their lines."""
+    found = ((p, mark, _rows(g.base[p].content)) for p in g.contents for mark in MARKS)
+    return [(p, mark) for p, mark, rows in found if sum(bool(_field(mark).search(row)) for row in rows) >= LEAST_ROWS]
+
+
+VARIATIONS = (
+    Variation(
+        name="more-parts", why="Fields, or rows, have one part more behind their last.",
+        choices=marked, apply=of_content(with_part), stage=Stage.EDIT, alone=2 * MOST_MARKS, refusable=True,
+        examples=(
+            Example(("a", "^"), {"a": "R|1^b|x\nR|2^d|y\n"}, {"a": "R|1^b^more|x\nR|2^d^more|y\n"}),
+            Example(("a", ","), {"a": "k,l\n1,2\n"}, {"a": "k,l,more\n1,2,more\n"}),
+        ),
+    ),
+)  # fmt: skip
