@@ -21,6 +21,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Args
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.constants import Constants
+from verifiers.worlds.draft import Draft
 from verifiers.worlds.draw import smaller
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import patterns
@@ -30,7 +31,10 @@ from verifiers.worlds.records import decoded, encoded
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Evidenced
 from verifiers.worlds.variation import Example, Rule, Said, Stage, Step
-from verifiers.worlds.variations import json_values, rename, unordered
+from verifiers.worlds.variations import drop, json_values, more_parts, rename, said_elsewhere, unordered
+from verifiers.worlds.variations.figures import misread
+from verifiers.worlds.variations.lines import twice
+from verifiers.worlds.variations.near import compared, literals
 from verifiers.worlds.variations.odd_line import LINES
 from verifiers.worlds.variations.second_item import lists
 from verifiers.worlds.variations.years import earlier
@@ -367,3 +371,73 @@ def test_odd_documents_in_json_are_no_crash(text: str) -> None:
     for v in unordered.VARIATIONS + json_values.VARIATIONS:
         for choice in v.choices(g):
             assert realise(g, Plan((Step(v.name, choice),))) is not None
+
+
+def test_a_value_means_nothing_where_nothing_is_said_of_it() -> None:
+    """It goes to words of lines that the task leaves alone, first to those that are all of a cell; never to a first line, which
+    may be a heading, nor beside the value."""
+    rows = "name,tag\nBob,k1\nAlice Miller,other\n"
+    example = Example((), {"a.csv": rows}, {}, {"t": "k1"}, "grep k1 a.csv")
+    assert list(said_elsewhere.places(of_example(example))) == [("other", "k1"), ("Alice", "k1"), ("Miller", "k1")]
+    alone = Example((), {"a.csv": "name,tag\nBob,k1\n"}, {}, {"t": "k1"}, "grep k1 a.csv")
+    assert list(said_elsewhere.places(of_example(alone))) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "made"),
+    [
+        ({"d/": "", "a": "1"}, {}),
+        ({"a": "1"}, {"d/": "", "d/a": "1"}),
+        ({"d/": "", "d/b": "2", "a": "1"}, {"d/a": "1", "d/b": "3"}),
+    ],
+    ids=["nothing is put there", "it is made", "what is there changes"],
+)
+def test_a_directory_is_missed_only_where_it_is_filled(before: dict[str, str], made: dict[str, str]) -> None:
+    """One that is there, gets something, and keeps what it has."""
+    assert drop.filled(of_example(Example((), before, {}, {"t": "d"}, "cp a d", made=made))) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 6000), st.sampled_from([2, 3])), min_size=1, max_size=5), st.sampled_from(".,"))
+def test_a_float_misses_each_new_decimal(numbers: list[tuple[int, int]], mark: str) -> None:
+    """With as many places as before; what an argument says stays."""
+    texts = [f"{n // 10**places}{mark}{n % 10**places:0{places}}" for n, places in numbers]
+    said = texts[:1]
+    new = misread(" ".join(texts), said).split(" ")
+    for (_, places), old, now in zip(numbers, texts, new, strict=True):
+        whole, _, part = now.partition(mark)
+        assert len(part) == places
+        missed = int(float(f"{whole}.{part}") * 10**places) != int(whole + part)
+        assert now == old if old in said else missed
+
+
+@given(st.text(alphabet="ab,;^|\t \n", max_size=60), st.sampled_from(",;|\t^~"))
+def test_one_more_part_takes_nothing_away(text: str, mark: str) -> None:
+    """Whatever is added is a mark and a word, at most once a line."""
+    g = of_example(Example((), {"a": text}, {}, {"f": "a"}, "cat a"))
+    if ("a", mark) in more_parts.marked(g):
+        rows = decoded(more_parts.with_part(encoded(text), Draft(g, 0), "a", mark)).split("\n")
+        old = text.split("\n")
+        assert len(rows) == len(old)
+        assert all(row == was or row.replace(f"{mark}more", "", 1) == was for row, was in zip(rows, old, strict=True))
+        assert sum(row != was for row, was in zip(rows, old, strict=True)) >= more_parts.LEAST_ROWS
+
+
+def test_what_frames_records_is_no_literal_to_vary() -> None:
+    """A line that every recorded file has, and most of them more than once."""
+    text = "BEGIN X\nk one\nEND X\nBEGIN X\nk two\nEND X\n"
+    g = of_example(Example((), {"a.mgf": text}, {}, {"w": "one"}, "awk '/^END/ && /^k/' a.mgf"))
+    assert {"END", "k"} <= {literals(g)[int(n)] for _, n in compared(g)}
+    framed = replace(g, recorded={".mgf": (encoded(text), encoded(text.replace("one", "three")))})
+    assert framed.framing("a.mgf") == {"BEGIN X", "END X"}
+    left = {literals(framed)[int(n)] for _, n in compared(framed)}
+    assert "k" in left
+    assert "END" not in left
+    assert framed.framing("a.txt") == frozenset()
+
+
+@pytest.mark.parametrize(("after", "doubled"), [({}, "1\n2\n1\n2\n"), ({"made": "x"}, None)], ids=["an answer", "an effect"])
+def test_every_record_stands_twice_for_an_answer(after: dict[str, str], doubled: str | None) -> None:
+    """For who only reads, each kind of record is met a second time."""
+    g = of_example(Example((), {"a": "1\n2\n"}, {}, {"f": "a"}, "cat a", made=after))
+    found = decoded(twice(b"1\n2\n", Draft(g, 0), "a"))
+    assert found == doubled if doubled is not None else len(found.splitlines()) == 3

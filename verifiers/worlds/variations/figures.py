@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
+from functools import cache
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
@@ -21,7 +23,7 @@ RECORDED = {
 }  # fmt: skip
 MOST_COLUMNS = 2
 DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,6})([.,])(\d{2,3})(?![\d.,:])", re.ASCII)
-MOST_TRIED = 1000
+MOST_TRIED = 100_000
 
 
 def columns(g: Grammar) -> list[Choice]:
@@ -64,10 +66,16 @@ def misread(text: str, said: Collection[str]) -> str:
     def other(m: re.Match[str]) -> str:
         whole, mark, part = m.groups()
         scale, value = 10 ** len(part), int(whole + part)
-        found = next((n for n in range(value, value + MOST_TRIED) if int(n / scale * scale) != n), value)
+        found = next(iter(_missed(scale)[bisect_left(_missed(scale), value) :]), value)
         return m[0] if m[0] in said else f"{found // scale}{mark}{found % scale:0{len(part)}}"
 
     return DECIMAL.sub(other, text)
+
+
+@cache
+def _missed(scale: int) -> list[int]:
+    """The numbers, in parts of one, that are another whole number when they are read and taken as often."""
+    return [n for n in range(MOST_TRIED) if int(n / scale * scale) != n]
 
 
 def decimals(g: Grammar) -> list[Choice]:
