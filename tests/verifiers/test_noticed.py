@@ -130,3 +130,11 @@ def test_a_word_is_put_back_only_where_it_stands_alone(word: str, rest: str) -> 
     plain = outcome({}, {"0": Entry("file", 0o644, f"{word}{rest}=1\nzz=2\n".encode())}, "zz")
     assert alike(plain, odd, {word: "zz"}, whole=True)
     assert not alike(plain, odd, {word: "zz"})
+
+
+def test_a_word_may_stand_in_another_place_in_both() -> None:
+    """What an argument says stands where it did, and where a plain word stood too."""
+    odd = outcome({}, {"0": Entry("file", 0o644, b"tag k1\ntitle k1\n")}, "k1")
+    plain = outcome({}, {"0": Entry("file", 0o644, b"tag k1\ntitle zz\n")}, "k1")
+    assert not alike(plain, odd, {"k1": "zz"})
+    assert alike(plain, odd, {"k1": "zz"}, both=True)

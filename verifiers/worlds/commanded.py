@@ -58,7 +58,7 @@ def _taken_for_text(context: Context, cases: Sequence[Judgeable]) -> list[Judgea
     out = []
     for i, (trial, case) in enumerate(cases):
         other = plain.get(i)
-        if trial.odd_value and other is not None and alike(other, case.expectation, instead(trial), ordered=False):
+        if trial.odd_value and other is not None and alike(other, case.expectation, instead(trial), ordered=False, both=True):
             trial = replace(trial, beyond=None)
         out.append((trial, case))
     return out

@@ -42,12 +42,16 @@ def seen(base: Snapshot, record: ReplayRecord, answer_path: str | None) -> Expec
     return Expectation(base, record.post, frozenset(), text or "", True, (0,), (True,))
 
 
-def alike(plain: Expectation, odd: Expectation, instead: Mapping[str, str], *, whole: bool = False, ordered: bool = True) -> bool:
+def alike(
+    plain: Expectation, odd: Expectation, instead: Mapping[str, str], *, whole: bool = False, ordered: bool = True,
+    both: bool = False,
+) -> bool:  # fmt: skip
     """Whether two outcomes differ only in the given words.
 
     Args:
         instead: odd word -> plain word.
         whole: not where they are part of a longer word.
+        both: the plain outcome may say such words in other places.
         ordered: not in the order of lines either: what is sorted by name stands elsewhere under another name.
     """
     edge = r"(?<!\w){}(?!\w)" if whole else "{}"
@@ -65,6 +69,6 @@ def alike(plain: Expectation, odd: Expectation, instead: Mapping[str, str], *, w
         return entry if ordered else replace(entry, content=b"\n".join(sorted(entry.content.split(b"\n"))))
 
     tree = {bare(path): of(entry) for path, entry in odd.tree.items()}
-    # What stands elsewhere as it is may be just such a word.
-    usual = {bare(path): of(entry) for path, entry in plain.tree.items()}
-    return not differences(usual, tree) and same_answer(bare(plain.answer), bare(odd.answer), ordered=ordered)
+    usual = {path: of(entry) if both else in_order(entry) for path, entry in plain.tree.items()}
+    said = bare(plain.answer) if both else plain.answer
+    return not differences(usual, tree) and same_answer(said, bare(odd.answer), ordered=ordered)

@@ -92,10 +92,12 @@ def with_bytes(g: Grammar, turn: int = 0, of: int = 1) -> Iterator[Opaque]:
     edited = [p for p in about if g.expectation.tree.get(p) != g.base[p]]
     told = _told(g, words) or _words(g, [g.base[p] for p in edited]) or _words(g, [g.base[p] for p in about])
     forms = FORMS | {f"the skill's own text in {form.format('…')!r}": form for form in _own(g)}
+    lines = [line for e in _interesting(g) for line in _text(e).split("\n") if line]
+    heads = {w for line in lines for w in tokens(line)[:1] if line.startswith(w)}
     for n, (what, form) in list(enumerate(forms.items() if words else ()))[turn::of]:
         chosen = dict.fromkeys([words[n % len(words)], *(told[n % len(told)] for _ in told[:1])])
-        yield from (_bytes(g, word, what, form) for word in chosen)
-    lines = [line for e in _interesting(g) for line in _text(e).split("\n") if line]
+        # A sign that a line begins with says what kind of line it is: a comment, a heading.
+        yield from (_bytes(g, word, what, form) for word in chosen if word not in heads or form[0].isalnum() or form[0] == "{")
     ends = [w for line in lines for w in tokens(line)[-1:] if line.endswith(w) and w in g.free_words]
     starts = [w for line in lines for w in tokens(line)[:1] if line.startswith(w) and w in g.free_words]
     around = [(word, AT_THE_END) for word in ends[:1]] + [(word, AT_THE_START) for word in starts[:1]]

@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from verifiers.worlds.invariants.name_shape import build
@@ -24,6 +24,10 @@ class Records:
     """The content with other records."""
     whole: bool = True
     """Whether nothing is left over behind the last one."""
+
+    def framed(self, framing: Collection[str]) -> bool:
+        """Whether one of them is a line that frames others: then they are none."""
+        return any(item.removesuffix("\n") in framing for item in self.items)
 
 
 def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | None:
@@ -84,8 +88,9 @@ def _opening(part: str) -> str:
 
 
 def _mark(line: str) -> str:
-    """What tells that a record begins with a line, if more than one line begins so: ``-----BEGIN``, ``#EXTINF``, ``- name:``."""
-    found = re.match(r"#+[A-Za-z]+|[@%<>=+!]+[A-Za-z]*|--+[A-Za-z]*|- [A-Za-z]+:", line)
+    """What tells that a record begins with a line, if more than one line begins so: ``-----BEGIN``, ``#EXTINF``, ``- name:``,
+    ``[Term]``."""
+    found = re.match(r"#+[A-Za-z]+|[@%<>=+!]+[A-Za-z]*|--+[A-Za-z]*|- [A-Za-z]+:|\[\w+\]", line)
     return found[0] if found else ""
 
 

@@ -1,4 +1,4 @@
-"""Lines that begin with one word or mark (``#KONTO 1930 …``, ``server web1 …``) have another second word each."""
+"""Lines that begin with one word or mark (``#KONTO 1930 …``, ``server web1 …``, ``id: GO:1``) have another second word each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from verifiers.worlds.invariants.kind import Learned, Lesson, joined, lines
 from verifiers.worlds.invariants.unique import renamed
 
 LEAST = 5
-_TAGGED = re.compile(r"([^\s\w]?\w+)[ \t]+(\S+)(?:\s|$)")
+_TAGGED = re.compile(r"([^\s\w]?\w+[:=]?)[ \t]+(\S+)(?:\s|$)")
 
 
 def tagged(text: str) -> Mapping[str, Sequence[str]]:

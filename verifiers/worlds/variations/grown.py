@@ -24,23 +24,26 @@ def grown(
     size: int = 1,
     said: Sequence[str] = (),
     headings: Collection[str] = (),
+    framing: Collection[str] = (),
 ) -> bytes:
     """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, in the order that
     they have, each with a word of its own. Every second one keeps the words that arguments have ``said``: it is about the same
-    thing still. Words that every recording has (``headings``) stay where a record has others."""
+    thing still. Words that every recording has (``headings``) stay, and a record that has no others comes no second time: it
+    begins or ends something. A text whose lines are framed by others stays as it is."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
-    if found is None or len(found.items) < 1 + named:
+    if found is None or len(found.items) < 1 + named or found.framed(framing):
         return content
     items = list(found.items)
     common = set(headings)
     common |= set.intersection(*(set(re.findall(_WORD, item)) for item in items)) if len(items) > 1 else set()
     frame = set.intersection(*(set(item.split("\n")) for item in items)) if len(items) > 1 else set()
+    pool = [item for item in found.items if set(re.findall(_WORD, item)) - common] or found.items
     length = max([0, *(n for n in numbers if n > MAX_LINES and n + 4096 <= MAX_BYTES)])
     count = beyond(numbers, len(items) + 40, MAX_LINES)
     total = sum(map(len, items))
     while len(items) < count or total <= length or (total <= BUFFER and len(items) < ENOUGH_LINES):
         kept = common | set(said) if len(items) % 2 else common
-        items.append(_own(found.items[len(items) % len(found.items)], len(items), kept, frame))
+        items.append(_own(pool[len(items) % len(pool)], len(items), kept, frame))
         total += len(items[-1])
     return found.joined(items)
 
@@ -68,6 +71,7 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
         size=g.record_lines(path),
         said=draft.said,
         headings=g.common,
+        framing=g.framing(path),
     )
 
 

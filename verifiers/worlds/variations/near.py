@@ -31,12 +31,17 @@ def near(text: str, said: Sequence[str], way: str = LETTERS) -> list[str]:
         if m := re.search(rf"(?<!{edge}){re.escape(word)}(?!{edge})", text):
             head, tail = text[: m.start()], text[m.end() :]
             before, behind = _like(word[0]), _like(word[-1])
+            key = re.sub(r"\W+$", "", word) or word  # a mark behind it is no part of a word: ``id:``
             if way in (CASE, PART):
                 others = [word.swapcase()] if way == CASE else [f"{word}-{behind}", f"{before}-{word}"]
                 out += [f"{head}{other}{tail}" for other in others]
                 continue
-            out += [f"{head}{word}{behind}{tail}", f"{head}{before}{word}{tail}", f"{head}{transposed(word)}{tail}"]
-            out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ " else []
+            out += [
+                f"{head}{key}{behind}{word[len(key) :]}{tail}",
+                f"{head}{before}{word}{tail}",
+                f"{head}{transposed(word)}{tail}",
+            ]
+            out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ \n" else []
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
 
 
