@@ -65,7 +65,7 @@ class Request:
 @registry_option
 @click.option("--hold-out", type=click.IntRange(0), metavar="N", help="Cases to keep unseen. Default: 1.")
 @click.option("--min-frequency", type=click.IntRange(1), metavar="N", help="Successful traces that make a task a pattern.")
-@click.option("--min-complexity", type=click.IntRange(1), metavar="N", help="Commands that make a task complex.")
+@click.option("--min-complexity", type=click.IntRange(1), hidden=True)  # of before: it is evolution.min_complexity now
 @click.option("--trigger", type=click.Choice(["any", "all"]), help="Whether frequent or complex is enough, or both are needed.")
 @click.option(
     "--max-candidates", type=click.IntRange(1), default=8, show_default=True, metavar="N",
