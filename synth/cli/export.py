@@ -90,7 +90,7 @@ def _export(registry: Registry, name: str, kind: str, output: Path | None, relea
     if kind == "omni":
         from synth.export.omni import export_omni
 
-        done = export_omni(skill, output)
+        done = export_omni(skill, output, registry=registry.root)
         return [f"{name}: {done.directory}", *(f"  {text}" for text in done.notes), f"  reindex with: {done.reindex}"]
     from synth.export.agentskills import export_agentskills
 

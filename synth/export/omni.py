@@ -36,11 +36,12 @@ class OmniExport:
     """Where Omni's index will say something else than was measured, and what its immune layer will refuse."""
 
 
-def export_omni(skill: Skill, skills: Path, prefix: str = "learned_") -> OmniExport:
+def export_omni(skill: Skill, skills: Path, prefix: str = "learned_", registry: Path | None = None) -> OmniExport:
     """Writes ``<skills>/<prefix><name>/`` in one step; Omni's file watcher takes that as a registration.
 
     Args:
         skills: Omni's ``assets/skills``.
+        registry: For commands that are told, where it is not the configured one.
 
     Raises:
         ExportError: the code cannot be rewritten for Omni, or its text cannot be made safe.
@@ -50,10 +51,12 @@ def export_omni(skill: Skill, skills: Path, prefix: str = "learned_") -> OmniExp
     identifier = skill_id(skill, prefix)
     files = files_of(skill, identifier)
     directory = write_owned(skills, identifier, files, MARK, on_conflict="error", owner=skill.entry.name)
-    return OmniExport(directory, REINDEX, (*disagreements(skill), *_refusals(files["scripts/commands.py"].decode(), directory)))
+    return OmniExport(
+        directory, REINDEX, (*disagreements(skill), *_refusals(files["scripts/commands.py"].decode(), directory, registry))
+    )
 
 
-def _refusals(source: str, directory: Path) -> list[str]:
+def _refusals(source: str, directory: Path, registry: Path | None) -> list[str]:
     """What will be refused, why it is not done otherwise, and how another form is made or judged on the same evidence."""
     found, needed = refused(source), without_pathlib(source)
     if not found:
@@ -61,19 +64,20 @@ def _refusals(source: str, directory: Path) -> list[str]:
     why = f" (pathlib does not do the same as {', '.join(needed)})" if needed else ""
     return [
         f"Omni's ImmuneSystem will refuse it for: {', '.join(found)}{why}",
-        *_offers(source, directory),
+        *_offers(source, directory, registry),
         f"who writes a form without into its scripts/commands.py has it judged with: assay verify {directory}",
     ]
 
 
-def _offers(source: str, directory: Path) -> list[str]:
+def _offers(source: str, directory: Path, registry: Path | None) -> list[str]:
     """The command with which a model writes a form without what is refused; none where no recordings go along."""
     if not (directory / ATTACHED / EVIDENCE).is_file() or not (modules := refused_modules(source)):
         return []
     traces = shlex.quote(str(directory / ATTACHED / EVIDENCE))
+    place = f" --registry {shlex.quote(str(registry))}" if registry is not None else ""
     return [
         "a model writes a form without, which becomes its next version if it passes: "
-        f"assay crystallize {traces} --refuse-imports {','.join(modules)} --generator anthropic"
+        f"assay crystallize {traces} --refuse-imports {','.join(modules)} --generator anthropic{place}"
     ]
 
 

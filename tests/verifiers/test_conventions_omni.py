@@ -11,6 +11,7 @@ from synth.cli.program import run
 from verifiers.conventions import findings
 from verifiers.conventions.rule import TOUCH, skill
 from verifiers.gating.discover import find
+from verifiers.interface import ImportRules
 from verifiers.source.fix import fix_source
 from verifiers.source.static import run_static
 from verifiers.subject import parse_subject
@@ -196,6 +197,17 @@ def test_what_is_injected_by_name_is_a_hint() -> None:
     for profile, severity in (("omni", "warning"), ("seed", "error")):
         found = findings(parse_subject(source, "notes.py", profile, function="find_note"))
         assert [f.severity for f in found if "**kwargs" in f.message] == [severity]
+
+
+def test_what_is_configured_is_hard_there_too() -> None:
+    """The list of modules only warns of the host's own skills; what a configuration refuses is refused."""
+    source = HOST.replace("\nfrom omni", "\nimport subprocess\n\nimport requests\nfrom omni", 1)
+    found = findings(
+        parse_subject(source, "notes.py", "omni", function="find_note"), ImportRules(refuse=frozenset({"subprocess"}))
+    )
+    assert {f.message.split(":")[0]: f.severity for f in found if f.message.startswith("import of ")} == {
+        "import of requests": "warning", "import of subprocess": "error",
+    }  # fmt: skip
 
 
 def test_work_of_the_hosts_at_import_is_a_hint() -> None:

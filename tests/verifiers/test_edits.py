@@ -207,6 +207,14 @@ def test_headings_of_added_records_stay() -> None:
     assert len({row for row in out if row.startswith("interface")}) > 20
 
 
+def test_what_is_framed_comes_again_as_it_is() -> None:
+    """All of it in its order; words that not every recording has are others."""
+    out = grown(b"scope a\nvar x\nup\n", headings={"scope", "var", "up"}, framing={"up"}).decode().splitlines()
+    assert {row.split()[0] for row in out} == {"scope", "var", "up"}
+    assert out[:6] == ["scope a", "var x", "up"] * 2
+    assert len(out) > 40
+
+
 @pytest.mark.parametrize("way", [LESS, TWICE, REORDERED])
 def test_framed_lines_stay(way: str) -> None:
     """Lines between marks that every recording repeats are no records."""

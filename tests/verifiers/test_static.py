@@ -101,7 +101,13 @@ def test_extra_imports() -> None:
 
 @pytest.mark.parametrize(
     ("line", "verdict"),
-    [("import subprocess", Verdict.FAIL), ("from os.path import exists", Verdict.FAIL), ("import shutil", Verdict.PASS)],
+    [
+        ("import subprocess", Verdict.FAIL),
+        ("from os.path import exists", Verdict.FAIL),
+        ("import shutil", Verdict.PASS),
+        ("import pathlib\n\nHOME = pathlib.os.sep", Verdict.FAIL),
+        ("from pathlib import os", Verdict.FAIL),
+    ],
 )
 def test_refused_imports(line: str, verdict: Verdict) -> None:
     """What the list allows can be taken away, with everything below it; the rest stays allowed."""

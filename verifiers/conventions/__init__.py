@@ -62,7 +62,7 @@ def _of_rule(rule: Rule, module: SkillModule) -> Iterator[Finding]:
     if repaired is not None and not same_code(module.subject.source, repaired.code):
         repaired = None  # an edit that would not parse, or touch what runs, is not offered
     for violation in violations:
-        soft = violation.severity == "error" and module.profile in rule.soft_in
+        soft = violation.severity == "error" and module.profile in rule.soft_in and not violation.hard
         severity: Severity = "warning" if soft else violation.severity
         fix = None
         if violation.fixable and repaired is not None:

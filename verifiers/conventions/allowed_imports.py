@@ -72,7 +72,20 @@ class AllowedImports(Rule):
     def violations(self, module: SkillModule) -> Iterator[Violation]:
         for node, name in self._names(module):
             if why := refusal(name, module.profile, self.rules):
-                yield Violation(node, f"import of {name}: {why}")
+                yield Violation(node, f"import of {name}: {why}", hard=name.partition(".")[0] in self.rules.refuse)
+        for node, name in self._reached(module):
+            yield Violation(node, f"{name} reaches a module that is refused by `conventions.refuse_imports`", hard=True)
+
+    def _reached(self, module: SkillModule) -> Iterator[tuple[cst.CSTNode, str]]:
+        """A refused module that stands in another one: ``pathlib.os``."""
+        for node in module.nodes if self.rules.refuse else ():
+            if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
+                given = [f"{imported_module(node)}.{dotted_text(item.name)}" for item in node.names]
+            else:
+                given = [module.dotted(node)] if isinstance(node, cst.Attribute) else []
+            yield from (
+                (node, name) for name in given if set(name.split(".")[1:]) & self.rules.refuse and _is_module(module, name)
+            )
 
     @staticmethod
     def _names(module: SkillModule) -> Iterator[tuple[cst.CSTNode, str]]:
@@ -90,6 +103,11 @@ class AllowedImports(Rule):
                     yield from ((node, name) for name in sorted(asked))
             elif isinstance(node, cst.Call) and module.dotted(node.func) in ("__import__", "builtins.__import__"):
                 yield node, "whatever __import__ is given" if not node.args else f"importlib.{module.code(node.args[0].value)}"
+
+
+def _is_module(module: SkillModule, name: str) -> bool:
+    """Whether a dotted name begins with what the file imports, so that its parts are those of a module."""
+    return name.partition(".")[0] in sys.stdlib_module_names or name.partition(".")[0] in module.imports
 
 
 def _only_computes(module: SkillModule, name: str) -> bool:

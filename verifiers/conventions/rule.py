@@ -28,6 +28,8 @@ class Violation:
     """``Rule.fix`` removes it without changing behaviour."""
     suggestion: str = ""
     """The whole new text of an edit that a person must agree to; "" for none."""
+    hard: bool = False
+    """An error in every profile: somebody configured it."""
 
 
 class Rule(ABC):

@@ -7,9 +7,10 @@ import re
 from collections.abc import Collection, Sequence
 
 from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import beyond
 from verifiers.worlds.records import MAX_BYTES, MAX_LINES, records
-from verifiers.worlds.variation import Example, Stage, Variation, contents, of_content
+from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, contents, of_content
 
 _WORD = r"[A-Za-z]{2,}"
 BUFFER, ENOUGH_LINES = io.DEFAULT_BUFFER_SIZE, 600
@@ -29,21 +30,23 @@ def grown(
     """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, in the order that
     they have, each with a word of its own. Every second one keeps the words that arguments have ``said``: it is about the same
     thing still. Words that every recording has (``headings``) stay, and a record that has no others comes no second time: it
-    begins or ends something. A text whose lines are framed by others stays as it is."""
+    begins or ends something. Of a text whose lines are framed by others all come, as they are."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
-    if found is None or len(found.items) < 1 + named or found.framed(framing):
+    if found is None or len(found.items) < 1 + named:
         return content
     items = list(found.items)
     common = set(headings)
     common |= set.intersection(*(set(re.findall(_WORD, item)) for item in items)) if len(items) > 1 else set()
     frame = set.intersection(*(set(item.split("\n")) for item in items)) if len(items) > 1 else set()
-    pool = [item for item in found.items if set(re.findall(_WORD, item)) - common] or found.items
+    framed = found.framed(framing)
+    pool = [item for item in found.items if framed or set(re.findall(_WORD, item)) - common] or found.items
     length = max([0, *(n for n in numbers if n > MAX_LINES and n + 4096 <= MAX_BYTES)])
     count = beyond(numbers, len(items) + 40, MAX_LINES)
     total = sum(map(len, items))
     while len(items) < count or total <= length or (total <= BUFFER and len(items) < ENOUGH_LINES):
         kept = common | set(said) if len(items) % 2 else common
-        items.append(_own(pool[len(items) % len(pool)], len(items), kept, frame))
+        item = pool[len(items) % len(pool)]
+        items.append(item if framed and not set(re.findall(_WORD, item)) - common else _own(item, len(items), kept, frame))
         total += len(items[-1])
     return found.joined(items)
 
@@ -75,10 +78,21 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
     )
 
 
+def framed_once(choice: Choice, gs: Sequence[Grammar]) -> Said:
+    """What it means that all of a text comes again whose lines are framed by others, no recording says."""
+    for g in (g for g in gs if choice[0] in g.base):
+        path = str(choice[0])
+        found = records(g.base[path].content, g.record_lines(path))
+        if found is not None and found.framed(g.framing(path)):
+            return Said.HARM
+    return Said.ALL
+
+
 VARIATIONS = (
     Variation(
         name="grown", why="A file has more lines than any number that the skill mentions, and is longer than a buffer.",
         choices=contents, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, alone=3, refusable=True,
+        recorded=framed_once, never="what stands between marks that come again is there once", asks=False,
         examples=(Example(("a",), {"a": f"one {'1' * 200}\n"}, {"a": f"one {'1' * 200}\n" + f"one… {'1' * 200}\n" * 40}),),
     ),
 )  # fmt: skip
