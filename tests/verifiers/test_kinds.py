@@ -315,3 +315,11 @@ def test_a_method_that_something_else_is_put_in_the_place_of_is_no_longer_known(
     """Whoever calls it may call anything."""
     swapped = "one = Part(name)\none.target = shutil.rmtree\nif name == 'x':\n    one.target(path)\n"
     assert "acts: one.target(path)" in telling(swapped, PART.format("target", "shelf"))
+
+
+@pytest.mark.parametrize("more", ["target = path\n", ""])
+def test_what_a_function_calls_its_own_is_no_method(more: str) -> None:
+    """A variable may be called as a method is; what a class is given in its body is another method."""
+    assert "FileExistsError" not in telling(more + TAKEN.format("target"), PART.format("target", "shelf / self.voice"))
+    given = PART.format("target", "shelf / self.voice") + "    target = shutil.rmtree\n"
+    assert "FileExistsError" in telling(more + TAKEN.format("target"), given)

@@ -46,7 +46,7 @@ class Exercised:
         "is still missing is told with the condition that would have to hold."
     )
     stage = "dynamic"
-    version = 15
+    version = 16
     good = (
         rename("every branch runs"),
         rename(

@@ -128,7 +128,8 @@ def _known_methods(tree: ast.AST, classes: list[ast.ClassDef]) -> frozenset[str]
     elsewhere = elsewhere if others is None else elsewhere & others | put
     texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     said = {n.arg for n in ast.walk(tree) if isinstance(n, ast.keyword)}
-    once = {s.name for s in found if not s.decorator_list and bound[s.name] == 1}
+    here = _bound_in_classes(classes)
+    once = {s.name for s in found if not s.decorator_list and here[s.name] == 1}
     return frozenset(once - elsewhere - texts - said - _special(tree))
 
 
@@ -136,11 +137,16 @@ def _properties(tree: ast.AST, classes: list[ast.ClassDef]) -> frozenset[str]:
     """Methods under a plain ``@property`` whose names no class has twice and no statement sets."""
     found = [s for c in classes if _is_plain(c) for s in c.body if isinstance(s, ast.FunctionDef)]
     under = {s.name for s in found if [getattr(d, "id", "") for d in s.decorator_list] == ["property"]}
-    parts = [s for c in classes for s in c.body]
-    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    bound = Counter(n for s in parts for n in ([s.name] if isinstance(s, named) else _bound(s)))
+    bound = _bound_in_classes(classes)
     bound.update(n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
     return frozenset(p for p in under if bound[p] == 1) if "property" not in _bound(tree) else frozenset()
+
+
+def _bound_in_classes(classes: list[ast.ClassDef]) -> Counter[str]:
+    """How often a name is bound in the body of a class: what a function calls its own is no attribute."""
+    parts = [s for c in classes for s in c.body]
+    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return Counter(n for s in parts for n in ([s.name] if isinstance(s, named) else _bound(s)))
 
 
 def _is_plain(node: ast.ClassDef) -> bool:
