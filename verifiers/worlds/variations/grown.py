@@ -24,19 +24,17 @@ def grown(
     named: bool = False,
     size: int = 1,
     said: Sequence[str] = (),
-    headings: Collection[str] = (),
     framing: Collection[str] = (),
 ) -> bytes:
     """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, in the order that
     they have, each with a word of its own. Every second one keeps the words that arguments have ``said``: it is about the same
-    thing still. Words that every recording has (``headings``) stay, and a record that has no others comes no second time: it
-    begins or ends something. Of a text whose lines are framed by others all come, as they are."""
+    thing still. A record that has no word but what all have comes no second time: it begins or ends something. Of a text whose
+    lines are framed by others all come, as they are."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < 1 + named:
         return content
     items = list(found.items)
-    common = set(headings)
-    common |= set.intersection(*(set(re.findall(_WORD, item)) for item in items)) if len(items) > 1 else set()
+    common = set.intersection(*(set(re.findall(_WORD, item)) for item in items)) if len(items) > 1 else set()
     frame = set.intersection(*(set(item.split("\n")) for item in items)) if len(items) > 1 else set()
     framed = found.framed(framing)
     pool = [item for item in found.items if framed or set(re.findall(_WORD, item)) - common] or found.items
@@ -46,7 +44,7 @@ def grown(
     while len(items) < count or total <= length or (total <= BUFFER and len(items) < ENOUGH_LINES):
         kept = common | set(said) if len(items) % 2 else common
         item = pool[len(items) % len(pool)]
-        items.append(item if framed and not set(re.findall(_WORD, item)) - common else _own(item, len(items), kept, frame))
+        items.append(item if framed else _own(item, len(items), kept, frame))
         total += len(items[-1])
     return found.joined(items)
 
@@ -73,7 +71,6 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
         named=draft.named(path),
         size=g.record_lines(path),
         said=draft.said,
-        headings=g.common,
         framing=g.framing(path),
     )
 
