@@ -117,6 +117,14 @@ def test_refused_imports(line: str, verdict: Verdict) -> None:
     assert run_static([subject(source)], {"conventions"})[0][0].verdict is Verdict.PASS
 
 
+@pytest.mark.parametrize(("code", "found"), [("getattr(shutil, 'os').sep", 1), ("shutil.os.sep", 1), ("platform.os.sep", 0)])
+def test_refused_modules_are_reached_through_no_other(code: str, found: int) -> None:
+    """A name of the function's own is no module, whatever it is called."""
+    source = GOOD.replace("from pathlib", "import shutil\nfrom pathlib") + f"    platform = Path()\n    print({code})\n"
+    told = run_static([subject(source)], {"conventions"}, ImportRules(refuse=frozenset({"os"})))[0][0].findings
+    assert sum("reaches a module" in f.message for f in told) == found
+
+
 def test_what_the_hosts_packages_hold_is_anything() -> None:
     """Skills of the omni profile return and decorate with what the host's own packages give; nothing is known of those here."""
     text = (

@@ -397,16 +397,21 @@ def test_a_directory_is_missed_only_where_it_is_filled(before: dict[str, str], m
     assert drop.filled(of_example(Example((), before, {}, {"t": "d"}, "cp a d", made=made))) == []
 
 
-@given(st.lists(st.tuples(st.integers(0, 6000), st.sampled_from([2, 3])), min_size=1, max_size=5), st.sampled_from(".,"))
-def test_a_float_misses_each_new_decimal(numbers: list[tuple[int, int]], mark: str) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 6000), st.sampled_from([2, 3])), min_size=1, max_size=5),
+    st.sampled_from(".,"),
+    st.integers(0, 3),
+)
+def test_a_float_misses_each_new_decimal(numbers: list[tuple[int, int]], mark: str, tail: int) -> None:
     """With as many places as before; what an argument says stays."""
-    texts = [f"{n // 10**places}{mark}{n % 10**places:0{places}}" for n, places in numbers]
+    texts = [f"{n // 10**places}{mark}{n % 10**places:0{places}}{'4' * tail}" for n, places in numbers]
     said = texts[:1]
     new = misread(" ".join(texts), said).split(" ")
     for (_, places), old, now in zip(numbers, texts, new, strict=True):
         whole, _, part = now.partition(mark)
-        assert len(part) == places
-        missed = int(float(f"{whole}.{part}") * 10**places) != int(whole + part)
+        assert len(part) == places + tail
+        scale = 10 ** min(3, places + tail)
+        missed = int(float(f"{whole}.{part}") * scale) != int(f"{whole}{part[:3]}")
         assert now == old if old in said else missed
 
 

@@ -14,7 +14,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Decision, Question
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.commanded import _says_nothing_is_there
-from verifiers.worlds.constants import NO_CONSTANTS
+from verifiers.worlds.constants import NO_CONSTANTS, Constants
 from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.harm import Keeping, harmless, line_ends_lost, line_lost, lost, untouched, words_lost, words_unsaid
@@ -261,6 +261,15 @@ def test_a_word_is_replaced_in_the_answer_and_in_new_names_too(what: str) -> Non
 
 def test_no_word_is_free_no_bytes_are_tried() -> None:
     assert not list(with_bytes(replace(one_grammar(), free_words=())))
+
+
+def test_a_sign_of_the_skills_own_stands_before_a_line_too() -> None:
+    """Whatever the turn of the words: who drops lines that begin so is seen. For a new file a person says what is right."""
+    g = one_grammar()
+    g = replace(g, free_words=("k",), constants=Constants(parts=("%", "own")))
+    marked = [t for t in with_bytes(g) if t.marks_a_line]
+    assert {t.what.partition(" at ")[0] for t in marked} == {"the skill's own text in '%…'"}
+    assert all(any(row.startswith(b"%k") for row in t.expected.base["f0.csv"].content.split(b"\n")) for t in marked)
 
 
 def test_modes_stay_with_the_files_that_are_edited() -> None:

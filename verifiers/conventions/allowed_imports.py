@@ -81,11 +81,14 @@ class AllowedImports(Rule):
         for node in module.nodes if self.rules.refuse else ():
             if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
                 given = [f"{imported_module(node)}.{dotted_text(item.name)}" for item in node.names]
+            elif isinstance(node, cst.Attribute) and _of_a_module(module, node.value):
+                given = [module.dotted(node)]
+            elif isinstance(node, cst.Call) and module.code(node.func) == "getattr" and len(node.args) > 1:
+                said = module.code(node.args[1].value).strip("\"'")
+                given = [f"{module.code(node.args[0].value)}.{said}"]
             else:
-                given = [module.dotted(node)] if isinstance(node, cst.Attribute) else []
-            yield from (
-                (node, name) for name in given if set(name.split(".")[1:]) & self.rules.refuse and _is_module(module, name)
-            )
+                given = []
+            yield from ((node, name) for name in given if name.rpartition(".")[2] in self.rules.refuse)
 
     @staticmethod
     def _names(module: SkillModule) -> Iterator[tuple[cst.CSTNode, str]]:
@@ -105,9 +108,11 @@ class AllowedImports(Rule):
                 yield node, "whatever __import__ is given" if not node.args else f"importlib.{module.code(node.args[0].value)}"
 
 
-def _is_module(module: SkillModule, name: str) -> bool:
-    """Whether a dotted name begins with what the file imports, so that its parts are those of a module."""
-    return name.partition(".")[0] in sys.stdlib_module_names or name.partition(".")[0] in module.imports
+def _of_a_module(module: SkillModule, node: cst.BaseExpression) -> bool:
+    """Whether an expression is a part of what the file imports."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return isinstance(node, cst.Name) and node.value in module.imports
 
 
 def _only_computes(module: SkillModule, name: str) -> bool:

@@ -57,6 +57,7 @@ AT_THE_START = {"a blank before": " {}", "a tab before": "\t{}"}
 BOM = "\ufeff".encode()
 MODES = {"nobody else may read": 0o600, "anybody may run": 0o755, "the group may write": 0o664}
 MOST_OWN = 8
+_SIGN = re.compile(r"[^\w{]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class Opaque:
     """What stands before the word."""
     unprintable: bool = False
     """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
+    marks_a_line: bool = False
+    """A line begins with the sign before the word: it may be a comment or a heading by that, so the same holds."""
     unusual: bool = False
     """The word is none that people write, nor one of the skill's own: where only an answer differs, it is asked about."""
 
@@ -95,9 +98,10 @@ def with_bytes(g: Grammar, turn: int = 0, of: int = 1) -> Iterator[Opaque]:
     lines = [line for e in _interesting(g) for line in _text(e).split("\n") if line]
     heads = {w for line in lines for w in tokens(line)[:1] if line.startswith(w)}
     for n, (what, form) in list(enumerate(forms.items() if words else ()))[turn::of]:
-        chosen = dict.fromkeys([words[n % len(words)], *(told[n % len(told)] for _ in told[:1])])
-        # A sign that a line begins with says what kind of line it is: a comment, a heading.
-        yield from (_bytes(g, word, what, form) for word in chosen if word not in heads or form[0].isalnum() or form[0] == "{")
+        sign = bool(_SIGN.match(form))
+        first = [w for w in words if w in heads][:1] if sign else []
+        chosen = dict.fromkeys([words[n % len(words)], *(told[n % len(told)] for _ in told[:1]), *first])
+        yield from (replace(_bytes(g, word, what, form), marks_a_line=sign and word in heads) for word in chosen)
     ends = [w for line in lines for w in tokens(line)[-1:] if line.endswith(w) and w in g.free_words]
     starts = [w for line in lines for w in tokens(line)[:1] if line.startswith(w) and w in g.free_words]
     around = [(word, AT_THE_END) for word in ends[:1]] + [(word, AT_THE_START) for word in starts[:1]]

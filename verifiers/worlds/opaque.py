@@ -27,6 +27,7 @@ from verifiers.worlds.trials import Beyond, Trial
 from verifiers.worlds.world import World
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
+MARKED = Beyond("line-marks", "no line begins with a sign that the skill knows")
 CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
 STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json", "yaml"})
 """Invariants of how a file is put together."""
@@ -81,7 +82,7 @@ def _unclear(
     answer as the skill did. What those do to files is no excuse: they may be careless where these are not."""
     answers = not differences(case.expectation.tree, record.post, root=False)
     beyond = _beyond(trial, facts, answers=answers)
-    if beyond is not None and not _damages(case, record, edited=not trial.unprintable):
+    if beyond is not None and not _damages(case, record, edited=not (trial.unprintable or trial.marks_a_line)):
         return beyond
     world = World(trial.g.task_id, trial.expected.base, trial.called, (), frozenset())
     return disputed(context, gs, Trial(trial.g, Plan(), world), record) if answers else None
@@ -92,6 +93,8 @@ def _beyond(trial: Opaque, facts: Facts, *, answers: bool) -> Beyond | None:
     around a line, which an answer (if nothing but that differs) may leave out."""
     if trial.unprintable:
         return UNPRINTABLE
+    if trial.marks_a_line:
+        return MARKED
     base = trial.expected.base
     broken = facts.broken(Start(base, trial.called), Start(trial.g.base, trial.g.args))
     found = [Beyond(f.kind.name, f.sentence) for f in broken if f.kind.name in STRUCTURE or (answers and f.kind.name == TRIMMED)]

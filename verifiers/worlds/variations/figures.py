@@ -22,7 +22,7 @@ RECORDED = {
     LONGER: re.compile(rb"(?<![\w./-])[1-9]\d+(?![\w./-])"),
 }  # fmt: skip
 MOST_COLUMNS = 2
-DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,6})([.,])(\d{2,3})(?![\d.,:])", re.ASCII)
+DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,6})([.,])(\d{2,9})(?![\d.,:])", re.ASCII)
 MOST_TRIED = 100_000
 
 
@@ -61,13 +61,15 @@ def everywhere(draft: Draft, k: int, way: str) -> None:
 
 
 def misread(text: str, said: Collection[str]) -> str:
-    """Each decimal becomes the next one that a float misses: who cuts off ``8.20 * 100`` has 819. Not what arguments say."""
+    """Each decimal becomes the next one that a float misses: who cuts off ``8.20 * 100`` has 819. Of those with more than three
+    places the thousandths are. Not what arguments say."""
 
     def other(m: re.Match[str]) -> str:
-        whole, mark, part = m.groups()
+        whole, mark, places = m.groups()
+        part, rest = places[:3], places[3:]
         scale, value = 10 ** len(part), int(whole + part)
         found = next(iter(_missed(scale)[bisect_left(_missed(scale), value) :]), value)
-        return m[0] if m[0] in said else f"{found // scale}{mark}{found % scale:0{len(part)}}"
+        return m[0] if m[0] in said else f"{found // scale}{mark}{found % scale:0{len(part)}}{'0' * len(rest)}"
 
     return DECIMAL.sub(other, text)
 
