@@ -189,3 +189,6 @@ def test_a_declaration_gets_its_name_back(mark: str) -> None:
     lesson = kind.learn(["<?xml version='1.0'?>\n<a/>\n", "<?xml version='1.0'?>\n<a>x</a>"])
     assert lesson is not None
     assert kind.keep(lesson.value, f"<?{mark} version='1.0'?>\n<a/>\n", Random(1)) == "<?xml version='1.0'?>\n<a/>\n"
+    parts = f"<?xml ver{mark}='1.0' en{mark}='UTF-8' {mark}='yes'?>\n<a b='1.0'/>\n"
+    kept = kind.keep(lesson.value, parts, Random(1))
+    assert kept == "<?xml version='1.0' encoding='UTF-8' standalone='yes'?>\n<a b='1.0'/>\n"

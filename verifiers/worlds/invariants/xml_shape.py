@@ -13,7 +13,8 @@ from verifiers.worlds.invariants.kind import Learned, Lesson
 MOST_BYTES = 1 << 18
 _ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)\w+;")
 """Of a name that XML does not know without a declaration."""
-_DECLARED = re.compile(r"\A<\?(\S+)(?=\s+version=)")
+_DECLARED = re.compile(r"\A<\?(\S+)\s+\S+?=[\"']1[.]\d[\"'][^?]*\?>")
+_PART = re.compile(r"""(\S+?)=(?=["']([^"']*))""")
 
 
 @lru_cache(maxsize=512)
@@ -43,15 +44,22 @@ class XmlShape:
         return root(text) == value
 
     def keep(self, value: Learned, text: str, rng: Random) -> str:
-        """The declaration has its name back, names of namespaces theirs, and what stands for a sign stands for one."""
+        """The declaration has its name and those of its parts back, names of namespaces theirs, and what stands for a sign stands
+        for one."""
         text = _ENTITY.sub("&amp;", text)
         declared = _DECLARED.match(text)
-        if declared is None or declared[1] == "xml":
+        if declared is None:
             return text
+        text = _PART.sub(_part, declared[0]) + text[declared.end() :]
         return re.sub(rf"(?<![\w:.]){re.escape(declared[1])}(?=ns[:=]|:\w+=|\s+version=)", "xml", text)
 
     def says(self, value: Learned) -> str:
         return f"is XML in an element {str(value).rpartition('}')[2]}"
+
+
+def _part(m: re.Match[str]) -> str:
+    """A part of a declaration by its value: there are three."""
+    return ("version" if re.fullmatch(r"1[.]\d", m[2]) else "standalone" if m[2] in ("yes", "no") else "encoding") + "="
 
 
 KIND = XmlShape()
