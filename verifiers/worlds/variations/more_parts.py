@@ -11,6 +11,8 @@ from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_con
 
 MARKS = ",;|\t^~"
 LEAST_ROWS, MOST_MARKS = 2, 3
+MAX_LINE = 1000
+"""Characters of a line that gets another part: in longer ones the search takes too long."""
 _QUOTES = re.compile(r"[\"'<>{}\[\]]")
 """What has these has a grammar of its own, in which one more part means nothing."""
 
@@ -29,14 +31,18 @@ def _rows(content: bytes) -> list[str]:
 
 
 def with_part(content: bytes, _draft: Draft, _path: str, mark: str) -> bytes:
-    rows = [_field(mark).sub(lambda m: f"{m[0]}{mark}more", row, count=1) for row in _rows(content)]
+    rows = [_with(row, mark) for row in _rows(content)]
     return encoded("\n".join(rows)) if rows else content
+
+
+def _with(row: str, mark: str) -> str:
+    return _field(mark).sub(lambda m: f"{m[0]}{mark}more", row, count=1) if len(row) <= MAX_LINE else row
 
 
 def marked(g: Grammar) -> list[Choice]:
     """Files with the marks that part something in several of their lines."""
     found = ((p, mark, _rows(g.base[p].content)) for p in g.contents for mark in MARKS)
-    return [(p, mark) for p, mark, rows in found if sum(bool(_field(mark).search(row)) for row in rows) >= LEAST_ROWS]
+    return [(p, mark) for p, mark, rows in found if sum(_with(row, mark) != row for row in rows) >= LEAST_ROWS]
 
 
 VARIATIONS = (
