@@ -19,6 +19,14 @@ from verifiers.worlds.variations.own_patterns import items, others, patterns
         ("perl -ne 'print unless /^END\\r?$/' f", "END\n", {"END\r\n"}),
         ("grep -E 'v[0-9]+' f", "v12\n", {"v7\n"}),
         ("awk '/^a[ \\t]*b$/' f", "ab\n", {"a b\n"}),
+        (
+            "grep -oP '^:61:\\d{6}(\\d{4})?C\\K\\d+,\\d*' f",
+            ":61:2403010301C45,00\n",
+            {":61:240301C45,00\n", ":61:2403010301C45,\n"},
+        ),
+        ("grep -E '^(add|remove) ' f", "add a\n", {"remove a\n"}),
+        ("grep -E '^x(y(a|b)+)*$' f", "xya\n", {"x\n", "xyaya\n"}),
+        ("grep -E 'add|remove' f", "remove a\n", set()),
     ],
 )
 def test_other_texts_that_the_patterns_speak_of(command: str, text: str, among: set[str]) -> None:
@@ -28,17 +36,25 @@ def test_other_texts_that_the_patterns_speak_of(command: str, text: str, among: 
 
 
 def test_what_is_not_understood_makes_nothing() -> None:
-    """Alternatives and repeated groups; a pattern that is none."""
-    assert items("a(b|c)d") == ()
-    assert items("(ab)*") == ()
+    """What looks around itself, goes back to a group, is no pattern."""
+    assert items("a(?=b)") == ()
+    assert items(r"(a)\1") == ()
+    assert items("a)b") == ()
     assert list(others("a(", "a")) == []
+
+
+def test_a_group_is_opened_or_one_item() -> None:
+    """By whether it comes once, and in one form."""
+    assert items("a(b)c") == ((("a", ""), ("b", ""), ("c", "")),)
+    assert items("a(b|c)d|e") == ((("a", ""), ("(?:b|c)", ""), ("d", "")), (("e", ""),))
+    assert items("(ab)*") == ((("(?:ab)", "*"),),)
 
 
 @given(st.text(st.sampled_from("ab[]^()*+?.\\\\{}|-&~ 1:=$"), max_size=12), st.text(st.sampled_from("ab1 :=[]-"), max_size=8))
 def test_any_pattern_is_read_and_what_comes_of_it_matches(pattern: str, text: str) -> None:
     """Never an error; and another text is matched by the pattern's items too."""
     for other in list(others(pattern, text))[:20]:
-        joined = "".join(f"{item}{quantifier}" for item, quantifier in items(pattern))
+        joined = "|".join("".join(map("".join, parts)) for parts in items(pattern))
         assert re.search(joined, other, re.MULTILINE)
 
 

@@ -17,7 +17,7 @@ from verifiers.worlds.commanded import _says_nothing_is_there
 from verifiers.worlds.constants import NO_CONSTANTS, Constants
 from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.harm import Keeping, harmless, line_ends_lost, line_lost, lost, untouched, words_lost, words_unsaid
+from verifiers.worlds.harm import Keeping, ends_changed, harmless, line_lost, lost, untouched, words_lost, words_unsaid
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.noticed import alike
 from verifiers.worlds.odd import BOM, FORMS, _image, with_bytes, with_marks, with_modes
@@ -376,13 +376,25 @@ def test_a_new_value_stands_in_the_start_as_often_as_the_recorded_one() -> None:
 
 
 def test_line_ends_that_the_commands_keep_are_not_to_change() -> None:
-    """The text may be right in all else; who keeps more of them than the commands do is right."""
+    """The text may be right in all else; who keeps more of them than the commands do is right, and who makes one kind of two."""
+    mixed = case({"a": b"1\r\n2\n"}, {"a": b"1\r\nx\n"})
+    assert ends_changed(mixed, ran({"a": b"1\nx\n"})) is None
     kept = case({"a": b"1\r\n2\r\n"}, {"a": b"1\r\nx\r\n"})
-    assert line_ends_lost(kept, ran({"a": b"1\nx\n"})) is not None
-    assert line_ends_lost(kept, ran({"a": b"1\r\nx\r\n"})) is None
-    assert line_ends_lost(kept, ran({"a": b"1\ny\n"})) is None
+    assert ends_changed(kept, ran({"a": b"1\nx\n"})) is not None
+    assert ends_changed(kept, ran({"a": b"1\r\nx\r\n"})) is None
+    assert ends_changed(kept, ran({"a": b"1\ny\n"})) is None
     mangled = case({"a": b"1\r\n2\r\n"}, {"a": b"1\r\nx\n"})
-    assert line_ends_lost(mangled, ran({"a": b"1\r\nx\r\n"})) is None
+    assert ends_changed(mangled, ran({"a": b"1\r\nx\r\n"})) is None
+
+
+def test_a_last_line_that_the_commands_leave_without_an_end_gets_none() -> None:
+    """Where they give it one, or where the file was empty, it may have it."""
+    kept = case({"a": b"1\n2"}, {"a": b"x\n2"})
+    assert ends_changed(kept, ran({"a": b"x\n2\n"})) is not None
+    assert ends_changed(kept, ran({"a": b"x\n2"})) is None
+    assert ends_changed(case({"a": b"1\n2"}, {"a": b"x\n2\n"}), ran({"a": b"x\n2"})) is None
+    assert ends_changed(case({"a": b"1\n2"}, {"a": b"2\n1"}), ran({"a": b"2\n1\n"})) is None  # its last line is another one
+    assert ends_changed(case({"a": b""}, {"a": b""}), ran({"a": b"\n"})) is None
 
 
 def test_one_step_that_breaks_several_things_is_one_cause() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import chain, zip_longest
@@ -9,13 +10,14 @@ from random import Random
 
 from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
 from verifiers.expectation.rooting import WORKSPACE
-from verifiers.search.states import Start
+from verifiers.search.states import Start, changed_lines
 from verifiers.worlds.constants import constants, texts
 
 LONGEST = 80
 MOST_COPIES = 400
 MOST_LINES = 4000
 MOST_WORDS = 32
+MOST_CHANGED = 2
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -28,8 +30,12 @@ def folded(source: str) -> tuple[list[int], list[str]]:
 def from_constants(start: Start, source: str, rng: Random, paths: Collection[str] = ()) -> Iterator[Start]:
     """The start with sizes, counts, names and values that the text mentions, one at a time; first in the files at ``paths``."""
     numbers, words = folded(source)
-    files = sorted((p for p, e in start.base.items() if e.type == "file"), key=lambda p: p not in paths)[:6]
+    end = start.case.expectation.tree
+    files = [p for p, e in start.base.items() if e.type == "file"]
+    files = sorted(files, key=lambda p: (end.get(p) == start.base[p], p not in paths))[:6]
     yield from _with_signs(start, source)
+    for word in sorted(words, key=len):
+        yield from chain.from_iterable(_within_lines(start, word, path) for path in files[:1])
     for word in words:
         yield from _with_word(start, word, files)
     for path in files:
@@ -129,6 +135,17 @@ def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
         if name and ".." not in name.split("/") and "\0" not in name and len(name) < 100 and name not in start.base:
             content = start.base[files[0]].content if files else b"x\n"
             yield from _made(start, {name: Entry("file", content=content)}, f"there is a file {name!r}")
+
+
+def _within_lines(start: Start, word: str, path: str) -> Iterator[Start]:
+    """A line that the task changes comes again, with the word in the middle of its longest one."""
+    end = start.case.expectation.tree.get(path)
+    rows = start.base[path].content.splitlines(keepends=True)
+    for n in changed_lines(b"".join(rows), end.content)[:MOST_CHANGED] if end is not None else ():
+        longest = max(re.findall(rb"\w+", rows[n - 1]), key=len, default=b"")
+        head, tail = longest[: len(longest) // 2], longest[len(longest) // 2 :]
+        again = rows[n - 1].replace(longest, head + word.encode("utf-8", "replace") + tail, 1)
+        yield from _filled(start, path, b"".join([*rows[:n], again, *rows[n:]]), f"has its line {n} again, with {word!r} in it")
 
 
 def _filled(start: Start, path: str, content: bytes, how: str) -> Iterator[Start]:

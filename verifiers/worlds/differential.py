@@ -21,8 +21,8 @@ from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import (
     Keeping,
+    ends_changed,
     glued,
-    line_ends_lost,
     line_lost,
     lost,
     reached,
@@ -190,12 +190,7 @@ def _parts(
     """Another outcome than the commands', without harm: told, or asked."""
     if trial.odd_value and _taken_for_text_by_the_skill(context, trial, record):
         out.information.append(f"{case.label}: the skill takes for text what means something to the commands ({beyond.name})")
-    elif (
-        not beyond.always
-        and _unasked_of(trial)
-        and not line_ends_lost(case, record)
-        and not _answers_otherwise(context, case, record)
-    ):
+    elif not beyond.always and _unasked_of(trial) and not _answers_otherwise(context, case, record):
         out.information.append(f"{case.label}: another outcome than the commands', and nothing was lost ({beyond.name})")
     elif _unasked(context, out, beyond):
         _ask(context, out, beyond, *_smallest(context, evidenced, trial, case, record))
@@ -237,6 +232,7 @@ def _hurts(context: Context, evidenced: Evidenced, trial: Trial, case: Case, rec
     if trial.plan.has(Rule.BARE) and not case.expectation.effects:
         keeping = dict.fromkeys(case.base, Keeping()) | keeping  # where nothing is to be changed, nobody takes a line away
     found = lost(case, record, made) or vanished(case, record, makes) or line_lost(case, record, keeping)
+    found = found or ends_changed(case, record)
     if trial.plan.has(Rule.REMARK):
         found = found or words_lost(case, record, g.base)
         found = found or words_unsaid(case, record, g.base, context.judge.answer_path)

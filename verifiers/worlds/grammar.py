@@ -106,7 +106,8 @@ def grammar(
     inside = frozenset(t for t in owners if len(t) > 2 and any(t in w and t != w for w in names | words))
     fixed |= {w for w in names | words if w.lower() in {t.lower() for t in arg_tokens} or any(t in w for t in inside)}
     regular = [p for p, e in base.items() if e.type == "file"]
-    files = tuple(sorted((p for p in regular if not _names(p, literal, args)), key=lambda p: _distance(p, expectation, args)))
+    regular.sort(key=lambda p: _distance(p, expectation, args))
+    files = tuple(p for p in regular if not _names(p, literal, args))
     return Grammar(
         task_id,
         args,
@@ -136,10 +137,11 @@ def contents_by_ending(bases: Iterable[Mapping[str, Entry]]) -> dict[str, tuple[
 
 
 def _distance(path: str, x: Expectation, args: Args) -> tuple[bool, bool]:
-    """How far from the task a file is: what it changes comes first, then what stands in a directory that an argument names."""
+    """How far from the task a file is: what it changes comes first, then what an argument names, or stands in a directory that
+    one names."""
     named = {as_text(v).strip("/") for v in args.values()}
     above = {path[:i] for i, c in enumerate(path) if c == "/"}
-    return x.tree.get(path) == x.base[path], not named & above
+    return x.tree.get(path) == x.base[path], not named & {path, *above}
 
 
 def _by_turns(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:

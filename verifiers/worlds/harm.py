@@ -174,15 +174,24 @@ def _words(entry: Entry) -> set[bytes]:
     return {t.encode("utf-8", "surrogateescape") for t in tokens(entry.content.decode("utf-8", "surrogateescape"))}
 
 
-def line_ends_lost(case: Case, record: ReplayRecord) -> Wrong | None:
-    """A file whose Windows line ends the commands keep, and of which the run makes other ones, with nothing else different."""
-    for path in case.base:
+def ends_changed(case: Case, record: ReplayRecord) -> Wrong | None:
+    """A file whose line ends, all of Windows, the commands keep, or whose last line they leave as it is and without one, and of
+    which the run makes other ones, with nothing else different: bytes that nobody spoke of."""
+    for path, before in case.base.items():
         wanted, now = case.expectation.tree.get(path), record.post.get(path)
-        if wanted is None or now is None or now.content.count(b"\r\n") >= wanted.content.count(b"\r\n"):
+        if wanted is None or now is None or _without_ends(now.content) != _without_ends(wanted.content):
             continue
-        if now.content.replace(b"\r\n", b"\n") == wanted.content.replace(b"\r\n", b"\n"):
+        windows = b"\n" not in before.content.replace(b"\r\n", b"")
+        returns = windows and now.content.count(b"\r\n") < wanted.content.count(b"\r\n")
+        last = before.content.rpartition(b"\n")[2]
+        ended = bool(last) and wanted.content.rpartition(b"\n")[2] == last and now.content.endswith(b"\n")
+        if returns or ended:
             return Wrong("effect", f"the line ends of {path} change, which the trace's commands keep", show(wanted), show(now))
     return None
+
+
+def _without_ends(content: bytes) -> bytes:
+    return content.replace(b"\r\n", b"\n").removesuffix(b"\n")
 
 
 def glued(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeping]) -> bool:

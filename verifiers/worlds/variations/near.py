@@ -157,14 +157,23 @@ def near_names(draft: Draft, path: str, way: str) -> None:
 
 
 def _edited(content: bytes, draft: Draft, path: str, way: str) -> bytes:
-    return near_lines(content, [*draft.said, *draft.numbered], named=draft.named(path), way=way, size=draft.g.record_lines(path))
+    said = spoken(draft, decoded(content))
+    return near_lines(content, said, named=draft.named(path), way=way, size=draft.g.record_lines(path))
+
+
+def spoken(draft: Draft, text: str) -> list[str]:
+    """What arguments say, as the text has it: a value that stands there whole is one word, and its parts are none."""
+    whole = [v for v in draft.numbered if v in text]
+    parts = {t for v in whole for t in tokens(v)}
+    return [*(t for t in draft.said if t not in parts), *draft.numbered]
 
 
 def near_files(draft: Draft, path: str, way: str) -> None:
     """Another file like one, in which the lines that say a word of the arguments say nearly that."""
-    source, said = draft.renamed(path), [*draft.said, *draft.numbered]
+    source = draft.renamed(path)
     where, _, name = source.rpartition("/")
     text = decoded(draft.content(path)) if takes_lines(draft.content(path)) else ""
+    said = spoken(draft, text)
     like = {line: indented(line, said) if way == INDENTED else near(line, said) for line in text.splitlines(keepends=True)}
     other = renamed_stem(name, draft.word(), draft.g)
     if any(like.values()) and other:

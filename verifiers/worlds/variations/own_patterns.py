@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, zip_longest
 
@@ -23,10 +23,12 @@ MOST_REPEATED, MOST_LINES, LONGEST_LINE = 3, 400, 200
 _POOL = "x7 _:=?-+,.;#/\t\"'" + string.ascii_letters + string.digits
 _LETTERS = {"alpha": "a-zA-Z", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z"}
 _CLASSES = {"space": r"\s", "blank": r" \t", "digit": "0-9", **_LETTERS}
+_OPENING = ("(", "(?:")
+_UNBOUNDED = re.compile(r"(?<!\\)[*+]|\{\d+,\d*\}")
 _IN_SCRIPT = re.compile(r"(?<![\w\\])s([/|#,@!])((?:\\.|(?!\1).)+)\1|/((?:\\.|[^/\\\n])+)/")
 _ITEM = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?:)?|\)|[^\\])(\*|\+|\?|\{\d+(?:,\d*)?\})?\??", re.DOTALL)
 _SEARCHING = frozenset({"grep", "egrep"})
-_EXTENDED = re.compile(r"\s-\w*[Er]\w*(\s|$)|--regexp-extended|--extended-regexp|\begrep\b|awk|perl")
+_EXTENDED = re.compile(r"\s-\w*[ErP]\w*(\s|$)|--regexp-extended|--extended-regexp|\begrep\b|awk|perl")
 
 
 def patterns(commands: tuple[str, ...]) -> list[str]:
@@ -41,22 +43,47 @@ def patterns(commands: tuple[str, ...]) -> list[str]:
 
 
 def _python(text: str, extended: bool) -> str:
-    text = re.sub(r"\[:(\w+):\]", lambda m: _CLASSES.get(m[1], m[0]), text)
+    text = re.sub(r"\[:(\w+):\]", lambda m: _CLASSES.get(m[1], m[0]), text).replace(r"\K", "")
     return text if extended else re.sub(r"\\([(){}|+?])|([(){}|+?])", lambda m: m[1] or f"\\{m[2]}", text)
 
 
+Item = tuple[str, str]
+"""One part of a pattern and how often it comes."""
+
+
 @lru_cache(maxsize=256)
-def items(pattern: str) -> tuple[tuple[str, str], ...]:
-    """The pattern as items with their quantifiers, groups that are not repeated opened; none of one with alternatives."""
-    found = [(m[1], m[2] or "") for m in _ITEM.finditer(pattern)]
-    closing = [quantifier for text, quantifier in found if text == ")"]
-    if any(closing) or "|" in [text for text, _ in found]:
-        return ()
-    parts = tuple((_plain_set(text), quantifier) for text, quantifier in found if text not in ("(", "(?:", ")"))
+def items(pattern: str) -> tuple[tuple[Item, ...], ...]:
+    """The alternatives of a pattern, each as its items. A group that comes once and has no alternatives is opened, any other is
+    an item."""
+    tokens = [(m[1], m[2] or "") for m in _ITEM.finditer(pattern)]
+    found, closed_with = _alternatives(iter(tokens))
+    looks_around = any(text in _OPENING and quantifier for text, quantifier in tokens)
     try:
-        return parts if all(re.compile(f"{item}{quantifier}") for item, quantifier in parts) else ()
+        read = (
+            closed_with is None
+            and not looks_around
+            and all(re.compile(f"{item}{often}") for parts in found for item, often in parts)
+        )
     except re.error:
         return ()
+    return tuple(tuple(parts) for parts in found) if read else ()
+
+
+def _alternatives(tokens: Iterator[Item]) -> tuple[list[list[Item]], str | None]:
+    """What stands up to the end of a group, and how often the group comes; None at the end of the pattern."""
+    found: list[list[Item]] = [[]]
+    for text, quantifier in tokens:
+        if text == ")":
+            return found, quantifier
+        if text == "|":
+            found.append([])
+        elif text in _OPENING:
+            inner, often = _alternatives(tokens)
+            source = "|".join("".join(map("".join, parts)) for parts in inner)
+            found[-1] += inner[0] if not often and len(inner) == 1 else [(f"(?:{source})", often or "")]
+        else:
+            found[-1].append((_plain_set(text), quantifier))
+    return found, None
 
 
 def _plain_set(item: str) -> str:
@@ -69,8 +96,13 @@ def _plain_set(item: str) -> str:
 
 def others(pattern: str, text: str) -> Iterator[str]:
     """The text with the first match of the pattern in other forms, each differing in one item; each item has its turn."""
-    parts = items(pattern)
-    if not parts or sum(quantifier[:1] in ("*", "+", "{") for _, quantifier in parts) > MOST_REPEATED:
+    for parts in items(pattern):
+        yield from _others(parts, text)
+
+
+def _others(parts: Sequence[Item], text: str) -> Iterator[str]:
+    source = "".join(map("".join, parts))
+    if len(_UNBOUNDED.findall(source)) > MOST_REPEATED:
         return
     found = _found("".join(f"({item}{quantifier})" for item, quantifier in parts), text)
     if found is None or "\n" in found[0]:  # what goes over a line's end tells records apart
@@ -99,14 +131,25 @@ def _found(pattern: str, text: str) -> re.Match[str] | None:
 
 def _forms(item: str, quantifier: str) -> list[str]:
     """Other texts that an item matches; none for anchors and single characters."""
-    options = ["\r"] if item == r"\r" else [c for c in _POOL if re.fullmatch(item, c)]
-    if not options or (len(options) == 1 and not quantifier):
+    options = _options(item)
+    if not options or (len(options) == 1 and not quantifier) or quantifier[:1] == "{":
         return []
-    least = 0 if quantifier[:1] in ("*", "?") else 1
-    most = 1 if quantifier in ("", "?") else 2
-    if quantifier[:1] == "{":
-        return []
-    return [*([""] if least == 0 else []), *options[:MOST_OPTIONS], *([options[0] * 2] if most == 2 else [])]
+    none = [""] if quantifier[:1] in ("*", "?") else []
+    twice = [options[0] * 2] if quantifier[:1] in ("*", "+") else []
+    return [*none, *options[:MOST_OPTIONS], *twice]
+
+
+def _options(item: str) -> list[str]:
+    """Texts that an item matches once."""
+    if item.startswith(_OPENING[1]):
+        return ["".join(map(_sample, parts)) for parts in items(item[len(_OPENING[1]) : -1])]
+    return ["\r"] if item == r"\r" else [c for c in _POOL if re.fullmatch(item, c)]
+
+
+def _sample(part: Item) -> str:
+    """A text for an item as often as it has to come, or once; nothing for an anchor."""
+    least = re.match(r"\{(\d+)", part[1])
+    return next(iter(_options(part[0])), "") * (int(least[1]) if least else 1)
 
 
 def ways(g: Grammar, path: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.variation import Choice, Example, Rule, Stage, Step, Turns, Variation
+from verifiers.worlds.variation import Choice, Example, Rule, Stage, Step, Variation
 from verifiers.worlds.variations.rename import renamed, spellings, texts
 
 MARKS = ("{}%s%41", "\\a&", "+(a)")
@@ -17,8 +17,9 @@ def markable(g: Grammar) -> list[Choice]:
     """Words that are no other argument's. A backslash may mean something to the format of a file (JSON), so a word that stands in
     one gets none."""
     owners = {token: ps for token, ps in g.bound if len(ps) == 1 and isinstance(g.args[ps[0]], str)}
-    alone = {owners[t][0]: t for t in texts(g) if t in owners}
     written = b"\n".join(e.content for e in g.base.values()).decode("utf-8", "replace").lower()
+    found = sorted((t for t in texts(g) if t in owners), key=lambda t: t.lower() not in written)
+    alone = {owners[t][0]: t for t in found}
     chosen = [*alone.values()][:MOST_MARKED]
     return [(t, mark) for t in chosen for mark in MARKS if "\\" not in mark or t.lower() not in written]
 
@@ -34,7 +35,7 @@ def mark(draft: Draft, token: str, form: str) -> None:
 VARIATIONS = (
     Variation(
         name="value-marked", why="A value ends in what a format or a replacement treats specially.",
-        choices=markable, apply=mark, rule=Rule.TEXT, stage=Stage.RENAME, turns=Turns.FIRST, refusable=True,
+        choices=markable, apply=mark, rule=Rule.TEXT, stage=Stage.RENAME, refusable=True,
         together=lambda g: [(*renamed(g), Step("value-marked", choice)) for choice in markable(g)],
         examples=(
             Example(("foo", "\\a&"), {"foo": ""}, {"foo\\a&": ""}, {"w": "foo"}, "ls foo"),
