@@ -10,14 +10,15 @@ from random import Random
 
 from sandbox.interface import ROOT, Entry, JsonValue, Snapshot
 from verifiers.expectation.rooting import WORKSPACE
-from verifiers.search.states import Start, changed_lines
+from verifiers.search.states import Start
 from verifiers.worlds.constants import constants, texts
 
 LONGEST = 80
 MOST_COPIES = 400
 MOST_LINES = 4000
 MOST_WORDS = 32
-MOST_CHANGED = 2
+MOST_CHANGED, MOST_SIGNS = 2, 8
+_MARK = re.compile(rb"[!-/:-@\[-`{-~]")
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -30,12 +31,8 @@ def folded(source: str) -> tuple[list[int], list[str]]:
 def from_constants(start: Start, source: str, rng: Random, paths: Collection[str] = ()) -> Iterator[Start]:
     """The start with sizes, counts, names and values that the text mentions, one at a time; first in the files at ``paths``."""
     numbers, words = folded(source)
-    end = start.case.expectation.tree
-    files = [p for p, e in start.base.items() if e.type == "file"]
-    files = sorted(files, key=lambda p: (end.get(p) == start.base[p], p not in paths))[:6]
+    files = sorted((p for p, e in start.base.items() if e.type == "file"), key=lambda p: p not in paths)[:6]
     yield from _with_signs(start, source)
-    for word in sorted(words, key=len):
-        yield from chain.from_iterable(_within_lines(start, word, path) for path in files[:1])
     for word in words:
         yield from _with_word(start, word, files)
     for path in files:
@@ -43,6 +40,32 @@ def from_constants(start: Start, source: str, rng: Random, paths: Collection[str
     for path in files:
         for number in numbers:
             yield from _with_number(start, number + 1, path, rng)
+
+
+def in_changed_lines(start: Start, source: str) -> Iterator[Start]:
+    """The start with a line that the task changes once more: with a text of the skill's in the middle of its longest word, or
+    without one of its marks."""
+    signs = sorted(folded(source)[1], key=len)[:MOST_SIGNS]
+    for path, entry in start.base.items():
+        end = start.case.expectation.tree.get(path)
+        if entry.type != "file" or end is None or end.content == entry.content or b"\0" in entry.content:
+            continue
+        rows, kept = entry.content.splitlines(keepends=True), set(end.content.splitlines(keepends=True))
+        for n in [n for n, row in enumerate(rows, 1) if row not in kept][:MOST_CHANGED]:
+            marks = [_without(rows[n - 1], mark.start()) for mark in _MARK.finditer(rows[n - 1])][:MOST_SIGNS]
+            ways = zip_longest((_with_within(rows[n - 1], sign) for sign in signs), marks)
+            for other, how in (way for turn in ways for way in turn if way is not None):
+                yield from _filled(start, path, b"".join([*rows[:n], other, *rows[n:]]), f"has its line {n} again, {how}")
+
+
+def _with_within(row: bytes, sign: str) -> tuple[bytes, str]:
+    longest = max(re.findall(rb"\w+", row), key=len, default=b"")
+    head, tail = longest[: len(longest) // 2], longest[len(longest) // 2 :]
+    return row.replace(longest, head + sign.encode("utf-8", "replace") + tail, 1), f"with {sign!r} in it"
+
+
+def _without(row: bytes, at: int) -> tuple[bytes, str]:
+    return row[:at] + row[at + 1 :], f"without its {chr(row[at])!r}"
 
 
 def from_arguments(start: Start, words: list[str]) -> Iterator[Start]:
@@ -135,17 +158,6 @@ def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
         if name and ".." not in name.split("/") and "\0" not in name and len(name) < 100 and name not in start.base:
             content = start.base[files[0]].content if files else b"x\n"
             yield from _made(start, {name: Entry("file", content=content)}, f"there is a file {name!r}")
-
-
-def _within_lines(start: Start, word: str, path: str) -> Iterator[Start]:
-    """A line that the task changes comes again, with the word in the middle of its longest one."""
-    end = start.case.expectation.tree.get(path)
-    rows = start.base[path].content.splitlines(keepends=True)
-    for n in changed_lines(b"".join(rows), end.content)[:MOST_CHANGED] if end is not None else ():
-        longest = max(re.findall(rb"\w+", rows[n - 1]), key=len, default=b"")
-        head, tail = longest[: len(longest) // 2], longest[len(longest) // 2 :]
-        again = rows[n - 1].replace(longest, head + word.encode("utf-8", "replace") + tail, 1)
-        yield from _filled(start, path, b"".join([*rows[:n], again, *rows[n:]]), f"has its line {n} again, with {word!r} in it")
 
 
 def _filled(start: Start, path: str, content: bytes, how: str) -> Iterator[Start]:

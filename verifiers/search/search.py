@@ -12,7 +12,7 @@ from verifiers.context import BATCH, Case, Context
 from verifiers.expectation.answers import failure
 from verifiers.search.harm import doubtful, harm
 from verifiers.search.members import archives
-from verifiers.search.mutate import folded, from_arguments, from_constants
+from verifiers.search.mutate import folded, from_arguments, from_constants, in_changed_lines
 from verifiers.search.states import Start, paths_of, recorded, states
 from verifiers.source.statements import Statement
 
@@ -95,6 +95,7 @@ def _starts(context: Context) -> Iterator[Start]:
         start, rng = recorded(case), context.rng(f"constants {n}")
         ways += [_in_turn(states(start, paths[case.label]), n, len(cases)), from_arguments(start, words)]
         ways += [from_constants(start, context.subject.source, rng, paths[case.label]), archives(start)]
+        ways.append(in_changed_lines(start, context.subject.source))
     yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
 
 

@@ -14,9 +14,8 @@ from verifiers.worlds.databases import without_rows
 
 OTHER = b"other content\nof two lines\n"
 MOST_PATHS = 24
-MOST_LEFT_OUT, MOST_LAST, MOST_MARRED = 8, 6, 3
+MOST_LEFT_OUT, MOST_LAST = 8, 6
 _DIGIT = re.compile(r"\d")
-_MARK = re.compile(rb"[!-/:-@\[-`{-~]")
 _PARTS = {
     "word": re.compile(rb"[^\s,;:|=\"'{}<>\[\]]+"),
     "line": re.compile(rb"[^\n]+\n"),
@@ -142,11 +141,8 @@ def _other_forms(content: bytes, after: bytes) -> Iterator[tuple[bytes, str]]:
         return
     rows = content.splitlines(keepends=True)
     yield content.removesuffix(b"\n"), "has no end of its last line"
-    changed = changed_lines(content, after)
-    for n in changed[:MOST_MARRED]:
-        for mark in list(_MARK.finditer(rows[n - 1]))[:MOST_LEFT_OUT]:
-            marred = rows[n - 1][: mark.start()] + rows[n - 1][mark.end() :]
-            yield b"".join([*rows[:n], marred, *rows[n:]]), f"has its line {n} again, without a {mark.group().decode()!r}"
+    kept = set(after.splitlines(keepends=True))
+    changed = [n for n, row in enumerate(rows, 1) if row not in kept][:MOST_LAST]
     for n in dict.fromkeys([*changed, *range(1, min(len(rows), MOST_LAST))]):
         yield b"".join(rows[:n]).removesuffix(b"\n"), f"ends in its line {n}, which has no end"
     yield content.replace(b"\n", b"\r\n"), "has Windows line ends"
@@ -160,12 +156,6 @@ def _other_forms(content: bytes, after: bytes) -> Iterator[tuple[bytes, str]]:
         parts = list(pattern.finditer(content))
         for part in parts[:: max(1, len(parts) // MOST_LEFT_OUT)][:MOST_LEFT_OUT]:
             yield content[: part.start()] + content[part.end() :], f"lacks its {what} {part.group()[:40]!r}"
-
-
-def changed_lines(content: bytes, after: bytes) -> list[int]:
-    """The numbers, from 1, of the first lines of a text that it does not keep."""
-    kept = set(after.splitlines(keepends=True))
-    return [n for n, row in enumerate(content.splitlines(keepends=True), 1) if row not in kept][:MOST_LAST]
 
 
 def _other_digits(path: str) -> dict[str, str]:
