@@ -136,12 +136,14 @@ def contents_by_ending(bases: Iterable[Mapping[str, Entry]]) -> dict[str, tuple[
     return {ending: tuple(contents) for ending, contents in found.items() if ending}
 
 
-def _distance(path: str, x: Expectation, args: Args) -> tuple[bool, bool]:
+def _distance(path: str, x: Expectation, args: Args) -> tuple[int, bool]:
     """How far from the task a file is: what it changes comes first, then what an argument names, or stands in a directory that
-    one names."""
+    one names. What is written anew, with no line of what was there, comes last: nothing in it matters."""
     named = {as_text(v).strip("/") for v in args.values()}
     above = {path[:i] for i, c in enumerate(path) if c == "/"}
-    return x.tree.get(path) == x.base[path], not named & {path, *above}
+    before, after = x.base[path], x.tree.get(path)
+    kept = after is None or bool(set(before.content.split(b"\n")) & set(after.content.split(b"\n")) - {b""})
+    return (0 if kept else 2) if after != before else 1, not named & {path, *above}
 
 
 def _by_turns(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
