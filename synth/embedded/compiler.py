@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from synth.embedded.actions import change, one_more
 from synth.embedded.buffers import append, output_of, transient, write
-from synth.embedded.code import quote
-from synth.embedded.conditions import condition
+from synth.embedded.code import joined, quote
+from synth.embedded.conditions import SEARCHES, condition, quietly
 from synth.embedded.filters import Data, as_bytes, data, expand, read
 from synth.embedded.finding import Branch, FindReader, Found, all_of, found_items
 from synth.embedded.kinds import changes, temporaries, with_cursor
@@ -51,7 +51,8 @@ def block(scope: Scope, items: Sequence[Command]) -> None:
     scope.flush()
 
 
-def sequence(scope: Scope, node: Seq) -> None:
+def sequence(scope: Scope, node: Seq, *, told: bool = False) -> None:
+    """``told``: whoever runs it is told whether it failed, so that a check which does not hold ends it with an error."""
     joins = (*node.joins, ";")
     skip = False
     for k, item in enumerate(node.items):
@@ -60,6 +61,11 @@ def sequence(scope: Scope, node: Seq) -> None:
             continue
         join = joins[k]
         follower = node.items[k + 1] if k + 1 < len(node.items) else None
+        if told and scope.facts.repeatable and (failed := _failed_check(scope, node, k)) is not None:
+            scope.flush()
+            with scope.code.block(f"if {failed}:"):
+                scope.code.line(f"raise ValueError({complaint_of(scope, item)})")
+            continue
         if join == "||" and isinstance(follower, Simple) and follower.name in ("true", ":"):
             skip = True
         elif join in ("&&", "||") and follower is not None and (test := condition(scope, item, join == "||")) is not None:
@@ -71,6 +77,26 @@ def sequence(scope: Scope, node: Seq) -> None:
         elif join == "||":
             raise ShellError("|| after a command that changes something is not understood")
         statement(scope, item)
+
+
+def _failed_check(scope: Scope, node: Seq, k: int) -> str | None:
+    """A condition that holds where an item which only looks fails, and the sequence with it; None for any other item."""
+    item, last = node.items[k], k == len(node.items) - 1
+    linked = not last or (k > 0 and node.joins[k - 1] == "&&")
+    if not linked or set(node.joins[k:]) - {"&&"}:
+        return None
+    if isinstance(item, Simple) and (item.name not in SEARCHES or not only_prints(item) or output_of(item.redirects) is not None):
+        return None
+    return condition(scope, quietly(item), True) if isinstance(item, Simple | Test) else None
+
+
+def complaint_of(scope: Scope, item: Command) -> str:
+    """What is said where a check does not hold."""
+    operands = parse_args(TABLE["grep"], item.words[1:]).operands if isinstance(item, Simple) else ()
+    if len(operands) != 2:
+        return quote("a check of the task does not hold")
+    pattern, file = (scope.pieces(w) for w in operands)
+    return joined([(True, "nothing matches "), *pattern, (True, " in "), *file])
 
 
 def statement(scope: Scope, node: Command) -> None:

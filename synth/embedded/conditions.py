@@ -9,8 +9,10 @@ from synth.embedded.filters import option_codes, read, receiver, run_filter
 from synth.embedded.scope import Scope, content
 from synth.embedded.streams import stream
 from verifiers.shell.commands import TABLE, parse_args
-from verifiers.shell.tree import Command, Pipe, Seq, ShellError, Simple, Test, Word
+from verifiers.shell.tree import Command, Lit, Pipe, Seq, ShellError, Simple, Test, Word
 
+SEARCHES = ("grep", "egrep", "fgrep")
+_SHOWN = ("-n", "-H", "-h", "--line-number", "--with-filename", "--no-filename")
 _FILE = {"-e": "exists()", "-f": "is_file()", "-d": "is_dir()", "-L": "is_symlink()", "-h": "is_symlink()"}
 
 
@@ -24,13 +26,21 @@ def condition(scope: Scope, node: Command, negated: bool) -> str | None:
         test = _test(scope, list(node.words))
     elif isinstance(node, Simple) and node.name == "test":
         test = _test(scope, list(node.words[1:]))
-    elif isinstance(node, Simple) and node.name in ("grep", "egrep", "fgrep"):
+    elif isinstance(node, Simple) and node.name in SEARCHES:
         test = _grep(scope, node)
     if test is None and isinstance(node, Simple | Pipe):
         test = _status(scope, node)
     if test is None:
         return None
     return f"not ({test})" if negated and " " in test else f"not {test}" if negated else test
+
+
+def quietly(node: Command) -> Command:
+    """The same check, which prints nothing."""
+    if not isinstance(node, Simple) or node.name not in SEARCHES:
+        return node
+    shown = [w for w in node.words[1:] if w.literal not in _SHOWN]
+    return replace(node, words=(node.words[0], Word((Lit("-q"),)), *shown))
 
 
 def _status(scope: Scope, node: Simple | Pipe) -> str | None:

@@ -49,7 +49,7 @@ def _compiled(program: Program, params: Sequence[Param], facts: Facts, writes: b
     scope.substitute, scope.printed, scope.acts, scope.listed = _substitution, printed, acts_only, substituted
     if writes:
         for step in program:
-            sequence(scope, step)
+            sequence(scope, step, told=True)
         block(scope, [])
         scope.temps = frozenset()
         scope.flush()

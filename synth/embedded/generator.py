@@ -117,6 +117,9 @@ class EmbeddedGenerator:
         failed = any(step.exit_code != 0 for record in again for step in record.steps)
         return not failed and not any(differences(end, r.post, links=False) for (_, end), r in zip(ends, again, strict=True))
 
+    def _facts(self, case: Case, again: bool) -> Facts:
+        return replace(facts_of(case, again), repeatable=again and self.replays is not None)
+
     def _hopeless(self, candidate: Candidate) -> bool:
         """Counterexamples prune: where the plain form cannot be repeated or the evidence fails, the pipeline cannot help."""
         return candidate.cost > 0 and not _FINAL.isdisjoint(r.decisive.id for r in self._rejected if r.decisive)
@@ -139,7 +142,7 @@ class EmbeddedGenerator:
                 again = again or self._repeatable(case, staged=True)
                 code = shell_code(case, writes, again)
             else:
-                code = compile_program(case.template.program, params, facts_of(case, again), writes)
+                code = compile_program(case.template.program, params, self._facts(case, again), writes)
         except ShellError as error:
             self._why.append(str(error))
             return None

@@ -103,6 +103,8 @@ class Facts:
     None where they do more."""
     creates: bool = True
     """Some recording makes a file that was not there."""
+    repeatable: bool = False
+    """The recorded commands were seen to succeed once more on their own result: a check of theirs holds there too."""
 
 
 @dataclass
