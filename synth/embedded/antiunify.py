@@ -32,7 +32,7 @@ def unify(programs: Sequence[Program], requests: Sequence[str] = ()) -> Template
     """
     unifier = _Unifier(requests)
     raw = unifier.node(tuple(programs), "operand")
-    return factored(raw, unifier.values, unifier.places)
+    return factored(raw, unifier.values, unifier.places, requests)
 
 
 _CUT_AT_MARKS = frozenset({"sed", "rename", "prename", "file-rename"})

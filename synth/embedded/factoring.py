@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from synth.embedded.requested import is_said
 from synth.embedded.template import Place, Template, Value
 from verifiers.shell.tree import Hole, Lit, Many, Part, Word, rebuilt, tidy
 
+_PIECE = re.compile(r"[^\W_]+|.", re.DOTALL)
 
-def factored(raw: object, values: list[tuple[Value, ...]], places: list[Place]) -> Template:
-    """Replaces holes whose values are made of other holes' values and constants."""
+
+def factored(raw: object, values: list[tuple[Value, ...]], places: list[Place], requests: Sequence[str] = ()) -> Template:
+    """Replaces holes whose values are made of other holes' values, of words that the requests say, and of constants."""
     made: dict[int, list[Part]] = {}
     values, places = list(values), list(places)
     for k in range(len(values)):
@@ -25,6 +28,10 @@ def factored(raw: object, values: list[tuple[Value, ...]], places: list[Place]) 
     if (folder := _shared_folder([v for k, v in enumerate(values) if k not in made])) is not None:
         places.append(places[next(k for k, v in enumerate(values) if str(v[0]).startswith(f"{folder[0]}/"))])
         values.append(folder)
+    for k in range(len(values)):
+        for words in _said_parts(k, values, requests) if k not in made else ():
+            values.append(words)
+            places.append(places[k])
     order = sorted(range(len(values)), key=lambda k: -sum(len(v) for v in values[k]))
     for k in order:
         if k in made or any(not isinstance(v, str) for v in values[k]):
@@ -59,6 +66,36 @@ def _beginning(k: int, values: Sequence[tuple[Value, ...]]) -> tuple[int, str, t
     return None
 
 
+def _said_parts(k: int, values: Sequence[tuple[Value, ...]], requests: Sequence[str]) -> list[tuple[str, ...]]:
+    """Words that all requests say and a value is made of, with constants and other values, where none of them says it whole:
+    ``2026-09`` of ``archive/2026-09.tar.gz``. Empty where it is made of other things too."""
+    whole = [v for v in values[k] if isinstance(v, str)]
+    if len(requests) != len(values[k]) or len(whole) != len(requests) or any(map(is_said, whole, requests)):
+        return []
+    others = [v for j, v in enumerate(values) if j != k and all(isinstance(x, str) for x in v)]
+    known = {j: tuple(map(str, v)) for j, v in enumerate(others)}
+    found: list[tuple[str, ...]] = []
+
+    def word(rest: tuple[str, ...]) -> list[Part] | None:
+        rows = [_PIECE.findall(r) for r in rest]
+        most = _alike(rows)
+        ends = _alike([row[most:][::-1] for row in rows])
+        # The shortest that is said: the 09 of 2026-09 is no word.
+        for left, right in sorted(itertools.product(range(most + 1), range(ends + 1)), key=sum, reverse=True):
+            middle = tuple("".join(row[left : len(row) - right]) for row in rows)
+            if all(middle) and all(map(is_said, middle, requests)):
+                found.append(middle)
+                return [Hole(-1)]
+        return None
+
+    return found if composed(tuple(whole), known, 1, word) is not None else []
+
+
+def _alike(rows: Sequence[Sequence[str]]) -> int:
+    """How many pieces all rows begin with."""
+    return sum(1 for _ in itertools.takewhile(lambda column: len(set(column)) == 1, zip(*rows, strict=False)))
+
+
 def _shared_folder(values: Sequence[tuple[Value, ...]]) -> tuple[str, ...] | None:
     """A folder that several values lie in and that is no value itself, where it and the others say all of two of them."""
     texts = [tuple(v for v in row if isinstance(v, str)) for row in values]
@@ -75,8 +112,17 @@ def _shared_folder(values: Sequence[tuple[Value, ...]]) -> tuple[str, ...] | Non
     return None
 
 
-def composed(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth: int = 0) -> list[Part] | None:
-    """``target`` as constants and other holes; None where it is not made of them, and at depth 0 where it is one of either."""
+def composed(
+    target: tuple[str, ...],
+    others: dict[int, tuple[str, ...]],
+    depth: int = 0,
+    word: Callable[[tuple[str, ...]], list[Part] | None] = lambda _: None,
+) -> list[Part] | None:
+    """``target`` as constants and other holes; None where it is not made of them, and at depth 0 where it is one of either.
+
+    Args:
+        word: what a rest is that is made of neither.
+    """
     if len(set(target)) == 1:
         return ([Lit(target[0])] if target[0] else []) if depth else None
     for j in sorted(others, key=lambda j: -sum(map(len, others[j]))):
@@ -85,11 +131,11 @@ def composed(target: tuple[str, ...], others: dict[int, tuple[str, ...]], depth:
         if not all(v and v in t for v, t in zip(others[j], target, strict=True)) or others[j] == target:
             continue
         cuts = [t.partition(v) for v, t in zip(others[j], target, strict=True)]
-        left = composed(tuple(c[0] for c in cuts), others, depth + 1)
-        right = composed(tuple(c[2] for c in cuts), others, depth + 1)
+        left = composed(tuple(c[0] for c in cuts), others, depth + 1, word)
+        right = composed(tuple(c[2] for c in cuts), others, depth + 1, word)
         if left is not None and right is not None:
             return [*left, Hole(j), *right]
-    return None
+    return word(target)
 
 
 def _replace(node: object, made: dict[int, list[Part]], number: dict[int, int]) -> object:

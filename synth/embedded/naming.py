@@ -72,7 +72,9 @@ def _common(text: str, texts: Sequence[str], fixed: Collection[str] = ()) -> str
     alike = [words for t in texts if len(words := t.split()) == len(own)]
     columns = [Counter(column) for column in zip(*alike, strict=True)] if len(alike) > 2 else [Counter[str]()] * len(own)
     rare = [
-        _VALUE.search(word) and _bare(word) not in fixed and 2 * sum(word in t.split() for t in texts) <= len(texts)
+        _VALUE.search(word)
+        and _bare(word) not in fixed
+        and 2 * sum(_bare(word) in map(_bare, t.split()) for t in texts) <= len(texts)
         for word in own
     ]
     others = [len(c) == len(alike) > 2 and _bare(w).lower() not in STOP for c, w in zip(columns, own, strict=True)]
