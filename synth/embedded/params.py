@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from synth.detect.features import singular
 from synth.embedded.literals import is_known
 from synth.embedded.places import Context, contexts
 from synth.embedded.pythoncode import NAMES
@@ -106,9 +107,6 @@ def _place(at: Context) -> str:
 _PRINTING = frozenset({"echo", "printf"})
 _READING = frozenset({"grep", "sed", "rename"})
 _RENAMING = frozenset({"rename", "prename", "file-rename"})
-_VERSION = ("version", "Version, such as 1.2.0")
-_DATE = ("date", "Date, such as 2026-01-31")
-_ADDRESS = ("address", "IP address, such as 10.0.0.7")
 _COLUMN = ("column", "Number of the column, from 1")
 _COMPARED = ("value", "Value to compare with")
 _GIVEN = ("value", "Value that the program works with")
@@ -117,19 +115,30 @@ _PATHS = frozenset({"file", "output_file", "path", "source", "destination", "fol
 """Names for what is a whole path."""
 
 
-def _are_addresses(values: tuple[Value, ...]) -> bool:
-    return all(isinstance(v, str) and re.fullmatch(r"\d{1,3}(\.\d{1,3}){3}", v) for v in values)
+_FORMS = {
+    r"\d{1,3}(\.\d{1,3}){3}": ("address", "IP address, such as 10.0.0.7"),
+    r"v?\d+(\.\d+)+[\w.\-]*": ("version", "Version, such as 1.2.0"),
+    r"\d{4}-\d\d-\d\d": ("date", "Date, such as 2026-01-31"),
+    r"\d{4}-\d\d": ("month", "Month, such as 2026-01"),
+    r"\d\d?:\d\d(:\d\d)?": ("time", "Time of day, such as 09:30"),
+    r"[\w.+\-]+@[\w\-]+(\.[\w\-]+)+": ("email", "Mail address"),
+    r"[a-z]{3,5}://\S+": ("url", "Address on the web"),
+}
+"""What values are by their form, whatever they stand in."""
+_BY_FORM = ("address", "version")
+"""Those that say more than the place."""
 
 
-def _are_versions(values: tuple[Value, ...]) -> bool:
-    return not _are_addresses(values) and all(isinstance(v, str) and re.fullmatch(r"v?\d+(\.\d+)+[\w.\-]*", v) for v in values)
-
-
-def _are_dates(values: tuple[Value, ...]) -> bool:
-    return all(isinstance(v, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", v) for v in values)
+def _form(values: tuple[Value, ...]) -> tuple[str, str] | None:
+    """What all values are by their form, the first that fits."""
+    texts = [v for v in values if isinstance(v, str)]
+    whole = len(texts) == len(values)
+    return next((said for form, said in _FORMS.items() if whole and all(re.fullmatch(form, t) for t in texts)), None)
 
 
 def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
+    by_form = _form(values)
+    form = by_form[0] if by_form is not None else ""
     if isinstance(values[0], tuple):
         return ("paths", "Paths, relative to the workspace")
     names = at.role in ("pattern", "glued", "operand") or (at.role == "script" and at.command in _RENAMING)
@@ -147,7 +156,7 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         return _COLUMN
     if at.role == "script" and re.search(r"([=!]=|[<>~]=?)\s*[\"/]?$", at.before) and at.command not in _READING:
         return _COMPARED
-    if at.command == "jq" and at.role == "script" and re.search(r"=\s*\"$", at.before) and not _are_versions(values):
+    if at.command == "jq" and at.role == "script" and re.search(r"=\s*\"$", at.before) and form != "version":
         return ("value", "Value to put in")
     if at.command == "jq" and at.role == "script" and re.search(r"\.\"?$", at.before):
         return ("field", "Name of the field in the JSON document")
@@ -159,8 +168,8 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         if at.command != "sed" and at.before.endswith("^"):
             return ("prefix", "Beginning of the name")
         return _IN_SCRIPT[_place(at)]
-    if _are_versions(values) or _are_addresses(values):
-        return _VERSION if _are_versions(values) else _ADDRESS
+    if by_form is not None and form in _BY_FORM:
+        return by_form
     if at.role == "key" or ((at.command, at.option) == ("cut", "-f") and all(re.fullmatch(r"\d+", str(v)) for v in values)):
         return _COLUMN
     if at.role == "format":
@@ -266,7 +275,7 @@ def make_params(
             chosen[k] = _IN_SCRIPT["pattern"]
     _name_by_form(chosen, template.values)
     labels = {k: _label(first[k]) for k in (said or {}) if k in first}
-    _name_the_absent(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()}, first)
+    _name_the_absent(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()}, first, template.values)
     _name_the_exchanged(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()})
     chosen = [_FOLDER if k in folders and c[0] in ("file", "source", "path", "value") else c for k, c in enumerate(chosen)]
     there = {k: _FILE if k in written else _READ for k in files}
@@ -288,7 +297,12 @@ def _of_file(chosen: tuple[str, str], there: bool) -> tuple[str, str]:
     return _BY_COMMAND[">"] if chosen[0] in _VAGUE else chosen
 
 
-def _name_the_absent(chosen: list[tuple[str, str]], said: Mapping[int, str], first: Mapping[int, Context]) -> None:
+def _name_the_absent(
+    chosen: list[tuple[str, str]],
+    said: Mapping[int, str],
+    first: Mapping[int, Context],
+    values: Sequence[tuple[Value, ...]],
+) -> None:
     """Values that name nothing that is there are called as the requests call them. A piece of a path is no path."""
     pieces = {k for k in said if k in first and (first[k].before or first[k].after)}
     pieces = {k for k in pieces if chosen[k][0] in _PATHS and chosen[k] != _IN_PATH}
@@ -297,8 +311,15 @@ def _name_the_absent(chosen: list[tuple[str, str]], said: Mapping[int, str], fir
         chosen[moved["source"]], chosen[moved["destination"]] = _IN_SCRIPT["pattern"], _IN_SCRIPT["replacement"]
     for k, word in said.items():
         if (chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file")) or (k in pieces and chosen[k][0] in _PATHS):
-            name = _usable(word, "folder" if chosen[k][0] == "folder" else "name")
-            chosen[k] = (name, f"The {name}" if word else _in_its_place(first.get(k)))
+            name = _usable(word or _one_of(first.get(k)), "folder" if chosen[k][0] == "folder" else "name")
+            form = None if word else _form(values[k])
+            chosen[k] = form or (name, f"The {name}" if word else _in_its_place(first.get(k)))
+
+
+def _one_of(at: Context | None) -> str:
+    """What a folder holds many of, where the name begins in it: ``log`` in ``logs``."""
+    folder = re.search(r"(?:^|/)([a-z]{3,})/$", at.lead) if at is not None else None
+    return singular(folder[1]) if folder is not None and singular(folder[1]) != folder[1] else ""
 
 
 def _in_its_place(at: Context | None) -> str:
@@ -321,8 +342,9 @@ def _name_by_form(chosen: list[tuple[str, str]], values: Sequence[tuple[Value, .
     """Of several with one name, those that are a version or a date are called so."""
     counts = Counter(chosen)
     for k, column in enumerate(values):
-        if counts[chosen[k]] > 1 and (_are_versions(column) or _are_dates(column)):
-            chosen[k] = _VERSION if _are_versions(column) else _DATE
+        form = _form(column)
+        if counts[chosen[k]] > 1 and form is not None:
+            chosen[k] = form
 
 
 def _name_the_exchanged(chosen: list[tuple[str, str]], said: Mapping[int, str]) -> None:

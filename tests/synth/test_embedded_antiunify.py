@@ -310,3 +310,26 @@ def test_a_value_that_requests_say_ends_with_its_line() -> None:
     """A request that holds the whole text has one value a line; it is not searched for ever longer pieces."""
     texts = [f"{a}\n{b}\n" for a, b in (("one b", "c"), ("two d", "e"))]
     assert said_runs(texts, texts) == [("one b", "two d"), ("\n", "\n"), ("c", "e"), ("\n", "\n")]
+
+
+def test_what_a_path_is_made_of_and_all_requests_say_is_a_value() -> None:
+    """A month as it is said, not the part of it that differs; a path that a request says whole stays one value."""
+    rows = [("api", "2026-09"), ("cron", "2026-10"), ("worker", "2026-08")]
+    requests = [f"pack the {who} logs of {month}" for who, month in rows]
+    made = programs(*(f"tar -czf old/{month}.tgz logs/{who}-{month}.log" for who, month in rows))
+    assert sorted(unify(made, requests).values) == sorted(zip(*rows, strict=True))
+    whole = [f"pack the {who} logs of {month} into old/{month}.tgz" for who, month in rows]
+    assert ("old/2026-09.tgz", "old/2026-10.tgz", "old/2026-08.tgz") in unify(made, whole).values
+    assert unify(made).values == unify(made, ["a", "b", "c"]).values
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["api", "shop", "mail"]), st.integers(10, 99)), min_size=2, max_size=4, unique=True),
+    st.sampled_from(["log/{0}-{1}.txt", "{1}/{0}.log", "v{1}_{0}", "{0}{1}"]),
+)
+def test_with_said_parts_too_the_template_regenerates_every_program(rows: list[tuple[str, int]], form: str) -> None:
+    """Whatever of a path the requests say."""
+    made = programs(*(f"touch {form.format(*row)}; cp x {form.format(*row)}.bak" for row in rows))
+    template = unify(made, [f"make it for {who} and {number}" for who, number in rows])
+    for k, program in enumerate(made):
+        assert rebuilt(template, k) == program

@@ -205,7 +205,7 @@ PLACES = [
     ("find . -name '{}*.log' -delete", ("a_",), ("b-",), [("prefix", "Beginning of the names")]),
     ("grep -c '{}*' a.txt > out.txt", ("ab",), ("cd",), [("text", "Text to look for")]),
     ("tar -czf {} d", ("a.tgz",), ("b.tgz",), [("archive", "Archive file, relative to the workspace")]),
-    ("tar -czf logs/{0}.tgz -C logs {0}", ("05",), ("06",), [("name", "What stands for * in logs/*.tgz")]),
+    ("tar -czf logs/{0}.tgz -C logs {0}", ("05",), ("06",), [("log", "What stands for * in logs/*.tgz")]),
     ("cat a.txt > src/{0}/a.py; echo {0} >> out.txt", ("one",), ("two",), [("folder", "Name of the folder in the path")]),
     ("grep -rlw {0} d | xargs sed -i 's/{0}/{1}/'", ("a", "b"), ("x", "y"), [
         ("old_text", "The text to replace"), ("new_text", "The text to put in its place")]),
@@ -266,6 +266,9 @@ def test_two_parameters_of_one_value_are_told_apart() -> None:
     padded = 'Make <count> directories named "<prefix>" followed by a <width> width zero padded number from 1 to <count>'
     assert summary_of([(told, values)]) == padded
     assert summary_of([("Set 3 and 3", {"low": "3", "high": "3"})]) == "Set … and …"
+    marked = ["Count 5xx answers in {}", "which of {} are 5xx? count them", "Make a list (5xx) of {}"]
+    cases = [(text.format(f), {"file": f}) for text, f in zip(marked, ("a.log", "b.log", "c.log"), strict=True)]
+    assert summary_of(cases) == "Count 5xx answers in <file>"  # whatever marks stand around it
     assert summary_of([("Keep 2 lines of notes-1.2.2", {"count": "2"})]) == "Keep <count> lines of notes-1.2.2"
     assert summary_of([("Keep old as old2", {"old": "old", "new": "old2"})]) == "Keep <old> as <new>"
 

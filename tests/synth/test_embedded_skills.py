@@ -460,3 +460,32 @@ def test_a_task_without_shape_says_why() -> None:
     pattern = TracePattern("repetitive", (), 1, 1.0, "x", "s", ())
     assert list(generator.generate(pattern, evidence)) == []
     assert generator.why_none()
+
+
+SETTING = [({"k": "level", "v": "debug", "f": "a.env"}, {"a.env": "level=info\nx=1\n"}),
+           ({"k": "size", "v": "20", "f": "b.env"}, {"b.env": "level=info\nsize=5\n"})]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -i 's/^{k}=.*/{k}={v}/' {f} && grep {k} {f}",
+        "grep -n '^{k}=' {f} && sed -i 's/^{k}=.*/{k}={v}/' {f}",
+        "[ -f {f} ] && grep -q '^{k}=' {f} && sed -i 's/^{k}=.*/{k}={v}/' {f}",
+    ],
+)
+def test_a_check_that_does_not_hold_ends_with_an_error(command: str, tmp_path: Path) -> None:
+    """As the command does, wherever in the list the check stands; in plain Python."""
+    candidate = check(tmp_path, [command], SETTING)
+    assert "copytree" not in candidate.source
+    root = tmp_path / "other"
+    write(root, {"c.env": "x=1\n"})
+    args = {p: {"level": "none", "debug": "y", "a.env": "c.env"}[str(v)] for p, v in candidate.bindings["t0"].items()}
+    with pytest.raises(ValueError, match="nothing matches"):
+        run(candidate, root, args)
+    assert (root / "c.env").read_text() == "x=1\n"
+
+
+def test_a_check_that_the_task_itself_makes_untrue_is_no_error(tmp_path: Path) -> None:
+    """A second run finds nothing to do and succeeds."""
+    check(tmp_path, ["grep -q {w} {f} && sed -i '/{w}/d' {f}"], CASES)
