@@ -62,7 +62,7 @@ def add(registry: Path | None, draft: Path, **rest: Any) -> int:
 @click.option("--to", "new_name", metavar="NAME", help="Its new name.")
 @click.option("--parameter", "parameters", multiple=True, metavar="OLD=NEW", help="A parameter's new name (repeatable).")
 @click.option("--description", metavar="TEXT", help="What it does, in other words.")
-@click.option("--describe", "described", multiple=True, metavar="PARAMETER=TEXT", help="A parameter in other words (repeatable).")
+@click.option("--describe", "described", multiple=True, metavar="PARAMETER=TEXT", help="A parameter, by its old name or its new one, in other words (repeatable).")
 @without("static", "checks", "no_cache")
 @judging_options
 @sandbox_options
@@ -94,6 +94,8 @@ def rename(
         or not (pairs or texts or new_name)
     ):
         raise click.UsageError("say --to NAME, --parameter OLD=NEW, --description TEXT, or --describe PARAMETER=TEXT")
+    before = {new: old for old, new in pairs.items()}
+    texts = {before.get(parameter, parameter): text for parameter, text in texts.items()}
     judging = Judging.of({**rest, "no_cache": True}, config())
     with console.talk(), Verifier(judging) as verifier, open_registry(registry, must_exist=True) as opened:
 

@@ -64,7 +64,7 @@ def command(
     judging = Judging.of(rest, config(skill))
     began = time.monotonic()
     subject, function = _subject(skill, registry)
-    _in_use(skill, registry)
+    _in_use(skill, registry, apply_=apply_)
     _must_fit(subject, args)
     document, changes = run_skill(subject.source, function, args, workspace, judging, apply_=apply_, timeout_s=timeout_s)
     emit_document(outputs, document, _plain(document, changes, workspace, time.monotonic() - began, diff_))
@@ -117,11 +117,12 @@ def _subject(skill: Path, registry: Path | None) -> tuple[Subject, str]:
     return load_subject(target.skill, function=target.function), target.function
 
 
-def _in_use(skill: Path, registry: Path | None) -> None:
-    """Says that a registered skill waits: nothing else will find it. One that was retired is not run by its name.
+def _in_use(skill: Path, registry: Path | None, *, apply_: bool) -> None:
+    """Says that a registered skill waits: nothing else will find it. One that was retired is not run by its name, and what one
+    does that passes no more is not put back.
 
     Raises:
-        WrongState: it is archived or revoked.
+        WrongState: it is archived or revoked, or passes no more and is to be applied.
     """
     from synth.registry import WrongState
 
@@ -129,7 +130,10 @@ def _in_use(skill: Path, registry: Path | None) -> None:
     if entry is None or entry.status == "active":
         return
     if entry.metadata["drifted"]:
-        console.say(f"{entry.name} is not in use: it no longer passes. To see why: assay registry verify {entry.name}")
+        why = f"To see why: assay registry verify {entry.name}"
+        if apply_:
+            raise WrongState("it no longer passes: its effects are not applied", why, entry.name)
+        console.say(f"{entry.name} is not in use: it no longer passes. {why}")
         return
     if entry.status == "staged":
         advice = f"assay registry activate {entry.name} {entry.version[:12]} --approver WHO"

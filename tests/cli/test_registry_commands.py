@@ -235,6 +235,8 @@ def test_a_registered_skill_and_its_parameters_are_renamed(tmp_path: Path, capsy
         "change_suffix",
         "--parameter",
         "old_ext=suffix",
+        "--describe",
+        "suffix=What names end in",
         "--budget",
         "fast",
     ]
@@ -244,9 +246,22 @@ def test_a_registered_skill_and_its_parameters_are_renamed(tmp_path: Path, capsy
     with Registry(tmp_path / "skills") as opened:
         assert {(e.name, e.status) for e in opened.list(None)} == {("rename_ext", "archived"), ("change_suffix", "active")}
         assert all(set(args) == {"suffix", "new_ext"} for args in opened.draft("change_suffix").bindings.values())
+        assert "What names end in" in opened.draft("change_suffix").source
     assert run(["registry", "rename", "change_suffix", *where, "--parameter", "new_ext=final_ext", "--budget", "fast"]) == 0
     with Registry(tmp_path / "skills") as opened:
         assert [e.status for e in opened.versions_of("change_suffix")] == ["archived", "active"]
+
+
+def test_what_passes_no_more_is_not_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On a copy it may be looked at; its effects do not come back."""
+    with Registry(tmp_path / "skills") as opened:
+        opened.register(draft(), report(draft()))
+        opened.demote("batch_rename", opened.show("batch_rename").version, "no longer passes")
+    (tmp_path / "w").mkdir()
+    where = ["--registry", str(tmp_path / "skills"), "--workspace", str(tmp_path / "w")]
+    assert run(["run", "batch_rename", *where, "--args", '{"old_ext": "a", "new_ext": "b"}', "--apply"]) == 2
+    told = capsys.readouterr().err
+    assert "it no longer passes: its effects are not applied. To see why: assay registry verify batch_rename" in told
 
 
 def test_what_was_retired_is_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
