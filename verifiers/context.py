@@ -29,7 +29,7 @@ from verifiers.expectation.answers import answer_at, answer_path, failure, refus
 from verifiers.expectation.equivalence import Difference, differences, parted
 from verifiers.expectation.oracle import Expectation, Replayed
 from verifiers.expectation.repositories import forgotten
-from verifiers.expectation.rows import renumbered
+from verifiers.expectation.rows import renumbered, spoilt
 from verifiers.expectation.unseen import UNKNOWN, unlogged
 from verifiers.interface import Args, Budget, Counterexample, Decision, Evidence, Finding, Subject
 
@@ -130,6 +130,8 @@ class Judge:
         if path:
             message = f"rows of {path} get other numbers (rowid), which the trace's commands keep"
             return Wrong("effect", message, "as before", "others")
+        if path := spoilt(x.tree, record.post):
+            return Wrong("effect", f"{path} is no sound database any more (PRAGMA integrity_check)", "ok", "errors")
         return self.answer_wrong(record, x, also)
 
     def refuses(self, record: ReplayRecord) -> bool:

@@ -19,6 +19,7 @@ import sys
 import threading
 import types
 from collections.abc import Coroutine, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sandbox.guest import audit
@@ -155,19 +156,30 @@ def _state() -> dict[str, Any]:
         place = os.getcwd()
     except OSError:
         place = ""
-    limits = [resource.getrlimit(limit) for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CORE)]
+    limits = [resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")]
     # Who sets the usual mask where it is another one wants files that others can read: that is known and harmless.
     mask &= USUAL_MASK
     state = {"umask": mask, "working directory": place, "environment": dict(os.environ), "limits": limits, "niceness": os.nice(0)}
     state |= {f"own {m.__name__}": _called(m) for m in (builtins, os, os.path, pathlib.Path, shutil)}
     root = logging.root
     silent = (root.manager.disable, root.disabled, len(root.filters), root.level > logging.CRITICAL, logging.raiseExceptions)
-    handlers = [id(signal.getsignal(n)) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD)]
+    handlers = [id(signal.getsignal(n)) for n in signal.valid_signals()]
+    timers = [any(signal.getitimer(n)) for n in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)]
     # Who raises the limit wants to go deep: that is known and harmless.
     depth = min(sys.getrecursionlimit(), USUAL_DEPTH)
     return state | {
-        "logging": silent, "garbage collection": gc.isenabled(), "recursion limit": depth, "signal handlers": handlers
+        "logging": silent, "garbage collection": gc.isenabled(), "recursion limit": depth, "signal handlers": handlers,
+        "timers": timers, "open files": _open_files(), "processors": os.sched_getaffinity(0)
     }  # fmt: skip
+
+
+def _open_files() -> list[str]:
+    """Paths that descriptors lead to: what is open is locked, and cannot be taken away."""
+    found = []
+    for number in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            found.append(os.readlink(f"/proc/self/fd/{number}"))
+    return sorted(path for path in found if path.startswith("/") and not path.startswith("/proc/"))
 
 
 def _called(owner: types.ModuleType | type) -> dict[tuple[str, int], Any]:
@@ -264,6 +276,9 @@ def perform(source: str, args: dict[str, Any], function: str | None, trace: bool
         lines.stop()
         outcome["lines"] = sorted(n for n in lines.seen if n > 0)
     after = _state()
+    if after["open files"] != before["open files"]:
+        gc.collect()  # what nobody refers to any more is closed then
+        after = _state()
     _LEFT.extend(f"its {name}" for name in before if before[name] != after[name])
     threading._shutdown()  # type: ignore[attr-defined]  # joins threads that are not daemons, as the interpreter does on exit
     atexit._run_exitfuncs()

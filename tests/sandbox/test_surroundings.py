@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
@@ -293,6 +294,13 @@ def test_somebody_has_files_beside_the_temporary_ones(session: Session, body: st
         ("import sys\nsys.setrecursionlimit(5000)", ""),
         ("import sys\nsys.setrecursionlimit(300)", "its recursion limit"),
         ("import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)", "its signal handlers"),
+        ("import signal\nsignal.signal(signal.SIGUSR1, signal.SIG_IGN)", "its signal handlers"),
+        ("import signal\nsignal.alarm(3600)", "its timers"),
+        ("import signal\nsignal.alarm(3600)\nsignal.alarm(0)", ""),
+        ("os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})", "its processors" if (os.cpu_count() or 1) > 1 else ""),
+        ("os.open('/tmp', os.O_RDONLY)", "its open files"),
+        ("open('/etc/passwd')", ""),
+        ("kept = [open('/etc/passwd')]\nkept.append(kept)", ""),
     ],
 )
 def test_what_a_skill_leaves_its_host_is_told(session: Session, body: str, changed: str) -> None:

@@ -220,6 +220,23 @@ def test_who_prunes_forgets_a_commit_that_nothing_names(stashed: Path) -> None:
     assert not forgotten(base, pruned, pruned)
 
 
+def test_who_makes_the_history_anew_leaves_it_behind(stashed: Path) -> None:
+    """All its commits are there, and no branch leads to them; a tag may be a note that is no commit."""
+    git(stashed, "tag", "-am", "noted", "v1")
+    base = tree_of(stashed)
+    git(stashed, "commit", "-q", "--allow-empty", "-m", "two")
+    more = tree_of(stashed)
+    assert not forgotten(base, more, more)
+    git(stashed, "tag", "-d", "v1")
+    git(stashed, "branch", "-D", "other")
+    git(stashed, "checkout", "-fq", "--orphan", "anew")
+    git(stashed, "commit", "-qm", "one")
+    git(stashed, "branch", "-M", "anew", "main")
+    anew = tree_of(stashed)
+    assert forgotten(base, more, anew)
+    assert not forgotten(base, anew, anew)
+
+
 def test_who_packs_forgets_nothing(stashed: Path) -> None:
     """The commits lie in another file."""
     base = tree_of(stashed)

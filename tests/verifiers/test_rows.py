@@ -18,7 +18,7 @@ from verifiers.context import Case
 from verifiers.evidence import load_evidence
 from verifiers.expectation.archives import canonical
 from verifiers.expectation.oracle import Expectation
-from verifiers.expectation.rows import renumbered
+from verifiers.expectation.rows import renumbered, spoilt
 from verifiers.interface import Binding, Report, Verdict
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
@@ -64,6 +64,26 @@ def test_other_changes_are_no_new_numbers(script: str) -> None:
     """The dump shows them."""
     before = changed(b"", SCHEMA)
     assert not moved(before, before, changed(before, script))
+
+
+def test_an_index_without_a_row_is_no_sound_database() -> None:
+    """The dump is the one that the commands leave; what was broken before stays so, and what is none is none."""
+    indexed = changed(b"", SCHEMA + "CREATE INDEX i ON t(name);")
+    right = changed(indexed, "UPDATE t SET name = 'x' WHERE name = 'b'")
+    hidden = "PRAGMA writable_schema=ON; {} sqlite_schema {}; PRAGMA writable_schema=RESET;"
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.deserialize(indexed)
+        db.execute("PRAGMA writable_schema=ON")
+        row = db.execute("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE name='i'").fetchone()
+        db.executescript(hidden.format("DELETE FROM", "WHERE name='i'") + "UPDATE t SET name = 'x' WHERE name = 'b';")
+        db.execute("PRAGMA writable_schema=ON")
+        db.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", row)
+        db.commit()
+        broken = db.serialize()
+    assert canonical(broken) == canonical(right)
+    assert spoilt(tree(right), tree(broken)) == "a.db"
+    assert not spoilt(tree(right), tree(right)) + spoilt(tree(broken), tree(right)) + spoilt(tree(broken), tree(broken + b""))
+    assert not spoilt(tree(b"text"), tree(broken))
 
 
 @pytest.mark.parametrize("schema", [KEYED, "CREATE TABLE k(a TEXT PRIMARY KEY) WITHOUT ROWID; INSERT INTO k VALUES ('x')"])

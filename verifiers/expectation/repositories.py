@@ -102,7 +102,14 @@ def forgotten(base: Mapping[str, Entry], wanted: Mapping[str, Entry], post: Mapp
     if not found and any(path not in post for path in base if "/objects/" in path):
         commits = _commits(_inside(base)).items() & _commits(_inside(wanted)).items() - _commits(_inside(post)).items()
         found = min(commits, default=(b"", b""))[1].partition(b"\n")[0]
-    return found.decode("utf-8", "replace")
+    return found.decode("utf-8", "replace") or _left_behind(base, wanted, post)
+
+
+def _left_behind(base: Mapping[str, Entry], wanted: Mapping[str, Entry], post: Mapping[str, Entry]) -> str:
+    """A commit of ``base`` that a branch or a tag leads to in ``wanted`` and none in ``post``: the history was made anew."""
+    names = [frozenset(_commits(_inside(tree), led=True)) for tree in (base, wanted, post)] if repository_roots(base) else []
+    gone = (names[0] & names[1]) - names[2] if names else frozenset[bytes]()
+    return min(gone, default=b"").decode()
 
 
 def _inside(tree: Mapping[str, Entry]) -> tuple[tuple[str, Entry], ...]:
@@ -111,8 +118,9 @@ def _inside(tree: Mapping[str, Entry]) -> tuple[tuple[str, Entry], ...]:
 
 
 @lru_cache(maxsize=64)
-def _commits(listed: tuple[tuple[str, Entry], ...]) -> dict[bytes, bytes]:
-    """Name and message of every commit in the repositories of a tree, whether or not something names it."""
+def _commits(listed: tuple[tuple[str, Entry], ...], *, led: bool = False) -> dict[bytes, bytes]:
+    """Name and message of every commit in the repositories of a tree, whether or not something names it; or of those alone that
+    a branch, a tag or HEAD leads to (``led``)."""
     found: dict[bytes, bytes] = {}
     tree = dict(listed)
     for root in repository_roots(tree):
@@ -122,7 +130,9 @@ def _commits(listed: tuple[tuple[str, Entry], ...]) -> dict[bytes, bytes]:
                 check_objects({p: e.content for p, e in inside.items() if e.type == "file"})
                 write(Path(tmp), inside)
                 with Repo(tmp, bare=True) as repo:
-                    made = [repo[sha] for sha in repo.object_store]
+                    heads = {peeled for ref in repo.get_refs() if isinstance(repo[peeled := repo.get_peeled(ref)], Commit)}
+                    walked = [entry.commit for entry in repo.get_walker(sorted(heads))] if led and heads else []
+                    made = walked if led else [repo[sha] for sha in repo.object_store]
                     found |= {c.id: c.message or c.id for c in made if isinstance(c, Commit)}
             except UNREADABLE:
                 continue

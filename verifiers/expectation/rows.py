@@ -1,4 +1,5 @@
-"""The numbers that SQLite gives to rows where no column is one: no dump shows them, and other tables may go by them. Pure."""
+"""What no dump of a SQLite database shows: the numbers of rows where no column is one, which other tables may go by, and whether
+its indexes hold its rows. Pure."""
 
 from __future__ import annotations
 
@@ -27,6 +28,24 @@ def renumbered(base: Mapping[str, Entry], wanted: Mapping[str, Entry], post: Map
             if _rows(moved) & _rows(_numbered(now.content)):
                 return path
     return ""
+
+
+def spoilt(wanted: Mapping[str, Entry], post: Mapping[str, Entry]) -> str:
+    """The path of a database that SQLite itself finds broken in ``post`` (an index that lacks a row, which no dump shows) and
+    whole in ``wanted``; "" where there is none."""
+    both = ((path, now.content, wanted[path].content) for path, now in post.items() if path in wanted)
+    changed = ((path, new, old) for path, new, old in both if new != old and is_database(new) and is_database(old))
+    return next((path for path, new, old in changed if not _sound(new) and _sound(old)), "")
+
+
+@lru_cache(maxsize=1024)
+def _sound(data: bytes) -> bool:
+    """What takes too long to look at, or cannot be read, is not called broken."""
+    try:
+        with closing(opened(data)) as db:
+            return [row[0] for row in db.execute("PRAGMA integrity_check(1)")] == ["ok"]
+    except UNREADABLE:
+        return True
 
 
 def _rows(numbered: frozenset[tuple[str, int, str]]) -> set[tuple[str, str]]:
