@@ -22,7 +22,7 @@ RECORDED = {
     LONGER: re.compile(rb"(?<![\w./-])[1-9]\d+(?![\w./-])"),
 }  # fmt: skip
 MOST_COLUMNS = 2
-DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,6})([.,])(\d{2,9})(?![\d.,:])", re.ASCII)
+DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,6})([.,])(\d{2,15})(?![\d.,:])", re.ASCII)
 MOST_TRIED = 100_000
 
 
