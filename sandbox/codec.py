@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbox.container import HOME, OTHER_WORKSPACE, WORKSPACE
+from sandbox.guest.belongings import TOKEN
 from sandbox.guest.store import digest, manifest
 from sandbox.guest.tree import WireEntry
 from sandbox.interface import (
@@ -38,6 +39,15 @@ from sandbox.interface import (
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _EPOCH = "1600000000"
+_LIVED_IN = {
+    "COLUMNS": "7",
+    "LINES": "3",
+    "AWS_SECRET_ACCESS_KEY": TOKEN,
+    "DATABASE_URL": f"postgres://agent:{TOKEN}@db/shop",
+    "GITHUB_TOKEN": TOKEN,
+    "OPENAI_API_KEY": TOKEN,
+}
+"""What somebody who lives there has: a terminal, and a small one, and secrets that other programs want."""
 
 
 def environment(where: Surroundings) -> dict[str, str]:
@@ -66,7 +76,7 @@ def environment(where: Surroundings) -> dict[str, str]:
         "SOURCE_DATE_EPOCH": _EPOCH,
         "TERM": "dumb",
         **({"PYTHONOPTIMIZE": "1"} if where.optimised else {}),
-        **({"COLUMNS": "7", "LINES": "3"} if where.home else {}),  # who lives there has a terminal, and a small one
+        **(_LIVED_IN if where.home else {}),
         **git,
     }
 

@@ -32,7 +32,7 @@ FACTORS: Mapping[str, tuple[Surroundings, str]] = {
 }
 """Factor -> surroundings that differ from the normal ones in it alone, and what the probe calls it."""
 
-SAME_VALUE = ("directory order", "directory order (shuffled)", "hash seed")
+SAME_VALUE = ("directory order", "directory order (shuffled)", "hash seed", "HOME")
 """Under these the returned JSON must be equal, not only the effect."""
 
 OWN = ("name of its module",)
@@ -56,11 +56,11 @@ class DeterministicReplay:
         "and in /tmp under each name that the skill takes there and the commands do not. Each path and "
         "attribute must be what the commands leave under that factor or normally: a factor may do to the skill what it "
         "does to the commands, and nothing else; that modes of what is made follow the umask is a question. "
-        "The returned value must not depend on directory order or hash seed. A "
+        "The returned value must not depend on directory order, hash seed, or what somebody's HOME and environment hold. A "
         "factor counts only if a probe inside the job saw it change."
     )
     stage = "dynamic"
-    version = 7
+    version = 8
     good = (
         rename("the same value every time"),
         rename(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 from random import Random
@@ -42,20 +42,46 @@ def from_constants(start: Start, source: str, rng: Random, paths: Collection[str
             yield from _with_number(start, number + 1, path, rng)
 
 
-def in_changed_lines(start: Start, source: str) -> Iterator[Start]:
-    """The start with a line that the task changes once more: with a text of the skill's in the middle of its longest word, or
-    without one of its marks."""
+def in_lines_of_the_task(start: Start, source: str) -> tuple[Iterator[Start], Iterator[Start]]:
+    """The start with a line that the task changes once more, and with one that says what an argument says: with a text of the
+    skill's in the middle of its longest word, or without one of its marks; or before it, behind such a text."""
     signs = sorted(folded(source)[1], key=len)[:MOST_SIGNS]
+    changed: list[Iterator[Start]] = []
+    saying: list[Iterator[Start]] = []
+    said = [v.encode("utf-8", "surrogateescape") for v in start.args.values() if isinstance(v, str) and len(v) > 1]
     for path, entry in start.base.items():
+        rows = entry.content.splitlines(keepends=True) if entry.type == "file" and b"\0" not in entry.content else []
         end = start.case.expectation.tree.get(path)
-        if entry.type != "file" or end is None or end.content == entry.content or b"\0" in entry.content:
-            continue
-        rows, kept = entry.content.splitlines(keepends=True), set(end.content.splitlines(keepends=True))
-        for n in [n for n, row in enumerate(rows, 1) if row not in kept][:MOST_CHANGED]:
-            marks = [_without(rows[n - 1], mark.start()) for mark in _MARK.finditer(rows[n - 1])][:MOST_SIGNS]
-            ways = zip_longest((_with_within(rows[n - 1], sign) for sign in signs), marks)
-            for other, how in (way for turn in ways for way in turn if way is not None):
-                yield from _filled(start, path, b"".join([*rows[:n], other, *rows[n:]]), f"has its line {n} again, {how}")
+        kept = set(end.content.splitlines(keepends=True)) if end is not None else set(rows)
+        first = [n for n, row in enumerate(rows, 1) if row not in kept][:MOST_CHANGED]
+        other = [n for n, row in enumerate(rows, 1) if row in kept and any(v in row for v in said)][:MOST_CHANGED]
+        changed += [_again(start, path, rows, n, signs) for n in first]
+        saying += [_again(start, path, rows, n, signs) for n in other]
+    return _by_turns(changed), _by_turns(saying)
+
+
+def _by_turns(ways: Sequence[Iterator[Start]]) -> Iterator[Start]:
+    yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
+
+
+def _again(start: Start, path: str, rows: Sequence[bytes], n: int, signs: Sequence[str]) -> Iterator[Start]:
+    row = rows[n - 1]
+    within = (_with_within(row, sign) for sign in signs)
+    ahead = ((sign.encode("utf-8", "replace") + row, f"behind {sign!r}, before it") for sign in signs)
+    marks = [_without(row, mark.start()) for mark in _MARK.finditer(row)][:MOST_SIGNS]
+    for other, how in (way for turn in zip_longest(within, ahead, marks) for way in turn if way is not None):
+        at = n - (how.endswith("before it"))
+        yield from _filled(start, path, b"".join([*rows[:at], other, *rows[at:]]), f"has its line {n} again, {how}")
+
+
+def _of_the_task(start: Start, path: str, rows: Sequence[bytes]) -> list[int]:
+    """Numbers, from 1, of the first lines that the task changes, and of the first that say what an argument says."""
+    end = start.case.expectation.tree.get(path)
+    kept = set(end.content.splitlines(keepends=True)) if end is not None else set(rows)
+    said = [v.encode("utf-8", "surrogateescape") for v in start.args.values() if isinstance(v, str) and len(v) > 1]
+    changed = [n for n, row in enumerate(rows, 1) if row not in kept][:MOST_CHANGED]
+    saying = [n for n, row in enumerate(rows, 1) if row in kept and any(v in row for v in said)][:MOST_CHANGED]
+    return [*changed, *saying]
 
 
 def _with_within(row: bytes, sign: str) -> tuple[bytes, str]:
@@ -72,7 +98,7 @@ def from_arguments(start: Start, words: list[str]) -> Iterator[Start]:
     """The start with one argument changed, each in its turn: equal to another, within it, at the edges of numbers, empty,
     longer."""
     ways = [chain(_with_dash(start, name, v), _with_other(start, name, v, words)) for name, v in start.args.items()]
-    yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
+    yield from _by_turns(ways)
 
 
 def _with_other(start: Start, name: str, value: JsonValue, words: list[str]) -> Iterator[Start]:

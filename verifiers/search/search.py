@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, zip_longest
@@ -12,13 +13,17 @@ from verifiers.context import BATCH, Case, Context
 from verifiers.expectation.answers import failure
 from verifiers.search.harm import doubtful, harm
 from verifiers.search.members import archives
-from verifiers.search.mutate import folded, from_arguments, from_constants, in_changed_lines
+from verifiers.search.mutate import folded, from_arguments, from_constants, in_lines_of_the_task
 from verifiers.search.states import Start, paths_of, recorded, states
+from verifiers.source.parsing import parsed
 from verifiers.source.statements import Statement
+from verifiers.worlds.harm import untouched
 
 BASES = 3
 """Recorded starts that are changed, the smallest first."""
 PURPOSE = "searched start"
+REFUSALS = 2
+"""Starts on which a statement that gives nothing leads to a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class Found:
     harmful: list[Harmful] = field(default_factory=list)
     grown: list[Start] = field(default_factory=list)
     """Starts that showed a new line, to be changed further."""
+    refused: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
+    """First line of a statement that gives nothing -> the starts that were refused, and on which it ran."""
     again: list[Start] = field(default_factory=list)
     """What runs left behind, for a second run with the same arguments."""
 
@@ -95,7 +102,7 @@ def _starts(context: Context) -> Iterator[Start]:
         start, rng = recorded(case), context.rng(f"constants {n}")
         ways += [_in_turn(states(start, paths[case.label]), n, len(cases)), from_arguments(start, words)]
         ways += [from_constants(start, context.subject.source, rng, paths[case.label]), archives(start)]
-        ways.append(in_changed_lines(start, context.subject.source))
+        ways += 2 * in_lines_of_the_task(start, context.subject.source)  # two of each at a turn: they find most
     yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
 
 
@@ -140,6 +147,7 @@ def _try(context: Context, source: str, wanted: Sequence[Statement], starts: Seq
             out.again.append(_after(start, record))
         if not fresh:
             continue
+        _note_refusals(context, wanted, start, record, out)
         news = [s for s in missing(wanted, out.lines) if s.ran(record.lines)]
         if any(not _vouched(s, record) for s in news):
             continue
@@ -155,6 +163,33 @@ def _try(context: Context, source: str, wanted: Sequence[Statement], starts: Seq
             out.how |= {s.first_line: start.how for s in news}
         out.lines |= went_through(record)
         out.grown.append(start)
+
+
+def _note_refusals(context: Context, wanted: Sequence[Statement], start: Start, record: ReplayRecord, out: Found) -> None:
+    """A helper that gives nothing (``return -1``) tells its caller that there is nothing: where several starts show it, and the
+    skill refuses each of them and changes none, that is what it is for. No run that succeeds could show it."""
+    if not context.judge.refuses(record) or not untouched(start.base, record):
+        return
+    for s in missing(wanted, out.lines):
+        if s.ran(record.lines) and s.kind == "decides" and gives_nothing(s.text):
+            seen = out.refused.setdefault(s.first_line, set())
+            seen.add(start.key)
+            if len(seen) == REFUSALS:
+                out.lines.add(s.first_line)
+                out.how[s.first_line] = f"{start.how}, which is refused"
+
+
+def gives_nothing(text: str) -> bool:
+    """Whether a statement returns a value that stands for none: a constant that is false, -1, the length of something."""
+    tree = parsed(text) if text.startswith("return") else ast.Module([], [])
+    value = tree.body[0].value if tree.body and isinstance(tree.body[0], ast.Return) else ast.Constant(1)
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id == "len" and isinstance(value.args[0], ast.Name)
+    if isinstance(value, ast.List | ast.Tuple | ast.Set):
+        return not value.elts
+    minus = isinstance(value, ast.UnaryOp) and ast.unparse(value) == "-1"
+    empty = isinstance(value, ast.Dict) and not value.keys
+    return value is None or minus or empty or (isinstance(value, ast.Constant) and not value.value)
 
 
 def _vouched(statement: Statement, record: ReplayRecord) -> bool:
