@@ -62,7 +62,13 @@ def add(registry: Path | None, draft: Path, **rest: Any) -> int:
 @click.option("--to", "new_name", metavar="NAME", help="Its new name.")
 @click.option("--parameter", "parameters", multiple=True, metavar="OLD=NEW", help="A parameter's new name (repeatable).")
 @click.option("--description", metavar="TEXT", help="What it does, in other words.")
-@click.option("--describe", "described", multiple=True, metavar="PARAMETER=TEXT", help="A parameter, by its old name or its new one, in other words (repeatable).")
+@click.option(
+    "--describe",
+    "described",
+    multiple=True,
+    metavar="PARAMETER=TEXT",
+    help="A parameter, by its old name or its new one, in other words (repeatable).",
+)
 @without("static", "checks", "no_cache")
 @judging_options
 @sandbox_options

@@ -313,7 +313,8 @@ def _name_the_absent(
         if (chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file")) or (k in pieces and chosen[k][0] in _PATHS):
             name = _usable(word or _one_of(first.get(k)), "folder" if chosen[k][0] == "folder" else "name")
             form = None if word else _form(values[k])
-            chosen[k] = form or (name, f"The {name}" if word else _in_its_place(first.get(k)))
+            kept = chosen[k][1] if name == chosen[k][0] else "The name"
+            chosen[k] = form or (name, f"The {name}" if word else _in_its_place(first.get(k)) or kept)
 
 
 def _one_of(at: Context | None) -> str:
@@ -323,9 +324,9 @@ def _one_of(at: Context | None) -> str:
 
 
 def _in_its_place(at: Context | None) -> str:
-    """What nobody has a word for, by what stands around it."""
+    """What nobody has a word for, by what stands around it; "" where that says nothing."""
     around = f"{at.lead}*{at.after}".replace("\0", "…") if at is not None else "*"
-    return f"What stands for * in {around}" if re.fullmatch(r"(?=.*\w)[\w./*…\-]{2,40}", around) else "The name"
+    return f"What stands for * in {around}" if re.fullmatch(r"(?=.*\w)[\w./*…\-]{2,40}", around) else ""
 
 
 def renamed(param: Param, word: str) -> Param:

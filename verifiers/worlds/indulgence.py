@@ -36,6 +36,8 @@ def indulged(context: Context, trial: Trial, case: Case, record: ReplayRecord) -
         return "a name that begins with a dash only has ./ before it"
     if not _right_but_for_files(context, case.expectation, record):
         return ""
+    if makes_no_empty_directory(trial, case, record):
+        return "the commands make a directory there, and put nothing into it"
     return "the commands only write JSON otherwise there" if leaves_as_written(trial, case, record) else ""
 
 
@@ -110,6 +112,22 @@ def leaves_as_written(trial: Trial, case: Case, record: ReplayRecord) -> bool:
     found = {d.path for d in differences(x.tree, record.post, root=False)}
     alone = all(case.base.get(p) == record.post.get(p) and rewritten(case.base.get(p), x.tree.get(p)) for p in found)
     return bool(found) and alone and not any(rewritten(e.before, e.after) for e in recorded.effects)
+
+
+def makes_no_empty_directory(trial: Trial, case: Case, record: ReplayRecord) -> bool:
+    """Whether a run parts from the commands in nothing but directories that these make and put no file into. Not where
+    a recording shows that this is wanted."""
+    x, recorded = case.expectation, trial.g.expectation
+    found = {d.path for d in differences(x.tree, record.post, root=False)}
+    empty = _made_empty(x)
+    return bool(found) and found <= empty and not found & record.post.keys() and not _made_empty(recorded)
+
+
+def _made_empty(x: Expectation) -> set[str]:
+    """Directories that were not there and have no file below them."""
+    files = [p for p, e in x.tree.items() if e.type != "dir"]
+    made = (p for p, e in x.tree.items() if e.type == "dir" and p != ROOT and p not in x.base)
+    return {p for p in made if not any(file.startswith(f"{p}/") for file in files)}
 
 
 def rewritten(before: Entry | None, after: Entry | None) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 
-from sandbox.interface import ReplayRecord
+from sandbox.interface import JsonValue, ReplayRecord
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import durable_effects
@@ -61,14 +62,17 @@ def _names(g: Grammar, gs: Sequence[Grammar]) -> list[Hostile]:
     out = []
     for p in sorted(g.template.parameters):
         if g.expectation.effects and all(p in other.args and _is_named(other, p) for other in gs):
-            absent = f"{g.args[p]}{ABSENT}"
-            out.append(Hostile(p, {**g.args, p: absent}, absent))
+            value, text = g.args[p], all_text(g.base)
+            absent: JsonValue = f"{value}{ABSENT}"
+            if isinstance(value, int) and not isinstance(value, bool):
+                absent = next(n for n in count(value + 1) if str(n) not in text)
+            out.append(Hostile(p, {**g.args, p: absent}, str(absent)))
     return out
 
 
 def _is_named(g: Grammar, p: str) -> bool:
-    value, before, after = g.args[p], all_text(g.base), all_text(g.expectation.tree)
-    if not isinstance(value, str) or not _stands(value, before) or any(_stands(value, path) for path in g.base):
+    value, before, after = as_text(g.args[p]), all_text(g.base), all_text(g.expectation.tree)
+    if type(g.args[p]) not in (str, int) or not _stands(value, before) or any(_stands(value, path) for path in g.base):
         return False
     others = [as_text(v) for name, v in g.args.items() if name != p]
     return _stands(value, after) or any(_stands(v, after) and not _stands(v, before) for v in others)
