@@ -15,6 +15,8 @@ CYCLE = 28
 """Years after which a calendar comes again, from 1901 to 2099."""
 STAMP = re.compile(r"(\d{4})(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:\d{6})?")
 """A date, perhaps with its time, without anything in between."""
+_ADDRESS = re.compile(r"\w+://[^\s\"'<>]+")
+"""What a namespace is called by tells no time."""
 
 
 def earlier(g: Grammar) -> dict[str, str]:
@@ -31,6 +33,7 @@ def earlier(g: Grammar) -> dict[str, str]:
 
 
 def _years(text: str) -> Iterator[str]:
+    text = _ADDRESS.sub(" ", text)
     yield from (year for date in DATE.findall(text) for year in tokens(date) if len(year) == 4)
     yield from (m[1] for t in tokens(text) if (m := STAMP.fullmatch(t)))
 
