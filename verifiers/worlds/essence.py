@@ -20,27 +20,36 @@ EMPTY = Snapshot({})
 
 
 def essential(context: Context, cases: Sequence[Case]) -> list[Case]:
-    """The cases with only the commands that matter; one as it is where fewer commands do anything else. Where all traces run the
-    same programs in the same order, a command that matters in one of them (``chmod`` of a new file) matters in all."""
-    kept = [_kept(context, case) for case in cases]
-    programs = {tuple(c.split(maxsplit=1)[0] if c.split() else "" for c in _commands(case)) for case in cases}
-    if len(programs) == 1:
-        kept = [set[int]().union(*kept)] * len(cases)
-    return [_fewer(context, case, found) for case, found in zip(cases, kept, strict=True)]
+    """The cases with only the commands that matter; one as it is where fewer commands do anything else. What changes something in
+    one trace (``chmod`` of a new file, ``sort -o`` of what is in order already) matters in all."""
+    steps = [case.evidence.commands if case.evidence is not None else () for case in cases]
+    changing = [_changing(context, case, commands) for case, commands in zip(cases, steps, strict=True)]
+    forms = {_form(commands[i]) for commands, found in zip(steps, changing, strict=True) for i in found}
+    out = []
+    for case, commands, found in zip(cases, steps, changing, strict=True):
+        answering = {len(commands) - 1} if _answers(context) else set[int]()
+        out.append(_fewer(context, case, found | answering | {i for i, c in enumerate(commands) if _form(c) in forms}))
+    return out
 
 
-def _commands(case: Case) -> tuple[str, ...]:
-    return case.evidence.commands if case.evidence is not None else ()
+def _form(command: str) -> tuple[str, ...]:
+    """A command's program with what it is told to do: its options, where it writes by a sign, and a first word like ``add``."""
+    words = command.split()
+    return (
+        *words[:1],
+        *(w for w in words[1:2] if w.isalpha()),
+        *(w for w in words[1:] if w.startswith("-")),
+        ">" * (">" in command),
+    )
 
 
-def _kept(context: Context, case: Case) -> set[int]:
-    """Indices of the commands that matter in one trace."""
-    commands = _commands(case)
+def _changing(context: Context, case: Case, commands: Sequence[str]) -> set[int]:
+    """Indices of the commands that change something in one trace, or would where nothing is there."""
     every = set(range(len(commands)))
     if len(commands) < 2 or case.expectation.volatile:
         return every
     prefixes = context.traces.map(shell_request(case.base, commands[: i + 1]) for i in range(len(commands)))
-    kept = {i for i in every if _matters(case, prefixes, i) or (_answers(context) and i == len(commands) - 1)}
+    kept = {i for i in every if _matters(case, prefixes, i)}
     looks = sorted(every - kept)
     alone = context.traces.map(shell_request(EMPTY, commands[i : i + 1]) for i in looks)
     return kept | {i for i, record in zip(looks, alone, strict=True) if durable_effects(EMPTY, record.post)}
