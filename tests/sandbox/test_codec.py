@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox import codec
+from sandbox.guest.belongings import TOKEN
 from sandbox.interface import (
     CrashAt,
     Entry,
@@ -144,6 +145,13 @@ def test_the_environment_is_ours_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (env["TZ"], env["LANG"], env["LC_ALL"], env["PYTHONHASHSEED"]) == ("Asia/Tokyo", "sv_SE.UTF-8", "sv_SE.UTF-8", "7")
     assert env["HOME"] == "/home/agent/alt"
     assert env["GIT_COMMITTER_DATE"] == "1600000000 +0000"
+
+
+def test_who_lives_there_has_secrets() -> None:
+    """A value that carries them differs from the one of a bare environment."""
+    bare, lived_in = codec.environment(Surroundings()), codec.environment(Surroundings(home="alt"))
+    assert {k for k in lived_in if k not in bare} >= {"GITHUB_TOKEN", "DATABASE_URL"}
+    assert TOKEN in lived_in["DATABASE_URL"]
 
 
 @pytest.mark.parametrize("author", ["Ada", "Ada <a@b>", "A <a@b> x +0000", "A\nB <a@b> 1 +0000", " <a@b> 1 +0000"])

@@ -13,7 +13,7 @@ from sandbox.interface import Entry, Raised, ReplayRecord, Returned, Snapshot
 from verifiers.context import Case, Judge
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.grammar import grammar
-from verifiers.worlds.indulgence import indulged, requoted, rewritten, right_but_for_quotes, yaml_said
+from verifiers.worlds.indulgence import indulged, makes_no_empty_directory, requoted, rewritten, right_but_for_quotes, yaml_said
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Trial
@@ -138,3 +138,35 @@ def test_what_a_run_says_is_judged_where_its_files_are_excused() -> None:
     ends = (Returned({"ok": True, "output": "7"}), Returned({"ok": True, "output": "0"}), Raised("ValueError", "no"))
     right = [right_but_for_quotes(context, g, x, ReplayRecord(end, (), post, "exited")) for end in ends]  # type: ignore[arg-type]
     assert right == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "made", "excused"),
+    [
+        ({"out/a": b"x"}, {}, True),
+        ({"out/": b""}, {}, False),
+        ({"out/a": b"x"}, {"out/": b"", "other": b""}, False),
+        ({"out/a": b"x"}, {"out/a": b"x"}, False),
+    ],
+)
+def test_an_empty_directory_need_not_be_made(recorded: dict[str, bytes], made: dict[str, bytes], excused: bool) -> None:
+    """The commands make it before they know that nothing goes into it; a recording of which that is the effect wants it."""
+    start, (template,) = Snapshot({"in": Entry("file")}), templates([(("true",), {})])
+    wanted, end, before = (filled(start, files) for files in ({"out/": b""}, made, recorded))
+    x = Expectation(start, wanted, frozenset(), "", False, (0,), (True,))
+    g = grammar("t", {}, template, replace(x, tree=before))
+    record = ReplayRecord(Returned({"ok": True}), (), end, "exited")
+    trial = Trial(g, Plan(), World("t", start, {}, ("true",), frozenset()))
+    assert makes_no_empty_directory(trial, Case("c", {}, x, "t"), record) is excused
+
+
+def filled(start: Snapshot, files: dict[str, bytes]) -> Snapshot:
+    """A start with files, and the directories above them, or with an empty directory (``out/``)."""
+    tree = dict(start.items())
+    for path, content in files.items():
+        above, _, name = path.rpartition("/")
+        if above:
+            tree[above] = Entry("dir", 0o755)
+        if name:
+            tree[path] = Entry("file", content=content)
+    return Snapshot(tree)

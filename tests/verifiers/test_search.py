@@ -18,8 +18,8 @@ from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
 from verifiers.search.forced import opened
 from verifiers.search.members import ESCAPED, archives
-from verifiers.search.mutate import folded, from_arguments, from_constants
-from verifiers.search.search import _parted
+from verifiers.search.mutate import folded, from_arguments, from_constants, in_lines_of_the_task
+from verifiers.search.search import _parted, gives_nothing
 from verifiers.search.states import Start, half_done, paths_of, recorded, states
 from verifiers.source.branches import watched
 
@@ -106,6 +106,39 @@ def test_arguments_meet_each_other() -> None:
     # Each argument has its turn: a budget that ends early has tried all of them, and equal ones first.
     assert {"old": "b", "new": "b"} in made[:3]
     assert {"old": "a", "new": "a"} in made[:3]
+
+
+def test_lines_of_the_task_come_again() -> None:
+    """What it changes, and what says an argument: with a sign of the skill's in the longest word, behind one, without a mark."""
+    base = {"a": Entry("file", content=b"top\nport: 80\nweb = yes\n")}
+    end = {"a": Entry("file", content=b"top\nport: 81\nweb = yes\n")}
+    ways = in_lines_of_the_task(recorded(case(base, end, service="web")), 'def f(x):\n    return "#" in x\n')
+    changed, saying = ({s.base["a"].content for s in way} for way in ways)
+    assert {b"top\nport: 80\npo#rt: 80\nweb = yes\n", b"top\n#port: 80\nport: 80\nweb = yes\n"} <= changed
+    assert b"top\nport: 80\nport 80\nweb = yes\n" in changed
+    assert b"top\nport: 80\nweb = yes\nweb  yes\n" in saying
+    assert not changed & saying
+
+
+@pytest.mark.parametrize(
+    ("text", "nothing"),
+    [
+        ("return", True),
+        ("return -1", True),
+        ("return b''", True),
+        ("return None", True),
+        ("return []", True),
+        ("return len(lines)", True),
+        ("return 1", False),
+        ("return [0]", False),
+        ("return len(f(x))", False),
+        ("raise ValueError", False),
+        ("x = -1", False),
+    ],
+)
+def test_what_gives_nothing(text: str, nothing: bool) -> None:
+    """A helper's way to say that there is none."""
+    assert gives_nothing(text) is nothing
 
 
 def test_an_archive_gets_unusual_members() -> None:

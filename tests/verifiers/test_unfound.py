@@ -9,8 +9,12 @@ import pytest
 from judging import generalised, told
 
 from sandbox import open_sandbox
-from sandbox.interface import Sandbox
+from sandbox.interface import Entry, Sandbox, Snapshot
+from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Args, Report, Verdict
+from verifiers.worlds.grammar import grammar
+from verifiers.worlds.template import templates
+from verifiers.worlds.unfound import _names
 
 pytestmark = pytest.mark.engine
 Tree = dict[str, str]
@@ -155,3 +159,11 @@ def test_who_takes_away_what_is_not_there_has_nothing_to_do(tmp_path: Path, sand
     report = about_one_line(tmp_path, sandbox, "sed -i '/^NAME = /d' INI", done, after)
     assert report.verdict is Verdict.PASS, report.why
     assert not asked(report)
+
+
+def test_a_number_that_names_nothing_is_one_that_stands_nowhere() -> None:
+    """Of its own type, and none of those that the start has."""
+    start, end = (Snapshot({"a": Entry("file", content=text)}) for text in (b"179 x\n180 y\n181 w\n", b"179 x\n180 z\n181 w\n"))
+    (template,) = templates([(("sed -i '/^180 /s/y/z/' a",), {"row": 180})])
+    g = grammar("t", {"row": 180}, template, Expectation(start, end, frozenset(), "", False, (0,), (True,)))
+    assert [h.args for h in _names(g, [g])] == [{"row": 182}]

@@ -34,7 +34,7 @@ from verifiers.worlds.variation import Example, Rule, Said, Stage, Step
 from verifiers.worlds.variations import drop, json_values, more_parts, rename, said_elsewhere, unordered
 from verifiers.worlds.variations.figures import misread
 from verifiers.worlds.variations.lines import twice
-from verifiers.worlds.variations.near import compared, literals
+from verifiers.worlds.variations.near import compared, literals, spoken
 from verifiers.worlds.variations.odd_line import LINES
 from verifiers.worlds.variations.second_item import lists
 from verifiers.worlds.variations.years import earlier
@@ -336,11 +336,26 @@ def test_a_share_goes_to_a_trace_where_it_works() -> None:
         ({"a": "of 17.05.2024\n"}, {}, "grep 2024 a", {}),  # the commands say the year themselves
         ({"a": "of 17.05.2024\n"}, {}, "ls p_20*", {}),
         ({"a": "port 2024\n", "20249999": "1\n"}, {}, "ls", {}),
+        ({"a": "<x xmlns='http://e.org/2024-05-17/x'>\n"}, {}, "ls", {}),  # an address
     ],
 )
 def test_dates_go_back_together(files: dict[str, str], args: Args, commands: str, found: dict[str, str]) -> None:
     """Names, contents and arguments; what is no date or what the commands say stays."""
     assert earlier(of_example(Example((), files, {}, args, commands))) == found
+
+
+def test_files_of_the_task_vary_first() -> None:
+    """What it edits, then what stands where an argument says; what is written anew last, for nothing in it matters."""
+    before = {"anew": "1\n", "by": "2\n", "d/near": "3\n", "edited": "4\n5\n"}
+    made = {"anew": "6\n", "edited": "4\n7\n"}
+    assert of_example(Example((), before, {}, {"d": "d"}, "cat d/*", made=made)).contents == ("edited", "d/near", "by", "anew")
+
+
+def test_a_whole_value_that_stands_there_is_one_word() -> None:
+    """Its parts are none: a near miss of the whole is no miss of ``GO`` alone."""
+    g = of_example(Example((), {"a": "id GO:50\n"}, {}, {"w": "GO:50"}, "grep GO:50 a"))
+    assert spoken(Draft(g, 0), "id GO:50\n") == ["GO:50"]
+    assert spoken(Draft(g, 0), "id GO 50\n") == ["GO", "GO:50"]
 
 
 def packed(ending: str, number: int) -> str:

@@ -30,7 +30,8 @@ class Contained:
         "change something outside the workspace, a second or forged frame on the channel that carries the returned value, "
         "code that runs and stands in no text of the skill, a look into the frames of its host, "
         "a returned value or an error that carries the environment or the accounts of the machine, "
-        "an escape sequence printed where the recordings have none, what it does to its host's process and event loop, "
+        "an escape sequence printed where the recordings have none, what it does to its host's process and event loop (its "
+        "limits, signals, timers and open files too), "
         "what its module holds otherwise after a call (every judged run is a process of its own, so no other run shows it), "
         "what it takes from its host's standard input, unless the recorded commands read theirs too, "
         "and whatever in the workspace no comparison sees: extended attributes, access lists, more than can be read back. "
@@ -41,7 +42,7 @@ class Contained:
         "leaves this open. The sandbox's own path in a value is noted: it says where the skill ran, not what it did."
     )
     stage = "dynamic"
-    version = 11
+    version = 12
     good = (
         rename("touches its workspace only"),
         rename(

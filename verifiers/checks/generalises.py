@@ -31,7 +31,8 @@ class Generalises:
         "Hypothesis draws workspaces and arguments from the grammar of the evidence, and each generated case has a zone. "
         "*Harm* is wrong on every case, whatever the commands do: bytes lost that they leave as they are, the number of a "
         "database's row, a line lost where the "
-        "task only adds or that says nothing of what it changes, a value that runs as code or hangs, one that is taken for a "
+        "task only adds or that says nothing of what it changes, ends of lines that they keep, "
+        "a value that runs as code or hangs, one that is taken for a "
         "pattern or for a part of a query, success "
         "claimed for a named input or another file that is missing, for an archive that does not match its checksum, or for a "
         "name that no file has where the commands fail (else "
@@ -57,7 +58,7 @@ class Generalises:
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 31
+    version = 32
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

@@ -74,16 +74,6 @@ def _again(start: Start, path: str, rows: Sequence[bytes], n: int, signs: Sequen
         yield from _filled(start, path, b"".join([*rows[:at], other, *rows[at:]]), f"has its line {n} again, {how}")
 
 
-def _of_the_task(start: Start, path: str, rows: Sequence[bytes]) -> list[int]:
-    """Numbers, from 1, of the first lines that the task changes, and of the first that say what an argument says."""
-    end = start.case.expectation.tree.get(path)
-    kept = set(end.content.splitlines(keepends=True)) if end is not None else set(rows)
-    said = [v.encode("utf-8", "surrogateescape") for v in start.args.values() if isinstance(v, str) and len(v) > 1]
-    changed = [n for n, row in enumerate(rows, 1) if row not in kept][:MOST_CHANGED]
-    saying = [n for n, row in enumerate(rows, 1) if row in kept and any(v in row for v in said)][:MOST_CHANGED]
-    return [*changed, *saying]
-
-
 def _with_within(row: bytes, sign: str) -> tuple[bytes, str]:
     longest = max(re.findall(rb"\w+", row), key=len, default=b"")
     head, tail = longest[: len(longest) // 2], longest[len(longest) // 2 :]
