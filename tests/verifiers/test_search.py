@@ -18,9 +18,10 @@ from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
 from verifiers.search.forced import opened
 from verifiers.search.members import ESCAPED, archives
-from verifiers.search.mutate import folded, from_arguments, from_constants, in_lines_of_the_task
+from verifiers.search.mutate import folded, from_arguments, from_constants
 from verifiers.search.search import _parted, gives_nothing
 from verifiers.search.states import Start, half_done, paths_of, recorded, states
+from verifiers.search.task_lines import in_lines_of_the_task
 from verifiers.source.branches import watched
 
 

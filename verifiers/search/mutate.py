@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, zip_longest
 from random import Random
@@ -17,8 +16,6 @@ LONGEST = 80
 MOST_COPIES = 400
 MOST_LINES = 4000
 MOST_WORDS = 32
-MOST_CHANGED, MOST_SIGNS = 2, 8
-_MARK = re.compile(rb"[!-/:-@\[-`{-~]")
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -42,53 +39,16 @@ def from_constants(start: Start, source: str, rng: Random, paths: Collection[str
             yield from _with_number(start, number + 1, path, rng)
 
 
-def in_lines_of_the_task(start: Start, source: str) -> tuple[Iterator[Start], Iterator[Start]]:
-    """The start with a line that the task changes once more, and with one that says what an argument says: with a text of the
-    skill's in the middle of its longest word, or without one of its marks; or before it, behind such a text."""
-    signs = sorted(folded(source)[1], key=len)[:MOST_SIGNS]
-    changed: list[Iterator[Start]] = []
-    saying: list[Iterator[Start]] = []
-    said = [v.encode("utf-8", "surrogateescape") for v in start.args.values() if isinstance(v, str) and len(v) > 1]
-    for path, entry in start.base.items():
-        rows = entry.content.splitlines(keepends=True) if entry.type == "file" and b"\0" not in entry.content else []
-        end = start.case.expectation.tree.get(path)
-        kept = set(end.content.splitlines(keepends=True)) if end is not None else set(rows)
-        first = [n for n, row in enumerate(rows, 1) if row not in kept][:MOST_CHANGED]
-        other = [n for n, row in enumerate(rows, 1) if row in kept and any(v in row for v in said)][:MOST_CHANGED]
-        changed += [_again(start, path, rows, n, signs) for n in first]
-        saying += [_again(start, path, rows, n, signs) for n in other]
-    return _by_turns(changed), _by_turns(saying)
-
-
-def _by_turns(ways: Sequence[Iterator[Start]]) -> Iterator[Start]:
+def by_turns(ways: Iterable[Iterator[Start]]) -> Iterator[Start]:
+    """One of each way, then the next one of each."""
     yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
-
-
-def _again(start: Start, path: str, rows: Sequence[bytes], n: int, signs: Sequence[str]) -> Iterator[Start]:
-    row = rows[n - 1]
-    within = (_with_within(row, sign) for sign in signs)
-    ahead = ((sign.encode("utf-8", "replace") + row, f"behind {sign!r}, before it") for sign in signs)
-    marks = [_without(row, mark.start()) for mark in _MARK.finditer(row)][:MOST_SIGNS]
-    for other, how in (way for turn in zip_longest(within, ahead, marks) for way in turn if way is not None):
-        at = n - (how.endswith("before it"))
-        yield from _filled(start, path, b"".join([*rows[:at], other, *rows[at:]]), f"has its line {n} again, {how}")
-
-
-def _with_within(row: bytes, sign: str) -> tuple[bytes, str]:
-    longest = max(re.findall(rb"\w+", row), key=len, default=b"")
-    head, tail = longest[: len(longest) // 2], longest[len(longest) // 2 :]
-    return row.replace(longest, head + sign.encode("utf-8", "replace") + tail, 1), f"with {sign!r} in it"
-
-
-def _without(row: bytes, at: int) -> tuple[bytes, str]:
-    return row[:at] + row[at + 1 :], f"without its {chr(row[at])!r}"
 
 
 def from_arguments(start: Start, words: list[str]) -> Iterator[Start]:
     """The start with one argument changed, each in its turn: equal to another, within it, at the edges of numbers, empty,
     longer."""
     ways = [chain(_with_dash(start, name, v), _with_other(start, name, v, words)) for name, v in start.args.items()]
-    yield from _by_turns(ways)
+    yield from by_turns(ways)
 
 
 def _with_other(start: Start, name: str, value: JsonValue, words: list[str]) -> Iterator[Start]:
@@ -152,10 +112,10 @@ def _values(name: str, value: JsonValue, start: Start, words: list[str]) -> list
 def _with_number(start: Start, number: int, path: str, rng: Random) -> Iterator[Start]:
     """The file with so many bytes, then with so many lines; then so many files like it."""
     content = start.base[path].content or b"x\n"
-    yield from _filled(start, path, _grown(content, number), f"has {number} bytes")
+    yield from filled(start, path, _grown(content, number), f"has {number} bytes")
     if number <= MOST_LINES:
         lines = content.splitlines(keepends=True) * number
-        yield from _filled(start, path, b"".join(lines[:number]), f"has {number} lines")
+        yield from filled(start, path, b"".join(lines[:number]), f"has {number} lines")
     if number <= MOST_COPIES:
         yield from _copies(start, path, number, rng)
 
@@ -163,9 +123,9 @@ def _with_number(start: Start, number: int, path: str, rng: Random) -> Iterator[
 def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
     line = word.encode("utf-8", "replace") + b"\n"
     for path in files[:3]:
-        yield from _filled(start, path, start.base[path].content + line, f"ends in {word!r}")
-        yield from _filled(start, path, line + start.base[path].content, f"begins with {word!r}")
-        yield from _filled(start, path, start.base[path].content + line[:-1], f"ends in {word!r} without a line end")
+        yield from filled(start, path, start.base[path].content + line, f"ends in {word!r}")
+        yield from filled(start, path, line + start.base[path].content, f"begins with {word!r}")
+        yield from filled(start, path, start.base[path].content + line[:-1], f"ends in {word!r} without a line end")
     plain = word.strip().lstrip("/")
     names = [plain, f"a{plain}", f"{plain}z", plain.replace("*", "a").replace("?", "b").lstrip("/")]
     suffixes = {p.rpartition(".")[2] for p in files if "." in p}
@@ -176,7 +136,7 @@ def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
             yield from _made(start, {name: Entry("file", content=content)}, f"there is a file {name!r}")
 
 
-def _filled(start: Start, path: str, content: bytes, how: str) -> Iterator[Start]:
+def filled(start: Start, path: str, content: bytes, how: str) -> Iterator[Start]:
     yield from _made(start, {path: replace(start.base[path], content=content)}, f"{path} {how}")
 
 

@@ -13,8 +13,9 @@ from verifiers.context import BATCH, Case, Context
 from verifiers.expectation.answers import failure
 from verifiers.search.harm import doubtful, harm
 from verifiers.search.members import archives
-from verifiers.search.mutate import folded, from_arguments, from_constants, in_lines_of_the_task
+from verifiers.search.mutate import folded, from_arguments, from_constants
 from verifiers.search.states import Start, paths_of, recorded, states
+from verifiers.search.task_lines import in_lines_of_the_task
 from verifiers.source.parsing import parsed
 from verifiers.source.statements import Statement
 from verifiers.worlds.harm import untouched
@@ -60,19 +61,18 @@ def search(context: Context, source: str, wanted: Sequence[Statement], lines: se
         lines: those that ran already.
     """
     out = Found(lines)
-    waiting = _starts(context)
-    tried: set[tuple[str, str]] = set()
+    lanes = [_starts(context, missing(wanted, lines)), iter(())]
+    waiting = _untried(_in_lanes(lanes))
     most = context.counts.search
     while out.runs < most and not out.harmful and missing(wanted, out.lines):
-        batch = list(islice(_untried(waiting, tried), min(BATCH, most - out.runs)))
+        batch = list(islice(waiting, min(BATCH, most - out.runs)))
         if not batch:
             break
         _try(context, source, wanted, batch, out)
-        again, out.again = out.again, []
-        waiting = chain(again, waiting)
+        lanes[0] = chain(out.again, lanes[0])
         if out.grown:
-            more, out.grown = out.grown, []
-            waiting = _interleaved(_further(context, more), waiting)
+            lanes[1] = chain(_further(context, out.grown), lanes[1])
+        out.again, out.grown = [], []
     return out
 
 
@@ -92,7 +92,7 @@ def try_archives(context: Context, source: str, wanted: Sequence[Statement], lin
     return out
 
 
-def _starts(context: Context) -> Iterator[Start]:
+def _starts(context: Context, wanted: Sequence[Statement]) -> Iterator[Start]:
     cases = sorted(context.cases, key=_size)[:BASES]
     looked = context.run(PURPOSE, (context.request(c.base, c.args, observe=not context.supervised(), looks=True) for c in cases))
     paths = {c.label: paths_of(c, r) for c, r in zip(cases, looked, strict=True)}
@@ -102,7 +102,7 @@ def _starts(context: Context) -> Iterator[Start]:
         start, rng = recorded(case), context.rng(f"constants {n}")
         ways += [_in_turn(states(start, paths[case.label]), n, len(cases)), from_arguments(start, words)]
         ways += [from_constants(start, context.subject.source, rng, paths[case.label]), archives(start)]
-        ways += 2 * in_lines_of_the_task(start, context.subject.source)  # two of each at a turn: they find most
+        ways += 2 * in_lines_of_the_task(start, context.subject.source, wanted)  # two of each at a turn: they find most
     yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
 
 
@@ -214,19 +214,18 @@ def missing(wanted: Sequence[Statement], lines: set[int]) -> list[Statement]:
     return [s for s in wanted if not s.ran(frozenset(lines))]
 
 
-def _untried(starts: Iterator[Start], tried: set[tuple[str, str]]) -> Iterator[Start]:
+def _untried(starts: Iterator[Start]) -> Iterator[Start]:
+    tried: set[tuple[str, str]] = set()
     for start in starts:
         if start.key not in tried:
             tried.add(start.key)
             yield start
 
 
-def _interleaved(a: Iterator[Start], b: Iterator[Start]) -> Iterator[Start]:
-    """One of each in turn, then the rest of the longer one."""
-    for start in a:
-        yield start
-        yield from islice(b, 1)
-    yield from b
+def _in_lanes(lanes: Sequence[Iterator[Start]]) -> Iterator[Start]:
+    """Three of the first lane for each of the second; what a lane holds may change between them."""
+    while some := [*islice(lanes[0], 3), *islice(lanes[1], 1)]:
+        yield from some
 
 
 def _size(case: Case) -> tuple[int, str]:

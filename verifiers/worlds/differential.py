@@ -31,7 +31,16 @@ from verifiers.worlds.harm import (
     words_lost,
     words_unsaid,
 )
-from verifiers.worlds.indulgence import ENDING, in_the_way, indulged, is_nothing, no_file, right_but_for_quotes, takes_an_ending
+from verifiers.worlds.indulgence import (
+    ENDING,
+    has_twins,
+    in_the_way,
+    indulged,
+    is_nothing,
+    no_file,
+    right_but_for_quotes,
+    takes_an_ending,
+)
 from verifiers.worlds.judged import CHECK_ID, Judged, Suspect, grammars
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import Failing, matching
@@ -300,7 +309,7 @@ def _excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, r
 
 
 def _refuses_rightly(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
-    odd = in_the_way(case, record) or no_file(trial, case, record)
+    odd = in_the_way(case, record) or no_file(trial, case, record) or has_twins(trial, case)
     return _refused(context, case, record) and (odd or _may_refuse(context, evidenced, trial, case))
 
 

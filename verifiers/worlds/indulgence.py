@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -94,6 +94,16 @@ def in_the_way(case: Case, record: ReplayRecord) -> bool:
         return False
     kept = [p for p, e in case.base.items() if e.type == "file" and case.expectation.tree.get(p) == e]
     return any(error.message.strip("'").endswith(f"/{p}") or error.message.strip("'") == p for p in kept)
+
+
+def has_twins(trial: Trial, case: Case) -> bool:
+    """Whether several files hold the same, and none of the recorded start did: which of them is meant, nobody has said."""
+    return _alike(case.base) and not _alike(trial.g.base)
+
+
+def _alike(tree: Mapping[str, Entry]) -> bool:
+    held = [e.content for e in tree.values() if e.type == "file" and e.content]
+    return len(set(held)) < len(held)
 
 
 def no_file(trial: Trial, case: Case, record: ReplayRecord) -> bool:

@@ -176,8 +176,11 @@ def _told(g: Grammar, words: Sequence[str]) -> list[str]:
 
 
 def _own(g: Grammar) -> list[str]:
-    """Forms of the skill's own texts: a word may begin, end, or go on with one."""
-    texts = [t.replace("{", "{{").replace("}", "}}") for t in g.constants.parts if t not in g.template.literal_text()]
+    """Forms of the skill's own texts: a word may begin, end, or go on with one. What begins a recorded line by itself (``;``)
+    makes a remark of what stands behind it."""
+    lines = {line.split(maxsplit=1)[0] for e in g.base.values() for line in _text(e).split("\n") if line.strip()}
+    known = (t for t in g.constants.parts if t not in g.template.literal_text() and not (_SIGN.match(t) and t in lines))
+    texts = [t.replace("{", "{{").replace("}", "}}") for t in known]
     return [form for t in texts[:MOST_OWN] for form in (f"{t}{{}}", f"{{}}{t}", f"{{}}{t}qz")]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from random import Random
 
 from sandbox.interface import ROOT, Entry, Snapshot
@@ -32,6 +33,20 @@ def snapshot_tokens(tree: Snapshot) -> set[str]:
 
 DATE = re.compile(r"(?<!\d)(?:\d{4}[-/.]\d\d?(?:[-/.]\d\d?)?|\d\d?[-/.]\d\d?[-/.]\d{4}|\d\d?:\d\d(?::\d\d)?)(?!\d)")
 """A date with its year, or a time."""
+
+
+_FORMS = ("%Y-%m-%d", "%d-%m-%Y", "%m-%d-%Y", "%Y-%m", "%H:%M", "%H:%M:%S")
+
+
+def is_real(date: str) -> bool:
+    """Whether what is written as a date or a time is in the calendar or on the clock."""
+    for form in _FORMS:
+        try:
+            datetime.strptime(re.sub("[/.]", "-", date), form)  # nothing is told of a zone
+        except ValueError:
+            continue
+        return True
+    return False
 
 
 YES_OR_NO = re.compile(r"(?i:true|false|yes|no|on|off|enabled?|disabled?)")

@@ -1,4 +1,4 @@
-"""No line, and no first column, stands twice in a file."""
+"""No line, and no first column, stands twice in a file, remarks left aside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from verifiers.worlds.invariants.columns import SEPARATORS
 from verifiers.worlds.invariants.kind import Learned, Lesson, joined, lines
 
 LEAST = 5
-_LETTERS = re.compile(r"[A-Za-z]{2,}|\d+")
+_LONG, _SHORT = re.compile(r"[A-Za-z]{2,}|\d{2,}"), re.compile(r"\d")
+_REMARK = ("#", ";")
 _CUT = re.compile("[" + re.escape("".join(SEPARATORS)) + "]")
 
 
@@ -23,7 +24,7 @@ class Unique:
     scopes = frozenset({"content"})
 
     def learn(self, seen: Sequence[str]) -> Lesson | None:
-        texts = [[row for row in lines(t) if row.strip()] for t in seen]
+        texts = [[row for row in lines(t) if row.strip() and not row.startswith(_REMARK)] for t in seen]
         rows = sum(len(t) for t in texts if len(t) > 1)
         if rows < LEAST:
             return None
@@ -34,7 +35,7 @@ class Unique:
         return None
 
     def holds(self, value: Learned, text: str) -> bool:
-        keys = [key(row, value) for row in lines(text) if row.strip()]
+        keys = [key(row, value) for row in lines(text) if row.strip() and not row.startswith(_REMARK)]
         return len(set(keys)) == len(keys)
 
     def keep(self, value: Learned, text: str, rng: Random) -> str:
@@ -42,11 +43,13 @@ class Unique:
         seen: set[str] = set()
         out = []
         for row in lines(text):
+            told = row.strip() and not row.startswith(_REMARK)
             for _ in range(4):
-                if key(row, value) not in seen or not row.strip():
+                if key(row, value) not in seen or not told:
                     break
-                row = renamed(row, rng)
-            if not row.strip() or key(row, value) not in seen:
+                end = len(key(row, value))
+                row = renamed(row[:end], rng) + row[end:]
+            if not told or key(row, value) not in seen:
                 out.append(row)
             seen.add(key(row, value))
         return joined(out, text)
@@ -56,8 +59,9 @@ class Unique:
 
 
 def renamed(row: str, rng: Random) -> str:
-    """A line with another first word or number."""
-    return _LETTERS.sub(lambda m: _another(m.group(), rng), row, count=1)
+    """A line with another first word or number. A digit alone may be a code, and is changed where there is nothing else."""
+    found = _LONG.search(row) or _SHORT.search(row)
+    return f"{row[: found.start()]}{_another(found[0], rng)}{row[found.end() :]}" if found else row
 
 
 def _another(word: str, rng: Random) -> str:

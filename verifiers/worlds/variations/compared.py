@@ -10,8 +10,10 @@ from verifiers.worlds.records import decoded, encoded, takes_lines
 from verifiers.worlds.tokens import DATE
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
-COMPARED = re.compile(r"(?:[<>=!]=?|-(?:gt|ge|lt|le|eq|ne))\s*(\d{1,9})(?![\w.])")
-NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+COMPARED = re.compile(r"(?:[<>=!]=|(?:(?<=\w)|(?<=\s))[<>=]|-(?:gt|ge|lt|le|eq|ne))\s*(\d{1,9})(?![\w.])")
+"""A sign that nothing stands before begins a text (``(=650``)."""
+NUMBER = re.compile(r"(?<![^\s,;:|\"'=(<>\[])\d+(?![^\s,;:|\"'=)<>\]])")
+"""One that stands between what parts values: others are parts of codes (``\\0$a``)."""
 MOST_COLUMNS = 4
 
 

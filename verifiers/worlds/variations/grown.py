@@ -10,6 +10,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import beyond
 from verifiers.worlds.records import MAX_BYTES, MAX_LINES, records
+from verifiers.worlds.tokens import tokens
 from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, contents, of_content
 
 _WORD = r"[A-Za-z]{2,}"
@@ -25,11 +26,12 @@ def grown(
     size: int = 1,
     said: Sequence[str] = (),
     framing: Collection[str] = (),
+    meant: Collection[str] = (),
 ) -> bytes:
     """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, in the order that
     they have, each with a word of its own. Every second one keeps the words that arguments have ``said``: it is about the same
-    thing still. A record that has no word but what all have comes no second time: it begins or ends something. Of a text whose
-    lines are framed by others all come, as they are."""
+    thing still, and what the commands say is ``meant`` for them. A record that has no word but what all have comes no second
+    time: it begins or ends something. Of a text whose lines are framed by others all come, as they are."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < 1 + named:
         return content
@@ -44,18 +46,21 @@ def grown(
     while len(items) < count or total <= length or (total <= BUFFER and len(items) < ENOUGH_LINES):
         kept = common | set(said) if len(items) % 2 else common
         item = pool[len(items) % len(pool)]
-        items.append(item if framed else _own(item, len(items), kept, frame))
+        items.append(item if framed else _own(item, len(items), kept, frame, meant))
         total += len(items[-1])
     return found.joined(items)
 
 
-def _own(record: str, n: int, common: Collection[str] = (), frame: Collection[str] = ()) -> str:
-    """A record with letters of its own behind its first word that not every record has, or else behind the last one of a line
-    that not every record has: so that keys stay different, and what kind of record it is, or frames it, stays as it is."""
+def _own(record: str, n: int, common: Collection[str] = (), frame: Collection[str] = (), meant: Collection[str] = ()) -> str:
+    """A record with letters of its own behind its first word that not every record has, one that is not ``meant`` if there is,
+    or else behind the last one of a line that not every record has: so that keys stay different, and what kind of record it is,
+    or frames it, stays as it is."""
     letters = "".join(chr(97 + int(d)) for d in str(n))
     word = r'(?<=": ")[^"\\]*[A-Za-z]{2}' if record.startswith("{") and '": "' in record else _WORD
     found = list(re.finditer(word, record))
-    own = [m for m in found if m[0] not in common] or [m for m in found if _line_at(record, m.start()) not in frame][-1:] or found
+    own = [m for m in found if m[0] not in common]
+    own = [m for m in own if m[0] not in meant] or own
+    own = own or [m for m in found if _line_at(record, m.start()) not in frame][-1:] or found
     return f"{record[: own[0].end()]}{letters}{record[own[0].end() :]}" if own else record
 
 
@@ -72,6 +77,7 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
         size=g.record_lines(path),
         said=draft.said,
         framing=g.framing(path),
+        meant=tokens(g.template.literal_text()),
     )
 
 

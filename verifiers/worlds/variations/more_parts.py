@@ -36,7 +36,13 @@ def with_part(content: bytes, _draft: Draft, _path: str, mark: str) -> bytes:
 
 
 def _with(row: str, mark: str) -> str:
-    return _field(mark).sub(lambda m: f"{m[0]}{mark}more", row, count=1) if len(row) <= MAX_LINE else row
+    return _field(mark).sub(lambda m: _longer(m[0], mark), row, count=1) if len(row) <= MAX_LINE else row
+
+
+def _longer(field: str, mark: str) -> str:
+    """One that ends within brackets, or closes them, has no part behind that."""
+    last = field.rpartition(mark)[2]
+    return f"{field}{mark}more" if last.count("(") == last.count(")") else field
 
 
 def marked(g: Grammar) -> list[Choice]:

@@ -15,6 +15,7 @@ from verifiers.shell.script import parse_script
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
+from verifiers.worlds.tokens import DATE
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
 MOST_WAYS, MOST_OPTIONS = 12, 2
@@ -107,7 +108,8 @@ def _others(parts: Sequence[Item], text: str) -> Iterator[str]:
     found = _found("".join(f"({item}{quantifier})" for item, quantifier in parts), text)
     if found is None or "\n" in found[0]:  # what goes over a line's end tells records apart
         return
-    forms = [[f for f in _forms(*part) if f != found[k]] for k, part in enumerate(parts, 1)]
+    # A pattern says loosely what a date is: nobody expects anything else there.
+    forms = [[f for f in _forms(*part) if f != found[k] and not DATE.search(found[k])] for k, part in enumerate(parts, 1)]
     for turn in zip_longest(*forms):
         for k, other in enumerate(turn, 1):
             if other is not None:
@@ -149,7 +151,14 @@ def _options(item: str) -> list[str]:
 def _sample(part: Item) -> str:
     """A text for an item as often as it has to come, or once; nothing for an anchor."""
     least = re.match(r"\{(\d+)", part[1])
-    return next(iter(_options(part[0])), "") * (int(least[1]) if least else 1)
+    itself = part[0][-1] if re.fullmatch(r"\\\W|[^\\^$.\[(]", part[0]) else ""
+    return next(iter(_options(part[0])), itself) * (int(least[1]) if least else 1)
+
+
+def samples(pattern: str) -> list[str]:
+    """A text that a pattern matches, for each of its alternatives; none where it cannot be read."""
+    found = ("".join(map(_sample, parts)) for parts in items(pattern))
+    return [text for text in found if text and text != pattern]
 
 
 def ways(g: Grammar, path: str) -> list[str]:

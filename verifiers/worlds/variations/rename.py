@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.tokens import YES_OR_NO, like, new_digits
+from verifiers.worlds.template import as_text
+from verifiers.worlds.tokens import DATE, YES_OR_NO, all_text, is_real, like, new_digits, substitute, tokens
 from verifiers.worlds.variation import Choice, Example, Stage, Step, Variation
+
+MOST_TRIES = 40
+"""Two of three days and one of five months are none."""
 
 
 def texts(g: Grammar) -> list[str]:
@@ -35,7 +39,14 @@ def _other_value(token: str, draft: Draft) -> dict[str, str]:
 
 
 def _other_number(token: str, draft: Draft) -> dict[str, str]:
-    return {token: new_digits(token, draft.rng)}
+    """Other digits; a date that it is part of stays one. Where no try makes one, it stays as it is."""
+    whole = "\n".join((*map(as_text, draft.g.args.values()), all_text(draft.g.base)))
+    dates = {date for date in DATE.findall(whole) if token in tokens(date) and is_real(date)}
+    for _ in range(MOST_TRIES):
+        renames = {**draft.renames, token: new_digits(token, draft.rng)}
+        if all(is_real(substitute(date, renames)) for date in dates):
+            return {token: renames[token]}
+    return {}
 
 
 def _other_word(token: str, draft: Draft) -> dict[str, str]:
