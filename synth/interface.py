@@ -117,6 +117,18 @@ class Told(Protocol):
     decisions: tuple[Decision, ...]
 
 
+@runtime_checkable
+class Names(Protocol):
+    """A generator that finds better words for a candidate once the arguments of more recordings are known."""
+
+    def told_again(
+        self, candidate: Candidate, evidence: Sequence[Evidence], bindings: Mapping[str, Args]
+    ) -> tuple[Candidate, Mapping[str, Args]]:
+        """The candidate under the name, and in the words, that the requests of all recordings give it, and the arguments of all
+        under the new names; both as they are where there is nothing better. The code stays."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """Files of a draft directory: ``skill.py``, ``evidence.jsonl``, ``bindings.json``, ``SKILL.md``, ``decisions.jsonl``."""

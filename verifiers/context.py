@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sandbox.interface import (
     Call,
     CrashAt,
+    JsonValue,
     Limits,
     ReplayRecord,
     RunRequest,
@@ -25,7 +26,7 @@ from sandbox.interface import (
 from verifiers.budgets import COUNTS, Counts
 from verifiers.conventions.allow_list import PROGRAMS
 from verifiers.conventions.programs import named, started
-from verifiers.expectation.answers import answer_at, answer_path, failure, refuses, same_answer
+from verifiers.expectation.answers import answer_at, answer_path, failure, refuses, resembles, same_answer
 from verifiers.expectation.equivalence import Difference, differences, parted
 from verifiers.expectation.oracle import Expectation, Replayed
 from verifiers.expectation.repositories import forgotten
@@ -198,6 +199,13 @@ def _hidden(attempt: str) -> bool:
     return attempt.split()[1:2] == [UNKNOWN]
 
 
+def _answers(case: Case, value: JsonValue) -> bool:
+    """Whether a value may be meant as the recorded answer; where none is known, whatever stands at its place is."""
+    path, x = answer_path(value), case.expectation
+    text = answer_at(value, path) if path is not None else None
+    return text is not None and (not x.answer_known or resembles(x.answer, text))
+
+
 @dataclass(frozen=True, slots=True)
 class Generated:
     """A generated case that an oracle judged and the skill got right."""
@@ -310,7 +318,10 @@ class Context:
             self.primed = time.monotonic()
             if any(r.ended == "timeout" for r in records):
                 return
-        paths = {p for c in self.cases if (p := answer_path(getattr(self.first[c.label].outcome, "value", None))) is not None}
+        values = [(c, getattr(self.first[c.label].outcome, "value", None)) for c in self.cases]
+        paths = {p for _, value in values if (p := answer_path(value)) is not None}
+        if not self.replayed.read_only and 2 * sum(_answers(c, value) for c, value in values) < len(values):
+            paths = set()  # of a task that changes something it tells in its own words
         self.judge = replace(self.judge, answer_path=min(paths) if len(paths) == 1 else None)
         self.answer_paths = tuple(sorted(paths))
 

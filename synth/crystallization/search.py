@@ -16,7 +16,7 @@ from itertools import islice
 
 from synth.crystallization.holdout import Split, case_key, distinct, enough_left, in_order, split
 from synth.crystallization.judge import Judge
-from synth.interface import Candidate, Generator, Template, TracePattern
+from synth.interface import Candidate, Generator, Names, Template, TracePattern
 from verifiers.interface import Args, AssayError, Evidence, Inconclusive, Report, Verdict
 from verifiers.source.parsing import parsed
 
@@ -156,6 +156,8 @@ class Search:
                 why = "skills made without one of the traces are all wrong on it: the traces do not show one task"
                 continue
             made = self._made_without(candidate, shown, held)
+            if isinstance(self.generator, Names):
+                made, bindings = self.generator.told_again(made, [e for e in shown if e not in held], bindings)
             report = self.judge.verify(made, shown, bindings, hidden | set(refits.held), refits.wrong)
             self._reports[code_of(candidate.source)] = report
             unused = dict.fromkeys(sorted(apart), "no arguments make this skill do what it did")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -23,7 +23,7 @@ from synth.embedded.emit_shell import read_program, script_of, staged_program
 from synth.embedded.factoring import composed
 from synth.embedded.helpers import over_existing
 from synth.embedded.idle import Replays, without_idle
-from synth.embedded.naming import called, described, skill_name
+from synth.embedded.naming import called, described, skill_name, told_again
 from synth.embedded.params import make_params
 from synth.embedded.scope import Facts, Param
 from synth.embedded.states.generate import state_candidates
@@ -72,12 +72,13 @@ class EmbeddedGenerator:
         self._session = session
         self.replays: Callable[[], AbstractContextManager[Replays]] | None = None
         """Opens a place where the traces' own commands can be run again, to tell steps that do nothing; None = there is none."""
+        self._category = ""
         self._why: list[str] = []
         self._rejected: list[Report] = []
 
     def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], template: Form = "skill") -> Iterator[Candidate]:
         """Yields candidates, those for most traces first. ``template`` is the same for every form: a skill file."""
-        self._why, self._rejected = [], []
+        self._why, self._rejected, self._category = [], [], pattern.task_category
         usable = [e for e in evidence if e.success]
         if any(not e.by_commands for e in usable):
             by_states = tuple(state_candidates(pattern, usable, self.name, self._why))
@@ -154,6 +155,13 @@ class EmbeddedGenerator:
         bindings = {w.evidence.task_id: args_of(params, k) for k, w in enumerate(case.works)}
         notes = tuple(dict.fromkeys(d for w in case.works for d in w.dropped))
         return Candidate(name, source, bindings, summary, self.name, notes, float(cost))
+
+    def told_again(
+        self, candidate: Candidate, evidence: Sequence[Evidence], bindings: Mapping[str, Args]
+    ) -> tuple[Candidate, Mapping[str, Args]]:
+        """See ``synth.interface.Names``."""
+        answers = sum(changes_something(e) for e in evidence) * 3 <= len(evidence)
+        return told_again(candidate, evidence, bindings, self._category, answers=answers)
 
     def rejected(self, candidate: Candidate, report: Report) -> None:
         self._rejected.append(report)

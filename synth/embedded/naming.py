@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from synth.embedded.params import renamed
 from synth.embedded.scope import Param
 from synth.embedded.steps import Work
 from synth.embedded.template import Value
 from synth.embedded.wording import NO_NOUNS, STOP, asks, named_beside, shared, short_name, timeless, told_words, unanswered
+from synth.interface import Candidate, Draft
+from synth.renaming import RenameError
+from synth.renaming import renamed as renamed_draft
 from synth.tracing.redact import redact
+from verifiers.interface import Args, Evidence
 
 _BETWEEN = NO_NOUNS | frozenset({"was", "had", "but", "said", "not"})
 """Words that stand beside a value and are no name of it."""
@@ -140,6 +145,32 @@ def described(works: Sequence[Work], params: Sequence[Param], category: str, *, 
     for old, new in zip(params, named, strict=True):
         summary = summary.replace(f"<{old.name}>", f"<{new.name}>")
     return named, summary
+
+
+def told_again(
+    candidate: Candidate, evidence: Sequence[Evidence], bindings: Mapping[str, Args], category: str, *, answers: bool
+) -> tuple[Candidate, Mapping[str, Args]]:
+    """A candidate as the requests of all these recordings call it, and the arguments under the new names; as it is where some
+    have no arguments, or no better words are found.
+
+    Args:
+        category: the pattern's name, in snake_case.
+        answers: whether the skill gives an answer.
+    """
+    known = [e for e in evidence if e.task_id in bindings]
+    said = [(e.description, {p: _told(v) for p, v in bindings[e.task_id].items()}) for e in known]
+    summary = summary_of(said, category, fixed_words([e.commands for e in known]), answers=answers)
+    if summary == candidate.description or len(known) <= len(candidate.bindings):
+        return candidate, bindings
+    words = named_beside(summary, list(said[0][1]))
+    summary = re.sub(r"<(\w+)>", lambda m: f"<{words.get(m[1], m[1])}>", summary)
+    draft = Draft(candidate.name, candidate.source, (), bindings, "")
+    try:
+        other = renamed_draft(draft, skill_name(category, summary), words, {"": summary})
+    except RenameError:
+        return candidate, bindings
+    own = {task_id: args for task_id, args in other.bindings.items() if task_id in candidate.bindings}
+    return replace(candidate, name=other.name, source=other.source, bindings=own, description=summary), other.bindings
 
 
 def _told(value: object) -> str:

@@ -137,6 +137,9 @@ class Keeping:
     def why_none(self) -> str:
         return self._inner.why_none()
 
+    def told_again(self, *given: Any) -> Any:
+        return self._inner.told_again(*given)
+
 
 def tried(folder: Path, judge: SandboxJudge, detected: bool) -> Row:
     """The first candidates in the worlds, without a judge."""

@@ -14,10 +14,11 @@ class AnswerEquivalent:
         "A read-only task's value is what its last command printed. The skill returns it at one fixed place (`output`, "
         "else `answer`, `value`, `result`, `stdout`, else the whole value), the same place for every trace; equal after "
         "stripping, line order included unless the trace's own replays disagree about it. A task that writes is judged by"
-        " its effect; its answer is compared only if the skill claims one."
+        " its effect; its answer is compared only if the skill claims one: a text that resembles few recorded answers is a report"
+        " in its own words."
     )
     stage = "dynamic"
-    version = 1
+    version = 2
     good = (count("the printed count under `output`"),)
     bad = (count("counts characters", COUNT_BODY.replace('.count(b"\\n")', ".__len__()")),)
 

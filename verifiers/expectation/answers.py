@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
 
 from sandbox.interface import JsonValue, NoReturn, Outcome, Raised, Returned
 
@@ -41,6 +42,19 @@ def same_answer(expected: str, observed: str, *, ordered: bool = True) -> bool:
     """Equal after stripping; without order, equal as multisets of lines."""
     a, b = expected.strip(), observed.strip()
     return a == b or (not ordered and sorted(a.splitlines()) == sorted(b.splitlines()))
+
+
+ALIKE = 0.6
+MOST_COMPARED = 2000
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+
+
+def resembles(expected: str, observed: str) -> bool:
+    """Whether a text may be meant as this answer: it has a line of it, is a number as it is one, or is mostly the same."""
+    a, b = (text.strip()[:MOST_COMPARED] for text in (expected, observed))
+    lines = {line.strip() for line in a.splitlines()} & {line.strip() for line in b.splitlines()} - {""}
+    numbers = bool(_NUMBER.fullmatch(a) and _NUMBER.fullmatch(b))
+    return a == b or bool(lines) or numbers or SequenceMatcher(None, a, b, autojunk=False).ratio() >= ALIKE
 
 
 BLUNDERS = frozenset({"TypeError", "AttributeError", "NameError", "UnboundLocalError", "ZeroDivisionError", "RecursionError"})

@@ -73,7 +73,16 @@ def texts(source: str) -> list[str]:
 
 
 def _values(tree: ast.Module) -> list[object]:
-    return [folded(node) for body in _bodies(tree) for node in ast.walk(body) if folded(node) is not None]
+    nodes = [node for body in _bodies(tree) for node in ast.walk(body)]
+    codings = {id(value) for node in nodes if isinstance(node, ast.Call) for value in _codings(node)}
+    return [folded(node) for node in nodes if id(node) not in codings and folded(node) is not None]
+
+
+def _codings(call: ast.Call) -> Iterator[ast.expr]:
+    """What a call says of how bytes are read: the name of an encoding is no text of the task."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("encode", "decode"):
+        yield from call.args
+    yield from (k.value for k in call.keywords if k.arg in ("encoding", "errors", "newline"))
 
 
 def folded(node: ast.AST) -> object:

@@ -97,13 +97,13 @@ def in_the_way(case: Case, record: ReplayRecord) -> bool:
 
 
 def has_twins(trial: Trial, case: Case) -> bool:
-    """Whether several files hold the same, and none of the recorded start did: which of them is meant, nobody has said."""
-    return _alike(case.base) and not _alike(trial.g.base)
+    """Whether more files hold the same than in the recorded start: which of them is meant, nobody has said."""
+    return _twins(case.base) > _twins(trial.g.base)
 
 
-def _alike(tree: Mapping[str, Entry]) -> bool:
+def _twins(tree: Mapping[str, Entry]) -> int:
     held = [e.content for e in tree.values() if e.type == "file" and e.content]
-    return len(set(held)) < len(held)
+    return len(held) - len(set(held))
 
 
 def no_file(trial: Trial, case: Case, record: ReplayRecord) -> bool:

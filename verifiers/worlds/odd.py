@@ -74,6 +74,8 @@ class Opaque:
     plain_args: Args = field(default_factory=dict)
     before: str = ""
     """What stands before the word."""
+    sign: str = ""
+    """What follows it first, or stands before it."""
     unprintable: bool = False
     """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
     marks_a_line: bool = False
@@ -149,6 +151,7 @@ def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
         expected,
         plain,
         before=form.partition("{}")[0],
+        sign=odd[:1],
         unprintable=not odd.replace("\t", "").isprintable(),
         unusual=form in {*FORMS.values(), *AT_THE_END.values(), *AT_THE_START.values()},
     )

@@ -15,6 +15,7 @@ from verifiers.context import Case, Context, Generated
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
 from verifiers.worlds.asking import answered, question
+from verifiers.worlds.constants import texts
 from verifiers.worlds.disputed import disputed
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
@@ -29,6 +30,9 @@ from verifiers.worlds.world import World
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
 MARKED = Beyond("line-marks", "no line begins with a sign that the skill knows")
 CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
+KNOWN = Beyond("known-signs", "no word has a quote, or the sign of a remark, that the skill knows")
+SYNTAX = frozenset("\"'#")
+"""What opens something in most formats, so that a single one makes another text of all that follows."""
 STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json", "yaml"})
 """Invariants of how a file is put together."""
 TRIMMED = "no-blanks-around-lines"
@@ -81,7 +85,8 @@ def _unclear(
     """What only a person can say of an end without harm: odd bytes may mean something, or the commands of another recording
     answer as the skill did. What those do to files is no excuse: they may be careless where these are not."""
     answers = not differences(case.expectation.tree, record.post, root=False)
-    beyond = _beyond(trial, facts, answers=answers)
+    known = trial.sign in SYNTAX and any(trial.sign in text for text in texts(context.subject.source))
+    beyond = KNOWN if known else _beyond(trial, facts, answers=answers)
     if beyond is not None and not _damages(case, record, edited=not (trial.unprintable or trial.marks_a_line)):
         return beyond
     world = World(trial.g.task_id, trial.expected.base, trial.called, (), frozenset())

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from verifiers.worlds.invariants.name_shape import build
 
@@ -41,7 +42,7 @@ def records(content: bytes, size: int = 1, *, head: bool = False) -> Records | N
     if size == 1 and (found := _blocks(decoded(content), head)) is not None:
         return found
     *lines, rest = decoded(content).split("\n")
-    lines = _continued([f"{line}\n" for line in lines]) if size == 1 else [f"{line}\n" for line in lines]
+    lines = _hanging(_continued([f"{line}\n" for line in lines])) if size == 1 else [f"{line}\n" for line in lines]
     first = int(head)
     last = len(lines) - (len(lines) - first) % size
     items = ["".join(lines[n : n + size]) for n in range(first, last, size)]
@@ -54,6 +55,21 @@ def _continued(lines: Sequence[str]) -> list[str]:
     out: list[str] = []
     for line in lines:
         if out and out[-1].endswith("\\\n"):
+            out[-1] += line
+        else:
+            out.append(line)
+    return out
+
+
+def _hanging(lines: Sequence[str]) -> list[str]:
+    """What is set in below lines that begin with one word (``BO_ 291 …``, ``interface eth0``) belongs to them."""
+    pairs = pairwise(lines)
+    heads = Counter(a.split(maxsplit=1)[0] for a, b in pairs if a.strip() and not a[0].isspace() and b.strip() and b[0].isspace())
+    if max(heads.values(), default=0) < 2:
+        return list(lines)
+    out: list[str] = []
+    for line in lines:
+        if out and line.strip() and line[0].isspace():
             out[-1] += line
         else:
             out.append(line)

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from sandbox.interface import Snapshot
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.records import decoded
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.variation import Choice, Example, Rule, Stage, Step, Variation
-from verifiers.worlds.variations.near import NO_CASE, case_is_told
+from verifiers.worlds.variations.near import NO_CASE, case_is_told, joint
 
 BEHIND, BEFORE, ZERO, CASE = "behind", "before", "zero", "case"
 PART, LAST = "part", "last part"
@@ -47,8 +48,9 @@ def alike(draft: Draft, word: str, model: str, way: str) -> None:
         made = model.swapcase()
     else:
         letter = "7" if (model[0] if way == BEFORE else model[-1]).isdigit() else "x"
+        mark = joint("\n".join(t for e in draft.g.base.values() if model in (t := decoded(e.content))))
         made = {
-            BEFORE: f"{letter}{model}", ZERO: f"0{model}", PART: f"{model}-{letter}", LAST: f"{letter}-{model}"
+            BEFORE: f"{letter}{model}", ZERO: f"0{model}", PART: f"{model}{mark}{letter}", LAST: f"{letter}{mark}{model}"
         }.get(way, f"{model}{letter}")  # fmt: skip
     while made in draft.renames.values():
         made = f"{made[0]}{made}" if way in (BEFORE, LAST) else f"{made}{made[-1]}"

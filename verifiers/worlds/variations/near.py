@@ -33,7 +33,8 @@ def near(text: str, said: Sequence[str], way: str = LETTERS) -> list[str]:
             before, behind = _like(word[0]), _like(word[-1])
             key = re.sub(r"\W+$", "", word) or word  # a mark behind it is no part of a word: ``id:``
             if way in (CASE, PART):
-                others = [word.swapcase()] if way == CASE else [f"{word}-{behind}", f"{before}-{word}"]
+                mark = joint(text)
+                others = [word.swapcase()] if way == CASE else [f"{word}{mark}{behind}", f"{before}{mark}{word}"]
                 out += [f"{head}{other}{tail}" for other in others]
                 continue
             out += [
@@ -43,6 +44,11 @@ def near(text: str, said: Sequence[str], way: str = LETTERS) -> list[str]:
             ]
             out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ \n" else []
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
+
+
+def joint(text: str) -> str:
+    """What joins the parts of a longer word there: a dash, unless words are joined with low lines alone."""
+    return "_" if re.search(r"[^\W\d_]_[^\W\d_]", text) and not re.search(r"[^\W\d_]-[^\W\d_]", text) else "-"
 
 
 def transposed(word: str) -> str:
