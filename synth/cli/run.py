@@ -12,13 +12,14 @@ import click
 from synth.cli import console
 from synth.cli.exits import FAIL, PASS
 from synth.cli.files import json_object
-from synth.cli.home import config
+from synth.cli.home import config, registry_dir
 from synth.cli.outputs import emit_document, output_options, plan
 from synth.cli.settings import Judging, sandbox_options
 from synth.cli.targets import entry_of, target_of
 
 if TYPE_CHECKING:
     from sandbox.interface import Effect, ReplayRecord, SkillJob, Snapshot, Surroundings
+    from synth.interface import RegistryEntry
     from verifiers.interface import Subject
 
 SCHEMA = "assay-run/1"
@@ -144,7 +145,17 @@ def _in_use(skill: Path, registry: Path | None, *, apply_: bool) -> None:
         if entry.status == "archived"
         else "It was retired forever"
     )
-    raise WrongState(f"it is {entry.status}: what was retired is not run", back, entry.name)
+    why = _retired_for(entry, registry)
+    raise WrongState(f"it is {entry.status}{f' ({why})' * bool(why)}: what was retired is not run", back, entry.name)
+
+
+def _retired_for(entry: RegistryEntry, registry: Path | None) -> str:
+    """The reason that was given; "" where there was none."""
+    from synth.registry import Registry
+
+    with Registry(registry_dir(registry)) as opened:
+        reasons = [str(e.detail.get("reason", "")) for e in opened.history(entry.name) if e.kind == entry.status]
+    return reasons[-1] if reasons else ""
 
 
 def _must_fit(subject: Subject, args: Mapping[str, Any]) -> None:

@@ -247,6 +247,8 @@ def test_a_registered_skill_and_its_parameters_are_renamed(tmp_path: Path, capsy
         assert {(e.name, e.status) for e in opened.list(None)} == {("rename_ext", "archived"), ("change_suffix", "active")}
         assert all(set(args) == {"suffix", "new_ext"} for args in opened.draft("change_suffix").bindings.values())
         assert "What names end in" in opened.draft("change_suffix").source
+    assert run(["run", "rename_ext", *where, "--workspace", str(tmp_path)]) == 2
+    assert "it is archived (renamed to change_suffix" in capsys.readouterr().err
     assert run(["registry", "rename", "change_suffix", *where, "--parameter", "new_ext=final_ext", "--budget", "fast"]) == 0
     with Registry(tmp_path / "skills") as opened:
         assert [e.status for e in opened.versions_of("change_suffix")] == ["archived", "active"]

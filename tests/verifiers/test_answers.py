@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.interface import JsonValue, NoReturn, Raised, Returned
-from verifiers.expectation.answers import answer_at, answer_path, answer_text, failure, refuses, same_answer
+from verifiers.expectation.answers import answer_at, answer_path, answer_text, failure, refuses, resembles, same_answer
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -82,3 +82,26 @@ def test_line_order_counts_unless_told() -> None:
 def test_stumbling_is_no_refusal(kind: str, message: str, at: str, is_refusal: bool) -> None:
     """What only a mistake raises says nothing about the input, unless a ``raise`` of the skill's own says it."""
     assert refuses(Raised(kind, message, at, 9)) is is_refusal
+
+
+@pytest.mark.parametrize(
+    ("expected", "observed", "alike"),
+    [
+        ("a.txt\nb.txt\n", "a.txt", True),
+        ("12\n", "13", True),
+        ("4 files renamed", "3 files renamed", True),
+        ("", "", True),
+        ("a.txt\nb.txt\n", "2 files renamed", False),
+        ("tolerance 1e-7;\nrelTol 0.1;\n", "1e-7", False),
+        ("", "2 files renamed", False),
+        ("12", "twelve", False),
+    ],
+)
+def test_a_report_in_own_words_is_no_answer(expected: str, observed: str, alike: bool) -> None:
+    """A line of it, a number for a number, most of its characters: else nobody meant it as this answer."""
+    assert resembles(expected, observed) is alike
+
+
+@given(st.text(max_size=30))
+def test_an_answer_resembles_itself(text: str) -> None:
+    assert resembles(text, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from random import Random
 
 import pytest
@@ -199,6 +200,13 @@ def test_what_frames_every_record_stays() -> None:
     assert len({row for row in out if "TITLE" in row}) > 40
 
 
+def test_what_the_commands_say_stays_as_they_say_it() -> None:
+    """Another word of the line becomes the record's own, if there is one."""
+    out = grown(b"# as is\nhost a(rw,sync)\n", said=["host"], meant=["rw"]).decode()
+    assert "(rw,sync" in out
+    assert not re.search(r"\(rw[a-z]", out)
+
+
 def test_what_is_framed_comes_again_as_it_is() -> None:
     """All of it, in its order."""
     out = grown(b"scope\nvar x\nup\n", framing={"up"}).decode().splitlines()
@@ -234,6 +242,8 @@ def _is_json(content: bytes) -> bool:
         ("# one\na\n# two\nb\n", 4),
         ("port = 1\n\nuser = me\nhost = here\n", 4),
         ("[one]\na = 1\n\n[two]\nb = 2\n", 5),
+        ("X:\nBO_ 1\n SG_ a\n SG_ b\nBO_ 2\n SG_ c\nend\n", 4),
+        ("all:\n  b: 1\nend:\n  c: 2\n", 4),
     ],
 )
 def test_only_what_begins_alike_is_a_record_of_several_lines(text: str, count: int) -> None:

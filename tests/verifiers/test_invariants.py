@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sandbox.interface import Entry, Snapshot
 from verifiers.worlds.invariants.facts import KINDS, Start, learn, role
 from verifiers.worlds.invariants.kind import has_lines
+from verifiers.worlds.invariants.unique import renamed
 from verifiers.worlds.invariants.xml_shape import XmlShape
 from verifiers.worlds.opaque import STRUCTURE
 
@@ -125,6 +126,24 @@ def test_too_little_says_nothing() -> None:
 def test_a_repeated_key_becomes_another_where_keys_are_unique() -> None:
     unique = next(k for k in KINDS if k.name == "unique-keys")
     assert unique.holds("key", unique.keep("key", "ab,1\nab,1\n", Random(0)))
+
+
+def test_remarks_have_no_keys() -> None:
+    """A table is one although remarks stand in it, and these may come again."""
+    unique = next(k for k in KINDS if k.name == "unique-keys")
+    lesson = unique.learn(["# see x\na,1\n# see x\nb,2\n", "c,1\nd,2\ne,3\n"])
+    assert lesson is not None
+    assert lesson.value == "key"
+    kept = unique.keep("key", "# see x\nab,1\n# see x\nab,2\n", Random(0))
+    assert kept.startswith("# see x\nab,1\n# see x\nab")
+    assert unique.holds("key", kept)
+
+
+def test_a_digit_alone_is_changed_last() -> None:
+    """It may be a code of one column."""
+    assert renamed("=650  \\0$aBridges", Random(0)).startswith("=")
+    assert renamed("\\0$aBridges", Random(0)).startswith("\\0$aBridges")
+    assert renamed("0;1", Random(0)) != "0;1"
 
 
 def start(files: dict[str, str], **args: str) -> Start:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifiers.worlds.variations.own_patterns import items, others, patterns
+from verifiers.worlds.variations.own_patterns import items, others, patterns, samples
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,7 @@ from verifiers.worlds.variations.own_patterns import items, others, patterns
         ("grep -E '^(add|remove) ' f", "add a\n", {"remove a\n"}),
         ("grep -E '^x(y(a|b)+)*$' f", "xya\n", {"x\n", "xyaya\n"}),
         ("grep -E 'add|remove' f", "remove a\n", set()),
+        ("grep -E '^P [0-9-]+ ' f", "P 2024-01-31 x\n", set()),
     ],
 )
 def test_other_texts_that_the_patterns_speak_of(command: str, text: str, among: set[str]) -> None:
@@ -64,3 +65,18 @@ def test_what_would_take_for_ever_is_left_alone() -> None:
     assert list(others(".*.*.*.*=", "ab=")) == []
     assert list(others("a*=", "a" * 50 + "="))
     assert list(others("a*=", "a" * 5000 + "=")) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [(r"\\([0-7]{3})", [r"\777"]), (r"a\(b\)|c+", ["a(b)", "c"]), ("plain", []), ("a(?=b)", [])],
+)
+def test_a_text_that_a_pattern_matches(pattern: str, found: list[str]) -> None:
+    """One for each alternative; none where the pattern is the text, or is not understood."""
+    assert samples(pattern) == found
+
+
+@given(st.text(alphabet="ab[](){}+*?|\\d.^$-", max_size=12))
+def test_what_is_said_to_match_matches(pattern: str) -> None:
+    """Whatever is read as a pattern."""
+    assert all(re.search(pattern, text) for text in samples(pattern))

@@ -21,8 +21,10 @@ from verifiers.search.members import ESCAPED, archives
 from verifiers.search.mutate import folded, from_arguments, from_constants
 from verifiers.search.search import _parted, gives_nothing
 from verifiers.search.states import Start, half_done, paths_of, recorded, states
-from verifiers.search.task_lines import in_lines_of_the_task
+from verifiers.search.task_lines import _signs, in_lines_of_the_task
 from verifiers.source.branches import watched
+from verifiers.source.places import Condition
+from verifiers.source.statements import Statement
 
 
 def case(base: dict[str, Entry], end: dict[str, Entry], **args: str) -> Case:
@@ -119,6 +121,20 @@ def test_lines_of_the_task_come_again() -> None:
     assert b"top\nport: 80\nport 80\nweb = yes\n" in changed
     assert b"top\nport: 80\nweb = yes\nweb  yes\n" in saying
     assert not changed & saying
+
+
+def test_texts_of_conditions_come_first() -> None:
+    """Those in them, those that their names were given, and what patterns among these match; an encoding is no text."""
+    source = (
+        "import re\nTIME = re.compile(r'\\\\([0-7]{3})')\n\n\ndef f(row):\n    more = row.endswith('~')\n"
+        "    row = row.encode('latin-1')\n    if more and '#' not in row:\n        return TIME.sub(g, row)\n    return 'zz'\n"
+    )
+    wanted = [Statement(9, 9, "return TIME.sub(g, row)", line=9, conditions=(Condition("if more and '#' not in row", 9, 9),))]
+    first, others = _signs(source, wanted)
+    assert first[:2] == ["#", "~"]
+    assert "\\777" in first
+    assert "zz" in others
+    assert "latin-1" not in [*first, *others]
 
 
 @pytest.mark.parametrize(

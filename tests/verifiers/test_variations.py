@@ -29,12 +29,13 @@ from verifiers.worlds.past import Failing, Past
 from verifiers.worlds.plans import Plan, dealt, plans, systematic
 from verifiers.worlds.records import decoded, encoded
 from verifiers.worlds.template import templates
+from verifiers.worlds.tokens import DATE, all_text, is_real
 from verifiers.worlds.trials import Evidenced
 from verifiers.worlds.variation import Example, Rule, Said, Stage, Step
 from verifiers.worlds.variations import drop, json_values, more_parts, rename, said_elsewhere, unordered
 from verifiers.worlds.variations.figures import misread
 from verifiers.worlds.variations.lines import twice
-from verifiers.worlds.variations.near import compared, literals, spoken
+from verifiers.worlds.variations.near import compared, joint, literals, spoken
 from verifiers.worlds.variations.odd_line import LINES
 from verifiers.worlds.variations.second_item import lists
 from verifiers.worlds.variations.years import earlier
@@ -349,6 +350,29 @@ def test_files_of_the_task_vary_first() -> None:
     before = {"anew": "1\n", "by": "2\n", "d/near": "3\n", "edited": "4\n5\n"}
     made = {"anew": "6\n", "edited": "4\n7\n"}
     assert of_example(Example((), before, {}, {"d": "d"}, "cat d/*", made=made)).contents == ("edited", "d/near", "by", "anew")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_date_stays_a_date(seed: int) -> None:
+    """Whatever number of it is another one, in arguments and contents."""
+    files = {"a": "of 2024-04-30 and 2024-01-31, port 77\n"}
+    g = of_example(Example((), files, {}, {"day": "2024-04-15", "port": "77"}, "grep 2024-04-15 a; grep 77 a"))
+    plan = Plan(tuple(Step("rename-number", (t,)) for t in ("04", "15", "77")), seed)
+    world = realise(g, plan)
+    assert world is None or all(is_real(date) for date in DATE.findall(all_text(world.base) + str(world.args["day"])))
+
+
+@pytest.mark.parametrize(
+    ("date", "real"),
+    [("2024-02-29", True), ("2023-02-29", False), ("31/12/2023", True), ("12:60", False), ("2024-13", False), ("23:59:59", True)],
+)
+def test_dates_of_the_calendar(date: str, real: bool) -> None:
+    assert is_real(date) is real
+
+
+def test_a_longer_word_is_joined_as_words_are_there() -> None:
+    assert joint("door_state\n") == "_"
+    assert joint("door_state, to-do\n") == joint("doors\n") == "-"
 
 
 def test_a_whole_value_that_stands_there_is_one_word() -> None:

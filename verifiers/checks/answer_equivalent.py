@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifiers.checks._examples import COUNT_BODY, count
+from verifiers.checks._examples import COUNT_BODY, RENAME_BODY, count, rename
 from verifiers.context import Context
 from verifiers.interface import CheckResult, Counterexample, Finding, Verdict
 
@@ -19,7 +19,10 @@ class AnswerEquivalent:
     )
     stage = "dynamic"
     version = 2
-    good = (count("the printed count under `output`"),)
+    good = (
+        count("the printed count under `output`"),
+        rename("says what it did in its own words", RENAME_BODY.replace("    return {", '    return {"output": "done", ')),
+    )
     bad = (count("counts characters", COUNT_BODY.replace('.count(b"\\n")', ".__len__()")),)
 
     def run(self, context: Context) -> CheckResult:

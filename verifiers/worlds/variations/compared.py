@@ -58,7 +58,7 @@ VARIATIONS = (
         choices=columns, apply=of_content(compared), stage=Stage.EDIT, alone=6, refusable=True,
         examples=(
             Example(("a", 0, 0), {"a": "2026-09-30 2\n"}, {"a": "2026-09-30 0\n"}, commands="awk '$2 > 0' a"),
-            Example(("a", 1, 0), {"a": "k 1 2\nl 3 4\n"}, {"a": "k 1 2\nl 3 0\n"}, commands="awk '$3 > 0' a"),
+            Example(("a", 1, 0), {"a": "k 1 2 5$\nl 3 4 6$\n"}, {"a": "k 1 2 5$\nl 3 0 6$\n"}, commands="awk '$3 > 0' a"),
         ),
     ),
 )  # fmt: skip

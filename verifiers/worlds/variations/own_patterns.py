@@ -157,8 +157,11 @@ def _sample(part: Item) -> str:
 
 def samples(pattern: str) -> list[str]:
     """A text that a pattern matches, for each of its alternatives; none where it cannot be read."""
-    found = ("".join(map(_sample, parts)) for parts in items(pattern))
-    return [text for text in found if text and text != pattern]
+    found = ["".join(map(_sample, parts)) for parts in items(pattern)]
+    try:
+        return [text for text in found if text and text != pattern and re.search(pattern, text)]
+    except re.error:
+        return []
 
 
 def ways(g: Grammar, path: str) -> list[str]:
