@@ -17,6 +17,7 @@ from verifiers.worlds.hostile import Hostile, patterns
 from verifiers.worlds.indulgence import right_but_for_quotes
 from verifiers.worlds.judged import Judged, hostile_finding
 from verifiers.worlds.noticed import alike, seen
+from verifiers.worlds.template import as_pattern, as_text
 from verifiers.worlds.tokens import all_text
 from verifiers.worlds.trials import Beyond
 
@@ -27,7 +28,7 @@ PLAIN_END = "."
 
 def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     """A value that would match as a pattern, and names nothing, does what any value that names nothing does."""
-    trials = [(g, plain, odd) for g in gs[:1] for plain, odd in patterns(g)]
+    trials = [(g, plain, odd) for p, g in _telling(gs).items() for plain, odd in patterns(g) if odd.parameter == p]
     calls = {_call(h): (g, h) for g, *pair in trials for h in pair}
     theirs = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in calls.values())
     ours = context.run("pattern as value", (context.request(g.base, h.args) for g, h in calls.values()))
@@ -56,6 +57,18 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
         message = f"takes the value of {odd.parameter} for more than text: {odd.payload!r} is no {plain.payload!r} to it"
         out.findings.append(hostile_finding(context, g, odd, message))
         return
+
+
+def _telling(gs: Sequence[Grammar]) -> dict[str, Grammar]:
+    """Parameter -> the trace that says most of it: one with a value of signs that mean something in patterns, so that whoever
+    wrote its commands had to think of them."""
+    found: dict[str, Grammar] = {}
+    for g in gs:
+        for p in g.template.parameters:
+            special = as_pattern(as_text(g.args[p])) != as_text(g.args[p])
+            if p not in found or (special and as_pattern(as_text(found[p].args[p])) == as_text(found[p].args[p])):
+                found[p] = g
+    return dict(sorted(found.items()))
 
 
 def _as_commands_do(context: Context, g: Grammar, theirs: ReplayRecord, ours: ReplayRecord) -> bool:

@@ -63,8 +63,8 @@ def _continued(lines: Sequence[str]) -> list[str]:
 
 def _hanging(lines: Sequence[str]) -> list[str]:
     """What is set in below lines that begin with one word (``BO_ 291 …``, ``interface eth0``) belongs to them."""
-    pairs = pairwise(lines)
-    heads = Counter(a.split(maxsplit=1)[0] for a, b in pairs if a.strip() and not a[0].isspace() and b.strip() and b[0].isspace())
+    above = (a for a, b in pairwise(lines) if re.match(r"\w", a) and re.match(r"[ \t]+\S", b))
+    heads = Counter(head.split(maxsplit=1)[0] for head in above)
     if max(heads.values(), default=0) < 2:
         return list(lines)
     out: list[str] = []
