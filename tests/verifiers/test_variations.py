@@ -25,6 +25,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.draw import smaller
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import patterns
+from verifiers.worlds.matchers import _telling
 from verifiers.worlds.past import Failing, Past
 from verifiers.worlds.plans import Plan, dealt, plans, systematic
 from verifiers.worlds.records import decoded, encoded
@@ -343,6 +344,14 @@ def test_a_share_goes_to_a_trace_where_it_works() -> None:
 def test_dates_go_back_together(files: dict[str, str], args: Args, commands: str, found: dict[str, str]) -> None:
     """Names, contents and arguments; what is no date or what the commands say stays."""
     assert earlier(of_example(Example((), files, {}, args, commands))) == found
+
+
+def test_a_value_of_signs_is_tried_as_a_pattern_where_it_stands() -> None:
+    """Who wrote those commands had to think of the dots."""
+    plain, dotted = (of_example(Example((), {"a": f"{w} 1\n"}, {}, {"w": w}, f"grep -F {w} a")) for w in ("alpha", "be.ta"))
+    assert _telling([plain, dotted]) == {"w": dotted}
+    assert _telling([dotted, plain]) == {"w": dotted}
+    assert _telling([plain]) == {"w": plain}
 
 
 def test_files_of_the_task_vary_first() -> None:
