@@ -133,6 +133,23 @@ def test_a_correct_skill_of_the_same_task_passes(folder: Path, reports: dict[Pat
     assert len(report.questions) <= 2
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("25/las-name-by-header/w_replaces", "move nothing onto it"),
+        ("25/las-name-by-header/bytes_regex", ""),
+        ("25/nfs-client-access/w_dots", "takes the value of client for more than text"),
+        ("25/openfoam-solver-entry/masked_text", ""),
+    ],
+)
+def test_rules_of_the_last_round(name: str, said: str) -> None:
+    """What each catches, and a correct skill of the like that it does not."""
+    with open_sandbox() as sandbox:
+        report = judged(ROUNDS / name, sandbox, {})
+    assert (report.verdict is Verdict.FAIL) is bool(said), report.why
+    assert said in report.why
+
+
 @pytest.mark.parametrize("name", taken(REACHED))
 def test_every_branch_of_a_correct_skill_is_met(name: str) -> None:
     """By the worlds alone, without those of other checks."""

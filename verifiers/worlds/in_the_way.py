@@ -9,6 +9,7 @@ from sandbox.interface import Entry, ReplayRecord
 from verifiers.context import Case, Context, Wrong
 from verifiers.expectation.oracle import shell_request
 from verifiers.worlds.asking import answered, question
+from verifiers.worlds.commanded import moved_to
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.judged import CHECK_ID, Judged
 from verifiers.worlds.trials import Beyond
@@ -22,8 +23,9 @@ DERIVED = Beyond("nothing-in-the-way", "no file stands where the result is put")
 
 def in_the_way(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     """A backup that a run makes and takes away again may be somebody's: who has such a file keeps it. So does who has one where
-    the result is to stand, if the commands fail there and leave it. A result named after its source (a.gz beside a) is most
-    likely an older one, and a run that was killed leaves the like: who overwrites it is asked about."""
+    the result is to stand, if the commands fail there and leave it, or move nothing onto it in silence. A result named after its
+    source (a.gz beside a) is most likely an older one, and a run that was killed leaves the like: who overwrites it is asked
+    about."""
     cases = {c.task_id: c for c in context.cases}
     passing = [(g, p, False) for g in gs[:1] for p in _passing(context.first[cases[g.task_id].label], g) if _is_backup(p, g)]
     trials = [*passing, *((g, p, True) for g in gs[:2] for p in _results(g))]
@@ -33,11 +35,13 @@ def in_the_way(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     ours = context.run("file in the way", requests)
     out.runs += len(trials) * 2
     for (g, path, result), base, their, our in zip(trials, bases, theirs, ours, strict=True):
-        if their.post.get(path) != base[path] or (result and not _refused(g, their)):
+        silent = not _refused(g, their)
+        if their.post.get(path) != base[path] or (result and silent and path not in moved_to(g)):
             continue
         out.judged += 1
         if USERS not in [e.content for e in our.post.values()]:
-            why = "the trace's commands refuse to overwrite it" if result else "the skill takes the name for its own"
+            leave = "move nothing onto it" if silent else "refuse to overwrite it"
+            why = f"the trace's commands {leave}" if result else "the skill takes the name for its own"
             message = f"a file of the user that is called {path} is lost: {why}"
             case = Case(f"with {path} (trace {g.task_id})", g.args, replace(g.expectation, base=base), g.task_id)
             if result and _derived(path, g):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import beyond
-from verifiers.worlds.records import MAX_BYTES, MAX_LINES, records
+from verifiers.worlds.records import MAX_BYTES, MAX_LINES, decoded, records
 from verifiers.worlds.tokens import tokens
 from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, contents, of_content
 
@@ -30,7 +30,7 @@ def grown(
 ) -> bytes:
     """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, in the order that
     they have, each with a word of its own. Every second one keeps the words that arguments have ``said``: it is about the same
-    thing still, and what the commands say is ``meant`` for them. A record that has no word but what all have comes no second
+    thing still; words that are ``meant`` stay if there are others. A record that has no word but what all have comes no second
     time: it begins or ends something. Of a text whose lines are framed by others all come, as they are."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < 1 + named:
@@ -77,8 +77,17 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
         size=g.record_lines(path),
         said=draft.said,
         framing=g.framing(path),
-        meant=tokens(g.template.literal_text()),
+        meant=_replaced(g, path),
     )
+
+
+def _replaced(g: Grammar, path: str) -> set[str]:
+    """Words that the task takes out of lines of a file: another one in their place would be something else to change."""
+    after = g.expectation.tree.get(path)
+    if after is None or after.type != "file":
+        return set()
+    old, new = ({*decoded(e.content).split("\n")} for e in (g.base[path], after))
+    return set(tokens("\n".join(old - new))) - set(tokens("\n".join(new - old)))
 
 
 def framed_once(choice: Choice, gs: Sequence[Grammar]) -> Said:
