@@ -6,6 +6,7 @@ import io
 import tarfile
 import zipfile
 from dataclasses import replace
+from itertools import islice
 from random import Random
 from types import SimpleNamespace
 
@@ -19,7 +20,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.search.forced import opened
 from verifiers.search.members import ESCAPED, archives
 from verifiers.search.mutate import folded, from_arguments, from_constants
-from verifiers.search.search import _parted, gives_nothing
+from verifiers.search.search import _in_lanes, _parted, gives_nothing
 from verifiers.search.states import Start, half_done, paths_of, recorded, states
 from verifiers.search.task_lines import _signs, in_lines_of_the_task
 from verifiers.source.branches import watched
@@ -240,3 +241,14 @@ def test_a_branch_is_taken_by_force(text: str, tests: list[str]) -> None:
     if source is not None:
         assert all(t in source for t in tests)
         assert source.count("\n") == copy.source.count("\n")
+
+
+def test_what_a_run_showed_is_changed_even_where_all_else_was_tried() -> None:
+    """Lanes may be filled again once they were empty, and nothing of them is lost between two batches."""
+    lanes = [iter("abcd"), iter("")]
+    assert list(islice(_in_lanes(lanes), 2)) == ["a", "b"]
+    assert list(_in_lanes(lanes)) == ["c", "d"]
+    lanes[1] = iter("xyz")
+    assert list(_in_lanes(lanes)) == ["x", "y", "z"]
+    lanes[:] = [iter("abcdef"), iter("xy")]
+    assert "".join(_in_lanes(lanes)) == "abcxdefy"

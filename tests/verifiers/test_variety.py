@@ -15,7 +15,7 @@ from verifiers.checks.deterministic_replay import masked
 from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Args
 from verifiers.source.statements import statements
-from verifiers.worlds.constants import LARGEST, constants
+from verifiers.worlds.constants import LARGEST, constants, texts
 from verifiers.worlds.draw import draw
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.noticed import unnoticed
@@ -58,6 +58,13 @@ def test_constants_are_those_of_the_code() -> None:
     assert found.numbers == (40,)
     assert "password" in found.words
     assert not {"Docstring", "words", "said", "Module"} & set(found.words)
+
+
+def test_names_of_encodings_are_no_texts_and_others_do_not_pass_for_one() -> None:
+    """Whatever the argument is called that hands them on."""
+    given = "g(encoding='a.lock', errors='note.txt')"
+    source = f"def f(b, g):\n    {given}\n    return b.decode('latin-1', 'surrogateescape').encode('odd')\n"
+    assert texts(source) == ["a.lock", "note.txt", "odd"]
 
 
 @given(st.text(max_size=80))

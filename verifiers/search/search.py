@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, zip_longest
+from itertools import chain, cycle, islice, zip_longest
 
 from sandbox.interface import ReplayRecord, RunRequest, SkillJob
 from verifiers.checks.arguments_matter import differs
@@ -23,6 +23,8 @@ from verifiers.worlds.harm import untouched
 BASES = 3
 """Recorded starts that are changed, the smallest first."""
 PURPOSE = "searched start"
+TURNS = 4
+"""After so many that gave nothing all lanes are empty."""
 REFUSALS = 2
 """Starts on which a statement that gives nothing leads to a refusal."""
 
@@ -62,10 +64,10 @@ def search(context: Context, source: str, wanted: Sequence[Statement], lines: se
     """
     out = Found(lines)
     lanes = [_starts(context, missing(wanted, lines)), iter(())]
-    waiting = _untried(_in_lanes(lanes))
+    tried: set[tuple[str, str]] = set()
     most = context.counts.search
     while out.runs < most and not out.harmful and missing(wanted, out.lines):
-        batch = list(islice(waiting, min(BATCH, most - out.runs)))
+        batch = list(islice(_untried(_in_lanes(lanes), tried), min(BATCH, most - out.runs)))
         if not batch:
             break
         _try(context, source, wanted, batch, out)
@@ -214,8 +216,7 @@ def missing(wanted: Sequence[Statement], lines: set[int]) -> list[Statement]:
     return [s for s in wanted if not s.ran(frozenset(lines))]
 
 
-def _untried(starts: Iterator[Start]) -> Iterator[Start]:
-    tried: set[tuple[str, str]] = set()
+def _untried(starts: Iterator[Start], tried: set[tuple[str, str]]) -> Iterator[Start]:
     for start in starts:
         if start.key not in tried:
             tried.add(start.key)
@@ -223,9 +224,14 @@ def _untried(starts: Iterator[Start]) -> Iterator[Start]:
 
 
 def _in_lanes(lanes: Sequence[Iterator[Start]]) -> Iterator[Start]:
-    """Three of the first lane for each of the second; what a lane holds may change between them."""
-    while some := [*islice(lanes[0], 3), *islice(lanes[1], 1)]:
-        yield from some
+    """Three of the first lane for each of the second. Nothing is taken ahead: who stops may go on anew, with more in them."""
+    turns = cycle((0, 0, 0, 1))
+    empty = 0
+    while empty < TURNS:
+        start = next(lanes[next(turns)], None)
+        empty = empty + 1 if start is None else 0
+        if start is not None:
+            yield start
 
 
 def _size(case: Case) -> tuple[int, str]:

@@ -7,9 +7,11 @@ where to look. They only choose what is tried, never what is right.
 from __future__ import annotations
 
 import ast
+import codecs
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from verifiers.subject import ParseProblem, parse_module
@@ -79,10 +81,18 @@ def _values(tree: ast.Module) -> list[object]:
 
 
 def _codings(call: ast.Call) -> Iterator[ast.expr]:
-    """What a call says of how bytes are read: the name of an encoding is no text of the task."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr in ("encode", "decode"):
-        yield from call.args
-    yield from (k.value for k in call.keywords if k.arg in ("encoding", "errors", "newline"))
+    """What a call says of how bytes are read: the name of an encoding is no text of the task. It has to be one: what is only
+    handed on as one may be anything."""
+    method = isinstance(call.func, ast.Attribute) and call.func.attr in ("encode", "decode")
+    given = [*(call.args if method else ()), *(k.value for k in call.keywords if k.arg in ("encoding", "errors"))]
+    yield from (value for value in given if isinstance(value, ast.Constant) and _is_coding(value.value))
+
+
+def _is_coding(value: object) -> bool:
+    for known in (codecs.lookup, codecs.lookup_error):
+        with suppress(LookupError, ValueError):
+            return isinstance(value, str) and known(value) is not None
+    return False
 
 
 def folded(node: ast.AST) -> object:

@@ -97,13 +97,24 @@ def in_the_way(case: Case, record: ReplayRecord) -> bool:
 
 
 def has_twins(trial: Trial, case: Case) -> bool:
-    """Whether more files hold the same than in the recorded start: which of them is meant, nobody has said."""
-    return _twins(case.base) > _twins(trial.g.base)
+    """Whether more files hold the same than in the recorded start, and the commands let one of them stand, or put one onto
+    another: which of them is meant, nobody has said. Where each comes out on its own, none is in another one's way."""
+    base, tree = _by_content(case.base), _by_content(case.expectation.tree)
+    kept = ((paths, tree.get(content, set())) for content, paths in base.items() if len(paths) > 1)
+    return _twins(case.base) > _twins(trial.g.base) and any(now and (now & paths or len(now) < len(paths)) for paths, now in kept)
+
+
+def _by_content(tree: Mapping[str, Entry]) -> dict[bytes, set[str]]:
+    """Contents that are not empty -> the files that hold them."""
+    found: dict[bytes, set[str]] = {}
+    for path, e in tree.items():
+        if e.type == "file" and e.content:
+            found.setdefault(e.content, set()).add(path)
+    return found
 
 
 def _twins(tree: Mapping[str, Entry]) -> int:
-    held = [e.content for e in tree.values() if e.type == "file" and e.content]
-    return len(held) - len(set(held))
+    return sum(len(paths) - 1 for paths in _by_content(tree).values())
 
 
 def no_file(trial: Trial, case: Case, record: ReplayRecord) -> bool:

@@ -22,7 +22,7 @@ from verifiers.worlds.harm import harmless
 from verifiers.worlds.indulgence import right_but_for_quotes, table
 from verifiers.worlds.invariants.facts import Facts, Start, learn
 from verifiers.worlds.judged import CHECK_ID, Judged, Suspect, grammars
-from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, with_names
+from verifiers.worlds.odd import PLAIN, Opaque, with_bytes, with_marks, with_modes, with_names
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.trials import Beyond, Trial
 from verifiers.worlds.world import World
@@ -86,6 +86,7 @@ def _unclear(
     answer as the skill did. What those do to files is no excuse: they may be careless where these are not."""
     answers = not differences(case.expectation.tree, record.post, root=False)
     known = trial.sign in SYNTAX and any(trial.sign in text for text in texts(context.subject.source))
+    known = known and not _loses(trial, case, record)
     beyond = KNOWN if known else _beyond(trial, facts, answers=answers)
     if beyond is not None and not _damages(case, record, edited=not (trial.unprintable or trial.marks_a_line)):
         return beyond
@@ -152,6 +153,14 @@ def _shown(recorded: Case, trial: Opaque, record: ReplayRecord) -> Expectation |
     usual = trial.g.expectation
     clean = not why and x.failed == usual.failed and x.quiet == usual.quiet
     return replace(x, answer_ordered=usual.answer_ordered, answer_known=usual.answer_known) if clean else None
+
+
+def _loses(trial: Opaque, case: Case, record: ReplayRecord) -> bool:
+    """Whether what the sign stands before is not in the files any more as often as it should be: to read it otherwise is one
+    thing, to throw it away another."""
+    odd = f"{trial.sign}{PLAIN.format('')}".encode()
+    wanted, found = (sum(e.content.count(odd) for e in tree.values()) for tree in (case.expectation.tree, record.post))
+    return found < wanted
 
 
 def _damages(case: Case, record: ReplayRecord, *, edited: bool) -> bool:

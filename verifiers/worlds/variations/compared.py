@@ -12,8 +12,9 @@ from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_con
 
 COMPARED = re.compile(r"(?:[<>=!]=|(?:(?<=\w)|(?<=\s))[<>=]|-(?:gt|ge|lt|le|eq|ne))\s*(\d{1,9})(?![\w.])")
 """A sign that nothing stands before begins a text (``(=650``)."""
-NUMBER = re.compile(r"(?<![^\s,;:|\"'=(<>\[])\d+(?![^\s,;:|\"'=)<>\]])")
-"""One that stands between what parts values: others are parts of codes (``\\0$a``)."""
+NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_CODE = re.compile(r"[^\w\s,;:|\"'=()<>\[\]]\d+[^\w\s,;:|\"'=()<>\[\]]")
+"""A number between two signs that part no values is a part of one: ``\\0$a``."""
 MOST_COLUMNS = 4
 
 
@@ -35,9 +36,9 @@ def _most(g: Grammar, path: str) -> int:
 
 
 def numbers(line: str) -> list[re.Match[str]]:
-    """Those of a line that are no part of a date or a time."""
-    dates = [m.span() for m in DATE.finditer(line)]
-    return [m for m in NUMBER.finditer(line) if not any(first <= m.start() < last for first, last in dates)]
+    """Those of a line that are no part of a date, a time or a code."""
+    others = [m.span() for m in (*DATE.finditer(line), *_CODE.finditer(line))]
+    return [m for m in NUMBER.finditer(line) if not any(first <= m.start() < last for first, last in others)]
 
 
 def compared(content: bytes, draft: Draft, path: str, k: int, n: int) -> bytes:
@@ -58,7 +59,7 @@ VARIATIONS = (
         choices=columns, apply=of_content(compared), stage=Stage.EDIT, alone=6, refusable=True,
         examples=(
             Example(("a", 0, 0), {"a": "2026-09-30 2\n"}, {"a": "2026-09-30 0\n"}, commands="awk '$2 > 0' a"),
-            Example(("a", 1, 0), {"a": "k 1 2 5$\nl 3 4 6$\n"}, {"a": "k 1 2 5$\nl 3 0 6$\n"}, commands="awk '$3 > 0' a"),
+            Example(("a", 1, 0), {"a": "k 1 2 %5$\nl 3 4 %6$\n"}, {"a": "k 1 2 %5$\nl 3 0 %6$\n"}, commands="awk '$3 > 0' a"),
         ),
     ),
 )  # fmt: skip

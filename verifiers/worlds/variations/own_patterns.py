@@ -109,7 +109,7 @@ def _others(parts: Sequence[Item], text: str) -> Iterator[str]:
     if found is None or "\n" in found[0]:  # what goes over a line's end tells records apart
         return
     # A pattern says loosely what a date is: nobody expects anything else there.
-    forms = [[f for f in _forms(*part) if f != found[k] and not DATE.search(found[k])] for k, part in enumerate(parts, 1)]
+    forms = [[f for f in _forms(*part) if f != found[k] and not DATE.fullmatch(found[k])] for k, part in enumerate(parts, 1)]
     for turn in zip_longest(*forms):
         for k, other in enumerate(turn, 1):
             if other is not None:

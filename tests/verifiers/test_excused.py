@@ -1,0 +1,107 @@
+"""What is excused for good skills, and the bad ones that must not hide behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from judging import generalised, told
+
+from sandbox import open_sandbox
+from sandbox.interface import Sandbox
+from verifiers.interface import Args, Verdict
+
+pytestmark = pytest.mark.engine
+HEAD = '''
+from pathlib import Path
+
+from skill_api import Query, skill_command
+
+
+@skill_command(autowire=True)
+def work(PARAMETERS) -> dict:
+    """Do it.
+
+    Args:
+        first: One.
+        second: Another.
+
+    Returns:
+        ok
+    """
+'''
+PARAMETERS = 'first: str = Query(..., description="One"), second: str = Query(..., description="Another")'
+SET = """
+    path = Path(first)
+    rows = path.read_bytes().decode("utf-8", "surrogateescape").split("\\n")
+    key, value = second.split("=")
+    new = [f"{key}={value}" if row.startswith(f"{key}=") else KEPT for row in rows]
+    if not any(row.startswith(f"{key}=") for row in rows):
+        raise LookupError(key)
+    path.write_bytes("\\n".join(new).encode("utf-8", "surrogateescape"))
+    return {"ok": True}
+"""
+MOVE = """
+    found = sorted(Path(".").glob(f"*.{first}"))
+    LIMIT
+    for path in found:
+        target = path.with_suffix(f".{second}")
+        if target.exists():
+            raise FileExistsError(str(target))
+        path.rename(target)
+    return {"ok": True}
+"""
+SETTINGS = {
+    "a.conf": ("host=north", "port=80\nhost=south\nowner=mara of the quay\n"),
+    "b.conf": ("level=9", "level=4\nplace=harbour\nowner=tom\n"),
+    "c.conf": ("mode=fast", "owner=ida\nmode=slow\nplace=mill\n"),
+}
+ENDINGS = {"t1": ("log", "old", "one two"), "t2": ("txt", "bak", "six"), "t3": ("csv", "dat", "nine ten zero")}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox() as box:
+        yield box
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ("row", ""),
+        ('row.split("#")[0]', "differs from the trace's commands"),
+        ("row.split('\"')[0]", "a double quote at"),
+    ],
+)
+def test_who_knows_a_sign_may_not_throw_away_what_follows_it(kept: str, said: str, tmp_path: Path, sandbox: Sandbox) -> None:
+    """A remark of the user's is his, whatever the skill takes it for."""
+    rows, args = [], dict[str, Args]()
+    for path, (setting, text) in SETTINGS.items():
+        key = setting.partition("=")[0]
+        after = "\n".join(setting if row.startswith(f"{key}=") else row for row in text.split("\n"))
+        rows.append(told(path, f"sed -i 's/^{key}=.*/{setting}/' {path}", "", {path: text}, {path: after}))
+        args[path] = {"first": path, "second": setting}
+    source = (HEAD + SET).replace("PARAMETERS", PARAMETERS).replace("KEPT", kept)
+    report = generalised(tmp_path, sandbox, source, args, rows)
+    assert (report.verdict is Verdict.FAIL) is bool(said), report.why
+    assert said in report.why
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdict"), [("", Verdict.PASS), ('if len(found) > 5:\n        raise ValueError("too many")', Verdict.FAIL)]
+)
+def test_who_has_enough_of_many_files_does_not_hide_behind_twins(
+    limit: str, verdict: Verdict, tmp_path: Path, sandbox: Sandbox
+) -> None:
+    """Files that hold the same are no excuse where each gets a name of its own."""
+    rows, args = [], dict[str, Args]()
+    for task, (old, new, names) in ENDINGS.items():
+        before = {f"{name}.{old}": f"{name} {task}\n" for name in names.split()}
+        after = {f"{name}.{new}": f"{name} {task}\n" for name in names.split()}
+        command = f'for f in *.{old}; do mv -n "$f" "${{f%.{old}}}.{new}"; done'
+        rows.append(told(task, command, "", {**before, "keep.md": "x\n"}, {**after, "keep.md": "x\n"}))
+        args[task] = {"first": old, "second": new}
+    source = (HEAD + MOVE).replace("PARAMETERS", PARAMETERS).replace("LIMIT", limit)
+    report = generalised(tmp_path, sandbox, source, args, rows)
+    assert report.verdict is verdict, report.why
