@@ -46,7 +46,6 @@ def test_near_misses_are_near_and_no_hits() -> None:
     """Another case, a letter more on either side, two swapped, the mark before it gone; never the word itself as it stands."""
     assert near("a.txt", ["txt"]) == ["a.txtx", "a.xtxt", "a.ttx", "atxt"]
     assert near("a.txt", ["txt"], "case") == ["a.TXT"]
-    assert near("tag 650", ["650"])[2:4] == ["tag 605", "tag 651"]
     assert near("bob,41", ["bob"]) == ["bobx,41", "xbob,41", "bbo,41"]
     assert near("bobby", ["bob"]) == []
     lines = near_lines(b"id,state\nk,bob\nx,eve\n", ["bob"], named=True).splitlines()

@@ -15,8 +15,6 @@ from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step, Variation, of_content, pairs
 
 MOST_NEAR = 8
-LEAST_DIGITS = 3
-"""Of a number in commands that is a word (a status, a tag); shorter ones count fields."""
 QUOTED = re.compile(r"[\"'=]([^\"'\0\n$\\]{2,20})[\"']")
 NO_CASE = "no word is another one's but for its case"
 NO_MARGIN = "no two lines of a file that begin alike stand at different margins"
@@ -24,9 +22,9 @@ LETTERS, CASE, PART, BEHIND, INDENTED = "letters", "case", "part", "behind", "in
 
 
 def near(text: str, said: Sequence[str], way: str = LETTERS) -> list[str]:
-    """Texts that are nearly what arguments say: a word of theirs with a letter more, with two in the other order, a number by one
-    more, or without the mark before it; or only (CASE) in the other case, which some commands take for the same, or (PART) as a
-    part of a longer word with a dash, in which some see the end of it."""
+    """Texts that are nearly what arguments say: a word of theirs with a letter more, with two in the other order, or without the
+    mark before it; or only (CASE) in the other case, which some commands take for the same, or (PART) as a part of a longer word
+    with a dash, in which some see the end of it."""
     out: list[str] = []
     for word in said:
         edge = r"\w" if any(c.isdigit() for c in word) else r"[^\W\d_]"
@@ -44,7 +42,6 @@ def near(text: str, said: Sequence[str], way: str = LETTERS) -> list[str]:
                 f"{head}{before}{word}{tail}",
                 f"{head}{transposed(word)}{tail}",
             ]
-            out += [f"{head}{int(word) + 1:0{len(word)}}{tail}"] if word.isascii() and word.isdecimal() else []
             out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ \n" else []
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
 
@@ -200,7 +197,7 @@ def literals(g: Grammar) -> list[str]:
     text, said = all_text(g.base), g.template.literal_text()
     written = {t for t in tokens(text) if re.search(rf"(?<!\w){re.escape(t)}(?!\w)", text)}
     quoted = [t for t in QUOTED.findall(said) if t in text and re.search(r"\w", t) and t not in written]
-    words = [t for t in dict.fromkeys(tokens(said)) if t in written and not (t.isdecimal() and len(t) < LEAST_DIGITS)]
+    words = [t for t in dict.fromkeys(tokens(said)) if t in written and not t.isdecimal()]
     return [*dict.fromkeys(quoted), *words][:MOST_NEAR]
 
 
