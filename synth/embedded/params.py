@@ -104,6 +104,17 @@ def _place(at: Context) -> str:
     return "sought" if place == "pattern" and re.search(r"&|/p$", at.after) else place
 
 
+def _counts(at: Context) -> bool:
+    """Whether a script takes what stands there for a number: not within quotes, a pattern or a word, nor as text to put in."""
+    if at.role != "script" or not is_known(at.command):
+        return False
+    if at.command in _READING:
+        text = place_in_script(at.lead) != "text" or re.search(r"[aic]\s*\\?\s*$", at.lead)
+    else:
+        text = any(at.lead.count(sign) % 2 for sign in "\"'/")
+    return not text and bool(re.search(r"(^|[\s;{,(=<>+*%!&|\[~-])$", at.lead))
+
+
 _PRINTING = frozenset({"echo", "printf"})
 _READING = frozenset({"grep", "sed", "rename"})
 _RENAMING = frozenset({"rename", "prename", "file-rename"})
@@ -259,8 +270,7 @@ def make_params(
         # What is looked for or replaced says more of a value than that it is printed too.
         if index not in first or (first[index].command in _PRINTING and at.command not in _PRINTING and at.command in _READING):
             first[index] = at
-        in_script = at.role == "script" and is_known(at.command)
-        if at.role in ("number", "key") or in_script or (at.role == "format" and at.before.endswith(("%", "%0"))):
+        if at.role in ("number", "key") or _counts(at) or (at.role == "format" and at.before.endswith(("%", "%0"))):
             number.add(index)
     chosen = [_choose(first.get(k, Context("", "operand", "", "", "", False)), v) for k, v in enumerate(template.values)]
     both = {_LOOKED_FOR: ("text", "Text to look for, and to put in")}

@@ -480,3 +480,24 @@ def test_what_complains_where_nobody_asks_for_its_status_has_failed() -> None:
         traces = [evidence([line.format(name)], False, name) for name in ("a.tar", "b.tar")]
         sources = [c.source for c in EmbeddedGenerator().generate(pattern(traces), traces)]
         assert any("!= 0 or said" in s for s in sources) is asked
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("sed -i '/^{}:/d' people.txt", "str"),
+        ("sed -i 's/id={};/id=new;/' people.txt", "str"),
+        ("sed -i '{}d' people.txt", "int"),
+        ("sed -i '2,{}d' people.txt", "int"),
+        ("awk -F: '$1 == \"{}\"' people.txt > out.txt", "str"),
+        ("awk -F: '/:{}:/' people.txt > out.txt", "str"),
+        ("awk -F: '$2 > {}' people.txt > out.txt", "int"),
+        ("head -n {} people.txt > out.txt", "int"),
+    ],
+)
+def test_digits_that_are_text_keep_their_zeros(line: str, kind: str) -> None:
+    """A number of a member (``00417``) that is looked for is no number to count with, though none recorded begins so."""
+    values = ("412", "731", "978")
+    traces = [evidence([line.format(v)], True, f"t{v}") for v in values]
+    case = case_of(template_of([work(e, writes=True).program for e in traces]), [work(e, writes=True) for e in traces])
+    assert [p.kind for p in case.params] == [kind]
