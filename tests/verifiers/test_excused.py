@@ -89,12 +89,19 @@ def test_who_knows_a_sign_may_not_throw_away_what_follows_it(kept: str, said: st
 
 
 @pytest.mark.parametrize(
-    ("limit", "verdict"), [("", Verdict.PASS), ('if len(found) > 5:\n        raise ValueError("too many")', Verdict.FAIL)]
+    ("limit", "verdict", "asked"),
+    [
+        ("", Verdict.PASS, False),
+        ('if len(found) > 5:\n        raise ValueError("too many")', Verdict.PASS, True),
+        ('if first not in ("log", "txt", "csv"):\n        raise ValueError("unknown")', Verdict.FAIL, False),
+        ("if len(found) > 5:\n        len(5)", Verdict.FAIL, False),
+        ('if len(found) > 5:\n        found.pop().unlink()\n        raise ValueError("too many")', Verdict.FAIL, False),
+    ],
 )
-def test_who_has_enough_of_many_files_does_not_hide_behind_twins(
-    limit: str, verdict: Verdict, tmp_path: Path, sandbox: Sandbox
+def test_who_refuses_some_of_what_the_commands_take_is_asked_about(
+    limit: str, verdict: Verdict, asked: bool, tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    """Files that hold the same are no excuse where each gets a name of its own."""
+    """Nothing was changed, and somebody said why. Not who refuses all but the recorded, who stumbles, or who changes something."""
     rows, args = [], dict[str, Args]()
     for task, (old, new, names) in ENDINGS.items():
         before = {f"{name}.{old}": f"{name} {task}\n" for name in names.split()}
@@ -105,3 +112,4 @@ def test_who_has_enough_of_many_files_does_not_hide_behind_twins(
     source = (HEAD + MOVE).replace("PARAMETERS", PARAMETERS).replace("LIMIT", limit)
     report = generalised(tmp_path, sandbox, source, args, rows)
     assert report.verdict is verdict, report.why
+    assert ("refused-starts" in [q.invariant for q in report.questions]) is asked

@@ -14,7 +14,6 @@ from verifiers.context import Case, Judge
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.grammar import grammar
 from verifiers.worlds.indulgence import (
-    has_twins,
     indulged,
     makes_no_empty_directory,
     requoted,
@@ -178,22 +177,3 @@ def filled(start: Snapshot, files: dict[str, bytes]) -> Snapshot:
         if name:
             tree[path] = Entry("file", content=content)
     return Snapshot(tree)
-
-
-@pytest.mark.parametrize(
-    ("recorded", "there", "twins"),
-    [
-        ({"a": b"1", "b": b"2"}, {"a": b"1", "b": b"1"}, True),
-        ({"a": b"1", "b": b"1"}, {"a": b"1", "b": b"1", "c": b"1"}, True),
-        ({"a": b"1", "b": b"1"}, {"a": b"2", "b": b"2"}, False),
-        ({"a": b"1"}, {"a": b"1", "b": b"", "c": b""}, False),
-    ],
-)
-def test_twins_are_files_that_hold_the_same(recorded: dict[str, bytes], there: dict[str, bytes], twins: bool) -> None:
-    """More than in the recorded start; of nothing there is only one."""
-    (template,) = templates([(("true",), {})])
-    old, new = (
-        Expectation(t, t, frozenset(), "", False, (0,), (True,)) for t in (filled(Snapshot(), f) for f in (recorded, there))
-    )
-    trial = Trial(grammar("t", {}, template, old), Plan(), World("t", new.base, {}, ("true",), frozenset()))
-    assert has_twins(trial, Case("c", {}, new, "t")) is twins

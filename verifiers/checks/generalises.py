@@ -44,7 +44,9 @@ class Generalises:
         "*Within the evidence* the trace's own commands say what is right: recorded bases renamed, with more, fewer or reordered "
         "items or records, bystanders, near misses, words nearly alike, deep trees, archives with other members, words, texts "
         "and names of the skill's own, values of other characters that "
-        "the commands take for text, dates of another time, values of tables and databases in other rows. What holds over all "
+        "the commands take for text, dates of another time, values of tables and databases in other rows. Who refuses such a "
+        "start and changes nothing is let be; where that is more than one start in twenty, it is asked about, and more than half "
+        "are a failure. What holds over all "
         "recorded starts is inferred (records, columns, unique keys, order, JSON "
         "of one shape, plain names and values) and such cases keep it. Databases vary in their texts and rows, and "
         "have a table more; of a list of one item a second is tried, and what has no order in another one. "
@@ -58,7 +60,7 @@ class Generalises:
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 32
+    version = 33
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

@@ -33,15 +33,11 @@ from verifiers.worlds.harm import (
 )
 from verifiers.worlds.indulgence import (
     ENDING,
-    has_twins,
-    in_the_way,
     indulged,
-    is_nothing,
-    no_file,
     right_but_for_quotes,
     takes_an_ending,
 )
-from verifiers.worlds.judged import CHECK_ID, Judged, Suspect, grammars
+from verifiers.worlds.judged import CHECK_ID, Judged, Refused, Suspect, grammars
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.plans import Plan, dealt, plans, systematic
@@ -54,6 +50,10 @@ SYSTEMATIC = 3
 """Traces that get the plans which do not hang on the draw."""
 AT_ONCE = 64
 """Starts that are run before their ends are looked at: the first mistake ends it."""
+SOME = 1 / 20
+"""Of the starts within the evidence, how many a skill may refuse before a person is asked."""
+MOST = 1 / 2
+"""And how many it may refuse at all."""
 
 
 def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
@@ -74,6 +74,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             _look(context, evidenced, out, trial, first, record)
             if out.findings or len(out.suspects) > 1:
                 return out
+    _weigh_refusals(context, evidenced, out)
     return out
 
 
@@ -90,6 +91,7 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
         _ask_about_glue(context, evidenced, out, trial, case, record)
         out.judged += 1
         out.beyond += trial.beyond is not None
+        out.within += [trial] if trial.beyond is None else []
         out.passed.append(Generated(case, record, "differential", trial.world.varied))
     elif wrong is not None and (why := indulged(context, trial, case, record)):
         out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
@@ -97,13 +99,36 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
         _beyond(context, evidenced, out, trial, case, record)
     elif takes_an_ending(trial, case):
         _beyond(context, evidenced, out, replace(trial, beyond=ENDING), case, record)
-    elif _refuses_rightly(context, evidenced, trial, case, record):
-        why = "an unusual value is refused where the commands take it"
-        out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
+    elif _refused(context, case, record):
+        out.refused.append(Refused(trial, case, record, wrong))
     elif (form := disputed(context, evidenced.gs, trial, record)) is not None:
         _beyond(context, evidenced, out, replace(trial, beyond=form), case, record)
     else:
         _held_against(context, evidenced, out, trial, case, record, wrong)
+
+
+def _weigh_refusals(context: Context, evidenced: Evidenced, out: Judged) -> None:
+    """Who says no and changes nothing does no harm, and may know what no recording shows. Not where that is what it does most of
+    the time, or with most other values of an argument; and where it is no exception, a person should know of it."""
+    if not out.refused:
+        return
+    no, yes = [r.trial for r in out.refused], out.within
+    r = min(out.refused, key=lambda r: len(r.trial.plan.steps))
+    share = f"{len(no)} of {len(no) + len(yes)} starts within the evidence are refused"
+    varied = {p for t in no for p in t.world.varied}
+    if _mostly(no, yes) or any(_mostly(*([t for t in found if p in t.world.varied] for found in (no, yes))) for p in varied):
+        out.judged += 1
+        finding = _shrunk(context, evidenced, r.trial, r.case, r.wrong, refused=True)
+        out.findings.append(replace(finding, notes=(*finding.notes, share)))
+        return
+    out.information.append(f"{share}, and nothing was changed ({r.case.label}: {r.wrong.message})")
+    if len(no) > SOME * (len(no) + len(yes)):
+        _ask(context, out, REFUSING, r.case, r.record)
+        out.parted.append(r.case)
+
+
+def _mostly(no: Sequence[Trial], yes: Sequence[Trial]) -> bool:
+    return len(no) > MOST * (len(no) + len(yes))
 
 
 def _held_against(
@@ -121,16 +146,22 @@ def _held_against(
         out.parted.append(case)
 
 
+REFUSING = Beyond("refused-starts", "", told="The skill refuses what the commands take, and changes nothing.", always=True)
+
+
 def _oddly(v: Variation) -> Beyond:
     return Beyond(v.name, "", told=v.why)
 
 
-def _wrong_on(context: Context, evidenced: Evidenced, g: Grammar, plan: Plan) -> tuple[Case, Wrong] | None:
-    """The start of a plan within the evidence, if the skill is wrong there; past the first start nothing is looked at."""
+def _wrong_on(context: Context, evidenced: Evidenced, g: Grammar, plan: Plan, *, refused: bool) -> tuple[Case, Wrong] | None:
+    """The start of a plan within the evidence, if the skill is wrong there, by refusing it or otherwise; past the first start
+    nothing is looked at."""
     for trial, case in judgeable(context, evidenced.trials(g, plan)[:1]):
         record = context.run("shrinking", [context.request(case.base, case.args)])[0]
         wrong, case = _judged(context, trial, case, record) if trial.beyond is None else (None, case)
-        if wrong is not None and not _excused(context, evidenced, trial, case, record):
+        if wrong is None or _excused(context, evidenced, trial, case, record):
+            continue
+        if _refused(context, case, record) == refused:
             return case, wrong
     return None
 
@@ -298,7 +329,7 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
         wrong, case = _judged(context, trial, case, record)
         if wrong is None or trial.beyond is not None or _excused(context, evidenced, trial, case, record):
             continue
-        if not _refuses_rightly(context, evidenced, trial, case, record):
+        if not _refused(context, case, record):
             return _shrunk(context, evidenced, trial, case, wrong)
     return None
 
@@ -308,38 +339,16 @@ def _excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, r
     return bool(indulged(context, trial, case, record)) or disputed(context, evidenced.gs, trial, record) is not None
 
 
-def _refuses_rightly(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
-    odd = in_the_way(case, record) or no_file(trial, case, record) or has_twins(trial, case)
-    return _refused(context, case, record) and (odd or _may_refuse(context, evidenced, trial, case))
-
-
 def _refused(context: Context, case: Case, record: ReplayRecord) -> bool:
     return context.judge.refuses(record) and untouched(case.base, record)
 
 
-def _may_refuse(context: Context, evidenced: Evidenced, trial: Trial, case: Case) -> bool:
-    """Whether the skill is right once numbers and contents are as recorded: refusing an odd date or broken JSON is no lie. Nor is
-    refusing where the commands make nothing of what they do not find."""
-    g, plan = trial.g, trial.plan
-    if is_nothing(case.expectation) and not is_nothing(g.expectation):
-        return True  # the commands find nothing there and go on: to say so is better
-    relaxed = unmarked(plan).relaxed()
-    if not relaxed.steps:
-        return True  # that is the recorded start itself
-    found = judgeable(context, evidenced.trials(g, relaxed)[:1]) if relaxed != plan else []
-    if not found:
-        return False
-    case = found[0][1]
-    record = context.run("relaxed case", [context.request(case.base, case.args)])[0]
-    return context.judge.wrong(record, case.expectation) is None
-
-
-def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wrong: Wrong) -> Finding:
+def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wrong: Wrong, *, refused: bool = False) -> Finding:
     """The smallest plan within the evidence that is still wrong, as a finding."""
     best: list[tuple[Case, Wrong]] = [(case, wrong)]
 
     def still_wrong(p: Plan) -> bool:
-        found = _wrong_on(context, evidenced, trial.g, p)
+        found = _wrong_on(context, evidenced, trial.g, p, refused=refused)
         if found is not None:
             best.append((replace(found[0], label=case.label), found[1]))
         return found is not None

@@ -6,21 +6,21 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
 import yaml
 
-from sandbox.interface import ROOT, Entry, Raised, ReplayRecord, Returned, Snapshot
+from sandbox.interface import ROOT, Entry, ReplayRecord, Returned, Snapshot
 from verifiers.context import Case, Context
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import lost
 from verifiers.worlds.template import as_text
-from verifiers.worlds.tokens import all_text, substitute
+from verifiers.worlds.tokens import all_text
 from verifiers.worlds.trials import Beyond, Trial
 from verifiers.worlds.variations.other_names import BEHIND
 
@@ -85,45 +85,6 @@ def takes_an_ending(trial: Trial, case: Case) -> bool:
     before, after = trial.g.expectation, case.expectation
     without = {p: e for p, e in after.tree.items() if p not in case.base or p in trial.g.base}
     return before.answer != after.answer or bool(differences(before.tree, without, root=False))
-
-
-def in_the_way(case: Case, record: ReplayRecord) -> bool:
-    """Whether a run says that a file of the user's is in its way, which the commands pass over in silence."""
-    error = record.outcome
-    if not isinstance(error, Raised) or error.type != "FileExistsError":
-        return False
-    kept = [p for p, e in case.base.items() if e.type == "file" and case.expectation.tree.get(p) == e]
-    return any(error.message.strip("'").endswith(f"/{p}") or error.message.strip("'") == p for p in kept)
-
-
-def has_twins(trial: Trial, case: Case) -> bool:
-    """Whether more files hold the same than in the recorded start, and the commands let one of them stand, or put one onto
-    another: which of them is meant, nobody has said. Where each comes out on its own, none is in another one's way."""
-    base, tree = _by_content(case.base), _by_content(case.expectation.tree)
-    kept = ((paths, tree.get(content, set())) for content, paths in base.items() if len(paths) > 1)
-    return _twins(case.base) > _twins(trial.g.base) and any(now and (now & paths or len(now) < len(paths)) for paths, now in kept)
-
-
-def _by_content(tree: Mapping[str, Entry]) -> dict[bytes, set[str]]:
-    """Contents that are not empty -> the files that hold them."""
-    found: dict[bytes, set[str]] = {}
-    for path, e in tree.items():
-        if e.type == "file" and e.content:
-            found.setdefault(e.content, set()).add(path)
-    return found
-
-
-def _twins(tree: Mapping[str, Entry]) -> int:
-    return sum(len(paths) - 1 for paths in _by_content(tree).values())
-
-
-def no_file(trial: Trial, case: Case, record: ReplayRecord) -> bool:
-    """Whether a run says that what is called as a file is a directory, which no recording has."""
-    error = record.outcome
-    if not isinstance(error, Raised) or error.type != "IsADirectoryError":
-        return False
-    recorded = {substitute(p, trial.world.renames, inside=trial.g.inside) for p in trial.g.base}
-    return any(e.type == "dir" and p not in recorded and error.message.endswith(f"{p}'") for p, e in case.base.items())
 
 
 def leaves_as_written(trial: Trial, case: Case, record: ReplayRecord) -> bool:
@@ -269,14 +230,3 @@ _QUOTES = b"\"'"
 
 def _never(_one: bytes, _other: bytes) -> bool:
     return False
-
-
-def is_nothing(x: Expectation) -> bool:
-    """Whether all that a run makes is empty files, or, where it makes nothing, it answers nothing."""
-    made = [_held(e.after) for e in x.effects if e.path != ROOT]
-    return not any(made) if made else not x.answer.strip()
-
-
-def _held(entry: Entry | None) -> bytes:
-    """What a path holds; something where a path went, or became a link."""
-    return entry.content if entry is not None and entry.type in ("file", "dir") else b"-"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.interface import Finding, Question
 from verifiers.worlds.constants import constants
@@ -11,6 +12,7 @@ from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import Hostile
 from verifiers.worlds.template import templates
+from verifiers.worlds.trials import Trial
 
 CHECK_ID = "generalises"
 
@@ -21,6 +23,16 @@ class Suspect:
 
     finding: Finding
     question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A start within the evidence that the skill refuses, with nothing changed, where the commands do their work."""
+
+    trial: Trial
+    case: Case
+    record: ReplayRecord
+    wrong: Wrong
 
 
 @dataclass
@@ -39,6 +51,9 @@ class Judged:
     runs: int = 0
     suspects: dict[str, Suspect] = field(default_factory=dict)
     """By their kind of oddness."""
+    within: list[Trial] = field(default_factory=list)
+    """Within the evidence, and right."""
+    refused: list[Refused] = field(default_factory=list)
 
 
 def grammars(context: Context) -> list[Grammar]:

@@ -41,10 +41,6 @@ class Plan:
         """The plan without what no recording speaks of: there only harm counts."""
         return self._only(lambda v, choice: v.said(choice, gs) is Said.ALL)
 
-    def relaxed(self) -> Plan:
-        """The plan without what a careful skill may refuse."""
-        return self._only(lambda v, _: not v.refusable)
-
     @property
     def odd(self) -> Variation | None:
         """The odd variation, where nothing of a usual one or of another kind of oddness is varied with it."""

@@ -113,8 +113,6 @@ class Variation:
     """How many of its choices are systematic plans, each alone."""
     together: Callable[[Grammar], Sequence[tuple[Step, ...]]] = lambda g: ()
     """More plans that chance should not miss."""
-    refusable: bool = False
-    """Whether a careful skill may refuse it where the commands take it: an odd value, an odd content."""
     recorded: Callable[[Choice, Sequence[Grammar]], Said] | None = None
     respells: bool = False
     """Whether its choice is a word of contents that becomes another."""

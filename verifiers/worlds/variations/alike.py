@@ -76,7 +76,7 @@ VARIATIONS = (
     Variation(
         name="alike", why="Words become nearly what an argument says, or nearly each other.",
         choices=choices, apply=alike, rule=Rule.TEXT, stage=Stage.RENAME, together=all_words,
-        recorded=case_is_told, never=NO_CASE, refusable=True,
+        recorded=case_is_told, never=NO_CASE,
         examples=(
             Example(("other", "draft", BEHIND), {"a": "draft other\n"}, {"a": "draft draftx\n"}, {"v": "draft"}, "ls draft"),
             Example(("other", "draft", LAST), {"a": "draft other\n"}, {"a": "draft x-draft\n"}, {"v": "draft"}, "ls draft"),

@@ -56,12 +56,12 @@ def heads_differ(choice: Choice, gs: Sequence[Grammar]) -> Said:
 VARIATIONS = (
     Variation(
         name="more-comments", why="A file has one comment more.",
-        choices=commented, apply=of_content(one_more), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2, refusable=True,
+        choices=commented, apply=of_content(one_more), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2,
         examples=(Example(("a",), {"a": "# some words\nk=1\n"}, {"a": "# some words\n# some …\nk=1\n"}),),
     ),
     Variation(
         name="fewer-comments", why="A file begins with fewer comments.",
-        choices=headed, apply=of_content(fewer), stage=Stage.EDIT, alone=2, refusable=True,
+        choices=headed, apply=of_content(fewer), stage=Stage.EDIT, alone=2,
         recorded=heads_differ, never="each file begins with as many comments",
         examples=(Example(("a",), {"a": "# some\n# and\n# more\nk=1\n"}, {"a": "# some\n# more\nk=1\n"}),),
     ),

@@ -56,7 +56,7 @@ def compared(content: bytes, draft: Draft, path: str, k: int, n: int) -> bytes:
 VARIATIONS = (
     Variation(
         name="compared", why="Numbers in a file are those with which the commands compare.",
-        choices=columns, apply=of_content(compared), stage=Stage.EDIT, alone=6, refusable=True,
+        choices=columns, apply=of_content(compared), stage=Stage.EDIT, alone=6,
         examples=(
             Example(("a", 0, 0), {"a": "2026-09-30 2\n"}, {"a": "2026-09-30 0\n"}, commands="awk '$2 > 0' a"),
             Example(("a", 1, 0), {"a": "k 1 2 %5$\nl 3 4 %6$\n"}, {"a": "k 1 2 %5$\nl 3 0 %6$\n"}, commands="awk '$3 > 0' a"),

@@ -56,7 +56,7 @@ VARIATIONS = (
     ),
     Variation(
         name="no-directory", why="The directory into which the task puts something is not there yet.",
-        choices=filled, apply=no_directory, alone=1, refusable=True,
+        choices=filled, apply=no_directory, alone=1,
         recorded=is_made, never="the directory into which the task puts something is there",
         examples=(
             Example(("d",), {"a": "1", "d/": "", "d/b": "2"}, {"a": "1"}, {"t": "d"}, "cp a d", made={"d/a": "1"}),

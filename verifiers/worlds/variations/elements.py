@@ -47,7 +47,7 @@ _ITEM = "<r><n>{}</n></r>\n"
 VARIATIONS = (
     Variation(
         name="lacking-element", why="One of several records in markup lacks an element.",
-        choices=elements, apply=of_content(_without), stage=Stage.EDIT, alone=6, refusable=True,
+        choices=elements, apply=of_content(_without), stage=Stage.EDIT, alone=6,
         recorded=known, never="every record has the same elements",
         examples=(
             Example(("a.xml", 1), {"a.xml": _ITEM.format(1) + _ITEM.format(2)}, {"a.xml": _ITEM.format(1) + "<r></r>\n"}),

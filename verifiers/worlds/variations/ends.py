@@ -23,27 +23,27 @@ def mixed(content: bytes) -> bytes:
 VARIATIONS = (
     Variation(
         name="emptied", why="A file is empty.",
-        choices=contents, apply=of_content(lambda *_: b""), rule=Rule.BARE, stage=Stage.EDIT, drawn=2, alone=2, refusable=True,
+        choices=contents, apply=of_content(lambda *_: b""), rule=Rule.BARE, stage=Stage.EDIT, drawn=2, alone=2,
         examples=(Example(("a",), {"a": "1\n"}, {"a": ""}),),
     ),
     Variation(
         name="unended", why="The last line of a file has no end, so that some commands glue the next one to it.",
         choices=ended, apply=of_content(lambda content, *_: content.removesuffix(b"\n")),
-        stage=Stage.EDIT, alone=3, refusable=True, recorded=lambda *_: Said.HARM, asks=False,
+        stage=Stage.EDIT, alone=3, recorded=lambda *_: Said.HARM, asks=False,
         never="the last line of each file has an end",
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\n2"}),),
     ),
     Variation(
         name="windows-lines", why="The lines of a file end as Windows writes them.",
         choices=lambda g: [c for c in contents(g) if windows(content := g.base[str(c[0])].content) != content],
-        apply=of_content(lambda content, *_: windows(content)), stage=Stage.EDIT, alone=2, refusable=True, asks=False,
+        apply=of_content(lambda content, *_: windows(content)), stage=Stage.EDIT, alone=2, asks=False,
         odd="line ends",
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\r\n2\r\n"}),),
     ),
     Variation(
         name="mixed-lines", why="Some lines of a file end as Windows writes them.",
         choices=lambda g: [c for c in contents(g) if g.base[str(c[0])].content.count(b"\n") > 1],
-        apply=of_content(lambda content, *_: mixed(content)), stage=Stage.EDIT, alone=2, refusable=True, asks=False,
+        apply=of_content(lambda content, *_: mixed(content)), stage=Stage.EDIT, alone=2, asks=False,
         odd="line ends",
         examples=(Example(("a",), {"a": "1\n2\n3\n"}, {"a": "1\n2\r\n3\n"}),),
     ),

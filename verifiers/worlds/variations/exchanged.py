@@ -56,7 +56,7 @@ def recorded(g: Grammar) -> list[Choice]:
 VARIATIONS = (
     Variation(
         name="exchanged", why="Two files of one ending have each other's contents.",
-        choices=alike, apply=exchange, drawn=1, alone=2, refusable=True,
+        choices=alike, apply=exchange, drawn=1, alone=2,
         examples=(Example(("a.txt", "b.txt"), {"a.txt": "1", "b.txt": "2"}, {"a.txt": "2", "b.txt": "1"}),),
     ),
     Variation(

@@ -97,7 +97,7 @@ def known(choice: Choice, gs: Sequence[Grammar]) -> Said:
 VARIATIONS = (
     Variation(
         name="other-figures", why="Numbers in a file are nought, below it, or longer than the others.",
-        choices=columns, apply=everywhere, stage=Stage.EDIT, alone=6, refusable=True,
+        choices=columns, apply=everywhere, stage=Stage.EDIT, alone=6,
         recorded=known, never="the numbers in the files are greater than nought, or of one digit",
         odd="number",
         examples=(
@@ -108,7 +108,7 @@ VARIATIONS = (
     ),
     Variation(
         name="misread-decimals", why="Decimals in a file are such as a binary float misses.",
-        choices=decimals, apply=of_content(_misread), stage=Stage.EDIT, alone=2, refusable=True,
+        choices=decimals, apply=of_content(_misread), stage=Stage.EDIT, alone=2,
         examples=(Example(("a",), {"a": "k 8.15\nl 4,00\nv 1.2.3\n"}, {"a": "k 8.20\nl 4,02\nv 1.2.3\n"}),),
     ),
 )  # fmt: skip

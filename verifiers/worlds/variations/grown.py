@@ -103,7 +103,7 @@ def framed_once(choice: Choice, gs: Sequence[Grammar]) -> Said:
 VARIATIONS = (
     Variation(
         name="grown", why="A file has more lines than any number that the skill mentions, and is longer than a buffer.",
-        choices=contents, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, alone=3, refusable=True,
+        choices=contents, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, alone=3,
         recorded=framed_once, never="what stands between marks that come again is there once", asks=False,
         examples=(Example(("a",), {"a": f"one {'1' * 200}\n"}, {"a": f"one {'1' * 200}\n" + f"one… {'1' * 200}\n" * 40}),),
     ),

@@ -70,6 +70,6 @@ VARIATIONS = (
         name="in-archives",
         why="The members of an archive have other bytes, are longer, or have others of their names, or nearly so, beside them.",
         choices=archives, apply=of_content(lambda content, d, _p, way: refilled(content, way, d.g.constants.numbers)),
-        stage=Stage.EDIT, alone=6, refusable=True, examples=(example(),),
+        stage=Stage.EDIT, alone=6, examples=(example(),),
     ),
 )  # fmt: skip

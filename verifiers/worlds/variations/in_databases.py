@@ -50,13 +50,13 @@ def example(edited: Callable[[bytes], bytes], *choice: str) -> Example:
 VARIATIONS = (
     Variation(
         name="in-databases", why="A database holds other texts than the commands speak of, or more or fewer rows.",
-        choices=databases, apply=of_content(_edited), stage=Stage.EDIT, alone=4, refusable=True,
+        choices=databases, apply=of_content(_edited), stage=Stage.EDIT, alone=4,
         examples=(example(lambda data: with_more_rows(data, _again), ROWS),),
     ),
     Variation(
         name="another-table", why="A database has a table more, of which nothing speaks and which lacks its first row.",
         choices=lambda g: [(p,) for p, e in g.base.items() if is_database(e.content)],
-        apply=of_content(lambda content, _d, _p: with_another_table(content)), stage=Stage.EDIT, alone=1, refusable=True,
+        apply=of_content(lambda content, _d, _p: with_another_table(content)), stage=Stage.EDIT, alone=1,
         recorded=lambda *_: Said.HARM, never="a database has only tables that belong to the task", asks=False,
         examples=(example(with_another_table),),
     ),

@@ -86,13 +86,13 @@ def lists_are_known(_: Choice, gs: Sequence[Grammar]) -> Said:
 VARIATIONS = (
     Variation(
         name="json-lists", why="JSON files have a list more.", choices=lambda g: [(LISTED, "")] if documents(g) else [],
-        apply=vary, stage=Stage.EDIT, alone=1, refusable=True,
+        apply=vary, stage=Stage.EDIT, alone=1,
         recorded=lists_are_known, never="no value in the JSON files is a list", asks=False,
         examples=(Example((LISTED, ""), {"a.json": '{"a": 1}'}, {"a.json": '{"a": 1, "…": [{"…0": 0}, "…"]}'}),),
     ),
     Variation(
         name="json-values", why="Values of JSON files are empty or null, lie deeper, or are many.",
-        choices=ways, apply=vary, stage=Stage.EDIT, alone=2 * MOST_FILES + 2, refusable=True,
+        choices=ways, apply=vary, stage=Stage.EDIT, alone=2 * MOST_FILES + 2,
         recorded=known, never="no value in the JSON files is null",
         examples=(
             Example((EMPTY, "a.json"), {"a.json": '{"a": "x", "b": 1}\n'}, {"a.json": '{"a": "", "b": 0}\n'}),

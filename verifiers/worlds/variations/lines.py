@@ -112,23 +112,23 @@ VARIATIONS = (
     Variation(
         name="only-taken", why="A file has nothing but what the task takes away from it.",
         choices=lambda g: [(p,) for p in g.contents if taken(g, p)], apply=of_content(only_gone), stage=Stage.EDIT,
-        refusable=True, alone=1,
+        alone=1,
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "2\n"}, made={"a": "1\n"}),),
     ),
     Variation(
         name="twins", why="A file has each record once more, with another first word.",
-        choices=contents, apply=of_content(twins), stage=Stage.EDIT, alone=2, refusable=True,
+        choices=contents, apply=of_content(twins), stage=Stage.EDIT, alone=2,
         examples=(Example(("a",), {"a": "ka v\nbo w\n"}, {"a": "ka v\nkax v\nbo w\nbox w\n"}),),
     ),
     Variation(
         name="line-twice", why="A file that an argument names has a line twice.",
         choices=lambda g: [(p,) for p in g.contents if p not in g.files], apply=of_content(twice), stage=Stage.EDIT,
-        refusable=True, alone=2, recorded=lambda *_: Said.HARM, never="no line of a named file stands twice",
+        alone=2, recorded=lambda *_: Said.HARM, never="no line of a named file stands twice",
         examples=(Example(("a",), {"a": "1\n"}, {"a": "1\n1\n"}, {"f": "a"}, "cat a"),),
     ),
     Variation(
         name="said-again", why="Each line of a file says twice what it says.",
-        choices=contents, apply=of_content(said_again), stage=Stage.EDIT, alone=2, refusable=True,
+        choices=contents, apply=of_content(said_again), stage=Stage.EDIT, alone=2,
         recorded=lambda *_: Said.HARM, never="no line says the same twice",
         examples=(Example(("a",), {"a": "ka v\nbo\n"}, {"a": "ka v ka v\nbo bo\n"}),),
     ),
@@ -140,7 +140,7 @@ VARIATIONS = (
     ),
     Variation(
         name="lines", why="A file has a line less, a line twice, or its lines in another order.",
-        choices=lines_and_ways, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, refusable=True,
+        choices=lines_and_ways, apply=of_content(_edited), stage=Stage.EDIT, drawn=2,
         examples=(
             Example(("a", LESS), {"a": "1\n2\n"}, {"a": "…\n"}),
             Example(("a", TWICE), {"a": "1\n"}, {"a": "1\n1\n"}),

@@ -82,7 +82,7 @@ VARIATIONS = (
     Variation(
         name="altered-lines",
         why="A file has lines that hold one which the trace changes, with letters, a digit or a mark before it.",
-        choices=altered, apply=of_content(_beside_altered), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=4, refusable=True,
+        choices=altered, apply=of_content(_beside_altered), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=4,
         examples=(
             Example(("a", LETTERED), {"a": "k=1\n"}, {"a": "xk=1\nx_k=1\nk=1\n"}, SET, "sed -i s/^k=.*/k=2/ a", {"a": "k=2\n"}),
             Example(("a", LETTERED), {"a": "9 k\n"}, {"a": "19 k\n9 k\n"}, SET, "sed -i 's/^9 k/9 j/' a", {"a": "9 j\n"}),
@@ -91,7 +91,7 @@ VARIATIONS = (
     ),
     Variation(
         name="holding-lines", why="A file has lines that hold one which the trace adds, with a letter more.",
-        choices=added_to, apply=of_content(_held), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3, refusable=True,
+        choices=added_to, apply=of_content(_held), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3,
         examples=(
             Example(("a", SUFFIXED), {"a": "1\n"}, {"a": "1\nmilkx\n"}, MILK, "echo milk >> a", {"a": "1\nmilk\n"}),
             Example(("a", ABOVE), {"a": "1\n"}, {"a": "milkx\n1\n"}, MILK, "echo milk >> a", {"a": "1\nmilk\n"}),
@@ -100,7 +100,7 @@ VARIATIONS = (
     Variation(
         name="repeated-words", why="A word of an argument stands twice in a line where it stood once.",
         choices=contents, apply=of_content(lambda content, draft, _: repeated(content, draft.said)),
-        stage=Stage.EDIT, alone=3, refusable=True,
+        stage=Stage.EDIT, alone=3,
         odd="line",
         examples=(Example(("a",), {"a": "milk milky\n"}, {"a": "milk milk milky\n"}, MILK, "ls milk"),),
     ),

@@ -40,7 +40,7 @@ def again(content: bytes, draft: Draft, path: str) -> bytes:
 VARIATIONS = (
     Variation(
         name="marked-twice", why="A value holds the mark that stands before it.",
-        choices=marked, apply=of_content(again), rule=Rule.REMARK, stage=Stage.EDIT, turns=Turns.SHARED, alone=3, refusable=True,
+        choices=marked, apply=of_content(again), rule=Rule.REMARK, stage=Stage.EDIT, turns=Turns.SHARED, alone=3,
         asks=False, recorded=lambda *_: Said.HARM, never="no value holds the mark that stands before it",
         examples=(
             Example(("a",), {"a": "T=Two words\nN=Some name\nC=2\n"}, {"a": "T=Two words=…\nN=Some name=…\nC=2\n"}),

@@ -25,7 +25,7 @@ def give(draft: Draft, mode: int) -> None:
 VARIATIONS = (
     Variation(
         name="modes", why="Files have other modes.",
-        choices=lambda _: [(mode,) for mode in MODES], apply=give, together=changing, refusable=True,
+        choices=lambda _: [(mode,) for mode in MODES], apply=give, together=changing,
         examples=(Example((0o600,), {"a": "1"}, {"a": "1"}),),
     ),
 )  # fmt: skip

@@ -54,7 +54,7 @@ def marked(g: Grammar) -> list[Choice]:
 VARIATIONS = (
     Variation(
         name="more-parts", why="Fields, or rows, have one part more behind their last.",
-        choices=marked, apply=of_content(with_part), stage=Stage.EDIT, alone=2 * MOST_MARKS, refusable=True,
+        choices=marked, apply=of_content(with_part), stage=Stage.EDIT, alone=2 * MOST_MARKS,
         examples=(
             Example(("a", "^"), {"a": "R|1^b|x\nR|2^d|y\n"}, {"a": "R|1^b^more|x\nR|2^d^more|y\n"}),
             Example(("a", ","), {"a": "k,l\nm(n,o)\n1,2\n"}, {"a": "k,l,more\nm(n,o)\n1,2,more\n"}),

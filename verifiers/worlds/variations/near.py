@@ -215,13 +215,13 @@ VARIATIONS = (
     Variation(
         name="near-literals", why="A file has lines that are nearly what the commands look for.",
         choices=compared, apply=of_content(_near_literals),
-        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=6, refusable=True,
+        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=6,
         examples=(Example(("a", 0), {"a": "k\nx A\n"}, {"a": "k\nx A\nx Ax\nx xA\n"}, {}, "awk '$2 == \"A\"' a"),),
     ),
     Variation(
         name="near-lines", why="A file has lines that are nearly what an argument says.",
         choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND, PART)), apply=of_content(_edited),
-        rule=Rule.BYSTANDER, stage=Stage.EDIT, drawn=2, together=names_come_along, refusable=True,
+        rule=Rule.BYSTANDER, stage=Stage.EDIT, drawn=2, together=names_come_along,
         recorded=case_is_told, never=NO_CASE,
         examples=(
             Example(("a", LETTERS), {"a": "k\nbob,1\n"}, {"a": "k\nbob,1\nbobx,1\nxbob,1\nbbo,1\n"}, {"w": "bob"}, "ls bob"),
@@ -232,12 +232,12 @@ VARIATIONS = (
     Variation(
         name="set-in-lines", why="A file has lines that say what an argument says, set in from their margin.",
         choices=lambda g: pairs(g.contents, (INDENTED,)), apply=of_content(_edited),
-        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2, refusable=True, recorded=margin_is_told, never=NO_MARGIN,
+        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2, recorded=margin_is_told, never=NO_MARGIN,
         examples=(Example(("a", INDENTED), {"a": "bob\nk\n"}, {"a": "bob\n    bob\nk\n"}, {"w": "bob"}, "ls bob"),),
     ),
     Variation(
         name="near-files", why="Another file says nearly what an argument says, where one like it says just that.",
-        choices=lambda g: pairs(g.files, (LETTERS, INDENTED)), apply=near_files, rule=Rule.BYSTANDER, alone=4, refusable=True,
+        choices=lambda g: pairs(g.files, (LETTERS, INDENTED)), apply=near_files, rule=Rule.BYSTANDER, alone=4,
         recorded=margin_is_told, never=NO_MARGIN,
         examples=(
             Example(("a.md", LETTERS), {"a.md": "k: up\n"}, {"a.md": "k: up\n", "….md": "k: upx\n"}, {"w": "up"}, "grep up *.md"),
@@ -246,7 +246,7 @@ VARIATIONS = (
     ),
     Variation(
         name="near-names", why="Files and directories are called nearly as an argument says.",
-        choices=lambda g: pairs(g.contents, (LETTERS, CASE)), apply=near_names, rule=Rule.BYSTANDER, refusable=True,
+        choices=lambda g: pairs(g.contents, (LETTERS, CASE)), apply=near_names, rule=Rule.BYSTANDER,
         recorded=case_is_told, never=NO_CASE,
         examples=(
             Example(("a.md", LETTERS), {"a.md": ""}, {"a.md": "", "a.mdx": "", "a.xmd": "", "amd": ""}, {"e": "md"}, "ls *.md"),

@@ -26,7 +26,7 @@ VARIATIONS = (
         name="odd-line", why="A file has a blank line, a line of one word, or one with blanks at its ends.",
         choices=lambda g: pairs(g.contents, LINES),
         apply=of_content(lambda content, _d, _p, line: with_line(content, line.encode())),
-        stage=Stage.EDIT, turns=Turns.SHARED, alone=3 * len(LINES), refusable=True,
+        stage=Stage.EDIT, turns=Turns.SHARED, alone=3 * len(LINES),
         odd="line",
         examples=(
             Example(("a", ""), {"a": "1\n2\n3\n"}, {"a": "1\n2\n\n3\n"}),

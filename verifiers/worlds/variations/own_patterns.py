@@ -191,7 +191,7 @@ def other_match(content: bytes, draft: Draft, path: str, k: int) -> bytes:
 VARIATIONS = (
     Variation(
         name="own-patterns", why="A file has what the commands' patterns speak of and no recording has.",
-        choices=choices, apply=of_content(other_match), stage=Stage.EDIT, alone=MOST_WAYS, refusable=True,
+        choices=choices, apply=of_content(other_match), stage=Stage.EDIT, alone=MOST_WAYS,
         examples=(
             Example(("a", 4), {"a": "k := 1\n"}, {"a": "k ?= 1\n"}, commands="sed -E 's/^k ?[:?]?= ?.*/k = 2/' a"),
             Example(("a", 0), {"a": "k = 1\n"}, {"a": "k= 1\n"}, commands="sed 's/k *= /x/' a"),

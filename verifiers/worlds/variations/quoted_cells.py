@@ -57,7 +57,7 @@ def known(choice: Choice, gs: Sequence[Grammar]) -> Said:
 VARIATIONS = (
     Variation(
         name="quoted-cells", why="Cells of a table hold the mark that parts cells, in quotes.",
-        choices=columns, apply=everywhere, stage=Stage.EDIT, alone=MOST_COLUMNS, refusable=True, asks=False,
+        choices=columns, apply=everywhere, stage=Stage.EDIT, alone=MOST_COLUMNS, asks=False,
         recorded=known, never="no cell of a table holds the mark that parts them",
         examples=(Example((1,), {"a": "k,name\n1,ab\n2,7\n"}, {"a": 'k,name\n1,"ab, ab"\n2,7\n'}),),
     ),

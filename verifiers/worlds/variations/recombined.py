@@ -44,7 +44,7 @@ def recombined(content: bytes, _draft: Draft, _path: str, order: int) -> bytes:
 VARIATIONS = (
     Variation(
         name="recombined", why="The values of a table's columns stand in other rows.",
-        choices=tables, apply=of_content(recombined), stage=Stage.EDIT, alone=ORDERS * 2, refusable=True,
+        choices=tables, apply=of_content(recombined), stage=Stage.EDIT, alone=ORDERS * 2,
         examples=(
             Example(
                 ("a", 0), {"a": "k,v,w\n1,b,9\n2,a,7\n3,b,8\n4,c,7\n"}, {"a": "k,v,w\n1,…,…\n2,…,…\n3,…,…\n4,…,…\n"}

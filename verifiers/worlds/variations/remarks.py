@@ -59,7 +59,7 @@ def _replaced(old: str, new: str) -> str:
 VARIATIONS = (
     Variation(
         name="remarks", why="A remark stands behind what the task changes in a line.",
-        choices=remarked, apply=of_content(behind), rule=Rule.REMARK, stage=Stage.EDIT, alone=1, refusable=True, asks=False,
+        choices=remarked, apply=of_content(behind), rule=Rule.REMARK, stage=Stage.EDIT, alone=1, asks=False,
         recorded=lambda *_: Said.HARM, never="no line that the task changes has a remark behind it",
         examples=(
             Example(("a",), {"a": "k 1\nl 2\n"}, {"a": "k 1\nl 2  # l 2 …\n"}, {}, "sed -i 's/l 2/l 3/' a", {"a": "k 1\nl 3\n"}),

@@ -69,7 +69,7 @@ VARIATIONS = (
     ),
     Variation(
         name="rename-number", why="Another number of the same length in an argument.",
-        choices=_of(numbers), apply=_by(_other_number), stage=Stage.RENAME, drawn=6, refusable=True,
+        choices=_of(numbers), apply=_by(_other_number), stage=Stage.RENAME, drawn=6,
         examples=(Example(("12",), {"v12": "at 12\n"}, {"v…": "at …\n"}, {"n": "v12"}, "ls v12"),),
     ),
     Variation(
@@ -79,7 +79,7 @@ VARIATIONS = (
     ),
     Variation(
         name="rename-content", why="Another word in contents that nothing mentions.",
-        choices=_of(lambda g: g.free_words), apply=_by(_other_word), stage=Stage.RENAME, drawn=6, refusable=True,
+        choices=_of(lambda g: g.free_words), apply=_by(_other_word), stage=Stage.RENAME, drawn=6,
         respells=True,
         examples=(Example(("some",), {"a": "some words\n"}, {"a": "… words\n"}),),
     ),

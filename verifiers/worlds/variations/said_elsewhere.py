@@ -52,7 +52,7 @@ def elsewhere(draft: Draft, word: str, value: str) -> None:
 VARIATIONS = (
     Variation(
         name="said-elsewhere", why="What an argument says stands in another place too, where it means nothing.",
-        choices=places, apply=elsewhere, rule=Rule.TEXT, stage=Stage.RENAME, alone=6, refusable=True, asks=False,
+        choices=places, apply=elsewhere, rule=Rule.TEXT, stage=Stage.RENAME, alone=6, asks=False,
         examples=(
             Example(("some", "k1"), {"a": "tag k1\ntitle some\n"}, {"a": "tag k1\ntitle k1\n"}, {"t": "k1"}, "ls k1"),
         ),

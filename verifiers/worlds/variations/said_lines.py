@@ -32,7 +32,7 @@ VARIATIONS = (
     Variation(
         name="said-lines", why="A file has lines of what arguments say.",
         choices=contents, apply=of_content(lambda content, draft, _: saying(content, draft.said)),
-        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3, refusable=True,
+        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3,
         odd="line",
         examples=(Example(("a",), {"a": "x old\n"}, {"a": "x old\nx new\n"}, {"b": "new", "a": "old"}, "ls old new"),),
     ),

@@ -112,7 +112,7 @@ _YAML = "jobs:\n  - name: build\n    on: [push]\n"
 VARIATIONS = (
     Variation(
         name="second-item", why="A list of one item in JSON or YAML has a second.",
-        choices=single, apply=of_content(doubled), stage=Stage.EDIT, turns=Turns.SHARED, alone=6, refusable=True,
+        choices=single, apply=of_content(doubled), stage=Stage.EDIT, turns=Turns.SHARED, alone=6,
         recorded=known, never="the list has one item",
         examples=(
             Example(

@@ -91,7 +91,7 @@ VARIATIONS = (
     Variation(
         name="skill-texts", why="A file has lines of the skill's own texts.",
         choices=lambda g: [(p,) for p in g.contents if told(g)],
-        apply=tell, stage=Stage.EDIT, turns=Turns.FIRST, together=with_words, refusable=True,
+        apply=tell, stage=Stage.EDIT, turns=Turns.FIRST, together=with_words,
         examples=(
             Example(("a",), {"a": "1\n"}, {"a": "1\nt == 1\nt == 1x\nx t == 1\n"}, texts=("t == 1",)),
             Example(("a",), {"a": "1\n"}, {"a": "1\nownx\nx own\n"}, {"v": "own"}, "ls own", texts=("own",)),
@@ -101,13 +101,13 @@ VARIATIONS = (
     Variation(
         name="skill-word-in-value", why="An argument says a word of the skill's own text.",
         choices=lambda g: pairs(texts(g), g.constants.words),
-        apply=say, stage=Stage.RENAME, turns=Turns.FIRST, together=voiced, refusable=True,
+        apply=say, stage=Stage.RENAME, turns=Turns.FIRST, together=voiced,
         examples=(Example(("foo", "own"), {"foo.txt": ""}, {"own.txt": ""}, {"w": "foo"}, "ls foo", words=("own",)),),
     ),
     Variation(
         name="skill-word-in-content", why="A content says a word of the skill's own text.",
         choices=lambda g: pairs(g.free_words, foreign(g)),
-        apply=say, stage=Stage.RENAME, drawn=2, together=spoken, respells=True, refusable=True,
+        apply=say, stage=Stage.RENAME, drawn=2, together=spoken, respells=True,
         examples=(Example(("some", "own"), {"a": "some words\n"}, {"a": "own words\n"}, words=("own",)),),
     ),
 )  # fmt: skip

@@ -57,7 +57,7 @@ def _edited(content: bytes, draft: Draft, path: str, way: str, turn: int) -> byt
 VARIATIONS = (
     Variation(
         name="spelling", why="The numbers of a file have other lengths or are equal, or its words have other cases.",
-        choices=turns, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, alone=4, refusable=True,
+        choices=turns, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, alone=4,
         examples=(
             Example(("a", NUMBERS, 0), {"a": "k 7 2024-05-01\n" * 9}, {"a": "k … 2024-05-01\n" * 9}),
             Example(("a", CASES, 1), {"a": "one\n"}, {"a": "…\n"}),

@@ -37,7 +37,7 @@ def _edited(content: bytes, _draft: Draft, _path: str) -> bytes:
 VARIATIONS = (
     Variation(
         name="swapped", why="Lines that differ in their numbers alone stand the other way round.",
-        choices=several, apply=of_content(_edited), stage=Stage.EDIT, alone=2, refusable=True,
+        choices=several, apply=of_content(_edited), stage=Stage.EDIT, alone=2,
         examples=(Example(("a",), {"a": "e 1.5\nx\ne 2.5\ny\n"}, {"a": "e 2.5\nx\ne 1.5\ny\n"}),),
     ),
 )  # fmt: skip

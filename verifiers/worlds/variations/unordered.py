@@ -61,7 +61,7 @@ def known(choice: Choice, gs: Sequence[Grammar]) -> Said:
 VARIATIONS = (
     Variation(
         name="unordered", why="Attributes of elements, or keys of objects in JSON, stand in another order.",
-        choices=ways, apply=of_content(turned), stage=Stage.EDIT, turns=Turns.SHARED, alone=3, refusable=True,
+        choices=ways, apply=of_content(turned), stage=Stage.EDIT, turns=Turns.SHARED, alone=3,
         recorded=known, never="attributes and keys stand in one order",
         examples=(
             Example(("a", ATTRIBUTES), {"a": '<a b="1" c="2"/>'}, {"a": '<a c="2" b="1"/>'}),

@@ -39,7 +39,7 @@ def with_dots(choice: Choice, gs: Sequence[Grammar]) -> Said:
 VARIATIONS = (
     Variation(
         name="value-looks", why="A word of an argument is very long, or looks like a number, an option or two endings.",
-        choices=lambda g: pairs(texts(g), LOOKS), apply=look_like, rule=Rule.TEXT, stage=Stage.RENAME, refusable=True,
+        choices=lambda g: pairs(texts(g), LOOKS), apply=look_like, rule=Rule.TEXT, stage=Stage.RENAME,
         together=every_word, recorded=with_dots, never="an ending has no dot in it",
         examples=(
             Example(("foo", "option"), {"foo.txt": "foo\n"}, {"-….txt": "-…\n"}, {"w": "foo"}, "ls foo"),

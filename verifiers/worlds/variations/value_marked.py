@@ -35,7 +35,7 @@ def mark(draft: Draft, token: str, form: str) -> None:
 VARIATIONS = (
     Variation(
         name="value-marked", why="A value ends in what a format or a replacement treats specially.",
-        choices=markable, apply=mark, rule=Rule.TEXT, stage=Stage.RENAME, refusable=True,
+        choices=markable, apply=mark, rule=Rule.TEXT, stage=Stage.RENAME,
         together=lambda g: [(*renamed(g), Step("value-marked", choice)) for choice in markable(g)],
         examples=(
             Example(("foo", "\\a&"), {"foo": ""}, {"foo\\a&": ""}, {"w": "foo"}, "ls foo"),

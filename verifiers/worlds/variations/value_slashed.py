@@ -21,7 +21,7 @@ def slashed(draft: Draft, parameter: str) -> None:
 VARIATIONS = (
     Variation(
         name="value-slashed", why="A directory that an argument names has a slash behind it.",
-        choices=folders, apply=slashed, stage=Stage.CHANGE, alone=2, refusable=True,
+        choices=folders, apply=slashed, stage=Stage.CHANGE, alone=2,
         recorded=lambda *_: Said.HARM, never="no directory is named with a slash behind it",
         examples=(Example(("d",), {"foo/": ""}, {"foo/": ""}, {"d": "foo"}, "cp -r foo bar", {"bar/": ""}),),
     ),

@@ -49,7 +49,7 @@ def apply(draft: Draft, _years: int) -> None:
 VARIATIONS = (
     Variation(
         name="earlier-years", why="All dates are of 28 years before.",
-        choices=choices, apply=apply, stage=Stage.RENAME, alone=1, refusable=True,
+        choices=choices, apply=apply, stage=Stage.RENAME, alone=1,
         examples=(
             Example((CYCLE,), {"a_20240229.txt": "on 2024-02-29 at 20:24\n"}, {"a_19960229.txt": "on 1996-02-29 at 20:24\n"}),
         ),
