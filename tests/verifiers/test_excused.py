@@ -101,7 +101,7 @@ def test_who_knows_a_sign_may_not_throw_away_what_follows_it(kept: str, said: st
 def test_who_refuses_some_of_what_the_commands_take_is_asked_about(
     limit: str, verdict: Verdict, asked: bool, tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    """Nothing was changed, and somebody said why. Not who refuses all but the recorded, who stumbles, or who changes something."""
+    """Nothing was changed, and somebody said why. Not who refuses all else, stumbles, or changes something."""
     rows, args = [], dict[str, Args]()
     for task, (old, new, names) in ENDINGS.items():
         before = {f"{name}.{old}": f"{name} {task}\n" for name in names.split()}
