@@ -20,7 +20,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.search.forced import opened
 from verifiers.search.members import ESCAPED, archives
 from verifiers.search.mutate import folded, from_arguments, from_constants
-from verifiers.search.search import _in_lanes, _parted, gives_nothing
+from verifiers.search.search import _in_lanes, _parted
 from verifiers.search.states import Start, half_done, paths_of, recorded, states
 from verifiers.search.task_lines import _signs, in_lines_of_the_task
 from verifiers.source.branches import watched
@@ -152,11 +152,14 @@ def test_texts_of_conditions_come_first() -> None:
         ("return len(f(x))", False),
         ("raise ValueError", False),
         ("x = -1", False),
+        ("return f(x) if x else None", True),
+        ("return f(x) if x else lines", False),
     ],
 )
 def test_what_gives_nothing(text: str, nothing: bool) -> None:
-    """A helper's way to say that there is none."""
-    assert gives_nothing(text) is nothing
+    """A helper's way to say that there is none, as a statement or in a branch of an expression."""
+    copy = watched(f"def f(x, lines):\n    if x:\n        {text}\n    return 7\n")
+    assert any(s.gives_nothing for s in copy.statements) is nothing
 
 
 def test_an_archive_gets_unusual_members() -> None:

@@ -41,13 +41,14 @@ class Exercised:
         "that the skill looks at as each kind of thing, starts on which it was seen to part from the commands, half-done states, "
         "sizes, counts, names and values from the skill's text, archives with unusual members, lines of the task once more "
         "with a sign in them or without a mark, changed arguments. Such a run is judged for harm alone: a harmful one is a FAIL, "
-        "a harmless one counts, and one that is refused counts where a helper gives nothing (`return -1`) on it. A branch that "
+        "a harmless one counts, and one that is refused counts where a helper or a branch of an expression gives nothing "
+        "(`return -1`) on it. A branch that "
         "only decides, and for which no start was found, is taken by force on the recorded "
         "starts: where that harms nothing and brings out no word that stands in the branch, it is mentioned and no more. What "
         "is still missing is told with the condition that would have to hold."
     )
     stage = "dynamic"
-    version = 17
+    version = 18
     good = (
         rename("every branch runs"),
         rename(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, cycle, islice, zip_longest
@@ -16,7 +15,6 @@ from verifiers.search.members import archives
 from verifiers.search.mutate import folded, from_arguments, from_constants
 from verifiers.search.states import Start, paths_of, recorded, states
 from verifiers.search.task_lines import in_lines_of_the_task
-from verifiers.source.parsing import parsed
 from verifiers.source.statements import Statement
 from verifiers.worlds.harm import untouched
 
@@ -168,30 +166,17 @@ def _try(context: Context, source: str, wanted: Sequence[Statement], starts: Seq
 
 
 def _note_refusals(context: Context, wanted: Sequence[Statement], start: Start, record: ReplayRecord, out: Found) -> None:
-    """A helper that gives nothing (``return -1``) tells its caller that there is nothing: where several starts show it, and the
-    skill refuses each of them and changes none, that is what it is for. No run that succeeds could show it."""
+    """What gives nothing (``return -1``, ``x if found else None``) tells the caller that there is nothing: where several starts
+    show it, and the skill refuses each of them and changes none, that is what it is for. No run that succeeds could show it."""
     if not context.judge.refuses(record) or not untouched(start.base, record):
         return
     for s in missing(wanted, out.lines):
-        if s.ran(record.lines) and s.kind == "decides" and gives_nothing(s.text):
+        if s.ran(record.lines) and s.kind == "decides" and s.gives_nothing:
             seen = out.refused.setdefault(s.first_line, set())
             seen.add(start.key)
             if len(seen) == REFUSALS:
                 out.lines.add(s.first_line)
                 out.how[s.first_line] = f"{start.how}, which is refused"
-
-
-def gives_nothing(text: str) -> bool:
-    """Whether a statement returns a value that stands for none: a constant that is false, -1, the length of something."""
-    tree = parsed(text) if text.startswith("return") else ast.Module([], [])
-    value = tree.body[0].value if tree.body and isinstance(tree.body[0], ast.Return) else ast.Constant(1)
-    if isinstance(value, ast.Call):
-        return isinstance(value.func, ast.Name) and value.func.id == "len" and isinstance(value.args[0], ast.Name)
-    if isinstance(value, ast.List | ast.Tuple | ast.Set):
-        return not value.elts
-    minus = isinstance(value, ast.UnaryOp) and ast.unparse(value) == "-1"
-    empty = isinstance(value, ast.Dict) and not value.keys
-    return value is None or minus or empty or (isinstance(value, ast.Constant) and not value.value)
 
 
 def _vouched(statement: Statement, record: ReplayRecord) -> bool:

@@ -15,7 +15,7 @@ from verifiers.source.feeding import assigned, is_empty, program, refused_next, 
 from verifiers.source.kinds import TELLING, Kind, Kinds, kinds
 from verifiers.source.parsing import expression, parsed
 from verifiers.source.places import Place, placed
-from verifiers.source.statements import Statement, spread
+from verifiers.source.statements import Statement, spread, stands_for_none
 
 _HANDED = ("map", "filter", "starmap", "reduce", "takewhile", "dropwhile", "filterfalse", "accumulate", "partial")
 _CALLBACKS = ("key", "default", "onerror", "onexc", "default_factory", "copy_function", "ignore", "filter")
@@ -75,9 +75,8 @@ def watched(source: str) -> Watched:
 def _statement(hidden: _Hidden, line: int, around: dict[int, Statement]) -> Statement:
     outer = around.get(hidden.node.lineno)
     text = f"{ast.unparse(hidden.node)[:100]} (a branch of an expression{hidden.condition})"
-    return Statement(
-        line, line, text, hidden.kind, outer.line if outer else hidden.node.lineno, outer.conditions if outer else ()
-    )
+    where, conditions = (outer.line, outer.conditions) if outer else (hidden.node.lineno, ())
+    return Statement(line, line, text, hidden.kind, where, conditions, stands_for_none(hidden.node))
 
 
 class _Marker(ast.NodeTransformer):

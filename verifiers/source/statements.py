@@ -30,6 +30,8 @@ class Statement:
     """Where it stands in the file as written (differs from ``first_line`` in a spread copy)."""
     conditions: tuple[Condition, ...] = ()
     """What has to hold for it to run, from the outside in."""
+    gives_nothing: bool = False
+    """Whether it returns a value that stands for none, or is an expression's branch of such a value."""
 
     def ran(self, lines: frozenset[int]) -> bool:
         """Whether any of its lines is among those that ran."""
@@ -62,7 +64,8 @@ def statements(source: str) -> tuple[Statement, ...]:
         if _counts(place.node) and any(n in live for n in range(first, last + 1)):
             text = lines[first - 1].strip() if first <= len(lines) else ""
             kind = judge.of(place.node, place.function, place.suite)
-            found.append(Statement(first, last, text, kind, first, place.conditions))
+            nothing = isinstance(place.node, ast.Return) and stands_for_none(place.node.value)
+            found.append(Statement(first, last, text, kind, first, place.conditions, nothing))
     return tuple(sorted(found, key=lambda s: (s.first_line, s.last_line)))
 
 
@@ -81,6 +84,17 @@ def spread(source: str) -> Spread:
     # Unparsing keeps the order of the statements, so both trees are walked side by side.
     origin = {extent(new)[0]: extent(old)[0] for new, old in zip(_all_statements(again), _all_statements(tree), strict=True)}
     return Spread(copy, tuple(replace(s, line=origin.get(s.first_line, s.first_line)) for s in statements(copy)))
+
+
+def stands_for_none(value: ast.expr | None) -> bool:
+    """Whether a value stands for none: a constant that is false, -1, the length of something, what holds nothing."""
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id == "len" and isinstance(value.args[0], ast.Name)
+    if isinstance(value, ast.List | ast.Tuple | ast.Set):
+        return not value.elts
+    minus = isinstance(value, ast.UnaryOp) and ast.unparse(value) == "-1"
+    empty = isinstance(value, ast.Dict) and not value.keys
+    return value is None or minus or empty or (isinstance(value, ast.Constant) and not value.value)
 
 
 def _all_statements(tree: ast.AST) -> list[ast.stmt]:
