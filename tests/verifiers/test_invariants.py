@@ -42,12 +42,14 @@ HOLDS = [
     ("equal-columns", ["a\nb\n", "c\nd\n"], "x\n", "x y\n"),
     ("whole-records", ["@a\nAC\n+\nII\n@b\nGT\n+\nII\n", "@c\nTT\n+\nII\n"], "@x\nA\n+\nI\n", "@x\nA\n+\n"),
     ("unique-keys", ["1,a\n2,b\n3,c\n", "1,x\n2,a\n"], "7,q\n8,q\n", "7,q\n7,r\n"),
+    ("unique-keys", ["a,1\na,2\nb,1\n", "c,1\nc,2\n"], "x,1\nx,2\n", "x,1\nx,1\n"),
     ("unique-keys", ["a\nb\nc\n", "d\ne\n"], "x\ny\n", "x\nx\n"),
     ("section-keys", ["[a]\nk=1\nl=2\n[b]\nk=3\nl=4\n", "k: 1\nl: 2\n\nk: 3\n"], "[c]\nk=1\n\nk=2\n", "[c]\nk=1\nk=2\n"),
     ("members-once", [packed("a", "b"), packed("a"), "no archive"], packed("c", "d"), packed("c", "c")),
     ("sorted-lines", ["a\nb\nc\nd\n", "e\nf\ng\nh\n"], "x\ny\n", "y\nx\n"),
     ("same-first-line", ["id\n1\n", "id\n2\n3\n"], "id\n9\n", "9\nid\n"),
     ("same-first-line", ["---\na\n---\n", "---\nb\n---\nc\n"], "---\nx\n---\n", "a\n---\n---\n"),
+    ("what-follows", ["[s]\nF: a\nx\n[e]\nF: b\n", "[s]\nF: c\n[e]\nF: d\nF: d\n[e]\nF: f\n"], "[e]\nF: b\n", "[e]\nx\n"),
     ("delimiters", ["---\na\n---\n", "---\nb\nc\n---\n", "---\nd\n---\n"], "---\nx\n---\n", "---\nx\n"),
     ("delimiters", ["---\na\n---\n", "b\nc\n", "---\nd\n---\ne\n"], "x\n", "---\nx\n"),
     ("equal-marks", ['a "b"\nc "d"\ne "f"\n', 'g "h"\ni "j"\n'], 'x "y"\n', "x y\n"),
@@ -125,7 +127,7 @@ def test_too_little_says_nothing() -> None:
 
 def test_a_repeated_key_becomes_another_where_keys_are_unique() -> None:
     unique = next(k for k in KINDS if k.name == "unique-keys")
-    assert unique.holds("key", unique.keep("key", "ab,1\nab,1\n", Random(0)))
+    assert unique.holds(((0,),), unique.keep(((0,),), "ab,1\nab,1\n", Random(0)))
 
 
 def test_remarks_have_no_keys() -> None:
@@ -133,10 +135,10 @@ def test_remarks_have_no_keys() -> None:
     unique = next(k for k in KINDS if k.name == "unique-keys")
     lesson = unique.learn(["# see x\na,1\n# see x\nb,2\n", "c,1\nd,2\ne,3\n"])
     assert lesson is not None
-    assert lesson.value == "key"
-    kept = unique.keep("key", "# see x\nab,1\n# see x\nab,2\n", Random(0))
+    assert lesson.value == ((0,),)
+    kept = unique.keep(((0,),), "# see x\nab,1\n# see x\nab,2\n", Random(0))
     assert kept.startswith("# see x\nab,1\n# see x\nab")
-    assert unique.holds("key", kept)
+    assert unique.holds(((0,),), kept)
 
 
 def test_a_digit_alone_is_changed_last() -> None:

@@ -60,14 +60,14 @@ class RuffClean:
     why = (
         f"The selection is fixed here and no configuration file is read: `{' '.join(SELECT)}`. Off are, with reasons: "
         + "; ".join(f"`{rule}` ({why})" for rule, why in IGNORE.items())
-        + ". An `assert` that only looks at something (`S101`), SQL whose inserted parts are written in the file, are "
-        "placeholders or names with doubled quotes (`S608`), a function that is called before its loop goes on (`B023`), and an "
+        + ". An `assert` that only looks at something (`S101`), SQL put together as text (`S608`: values that would leave their "
+        "place in it are tried by `generalises`), a function that is called before its loop goes on (`B023`), and an "
         "unused import of the standard library (`F401`), are notes. In the `omni` profile what is none of "
         f"{', '.join(f'`{c}`' for c in HOST_ERRORS[:3])} only warns. Suppression comments (`# noqa`) are not honoured. "
         "Ruff's safe fixes are offered; `assay verify --fix` applies those that leave the function's own code as it is."
     )
     stage: ClassVar[Stage] = "static"
-    version = 6
+    version = 7
     good: ClassVar[tuple[Example, ...]] = (
         Example("clean", _HEAD + _DEF + '    Path(file).touch()\n    return {"ok": True}\n'),
         Example(

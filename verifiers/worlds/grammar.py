@@ -54,6 +54,8 @@ class Grammar:
     """Words of contents that every recording has: of headings and keys, say."""
     recorded: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
     """Ending -> the contents that files with it have, in any recording."""
+    names: frozenset[str] = frozenset()
+    """What files are called in any recording, without their directories."""
 
     @property
     def base(self) -> Snapshot:

@@ -66,7 +66,7 @@ def injections(g: Grammar, count: int) -> list[Hostile]:
 GLOBS = ("{start}?", "{start}*", "*")
 WIDER = ("{start}", "{start}.", "{start}_", "{start}%", ".*", "%")
 """Texts that match the recorded value, or everything, where they are taken for a pattern or a beginning."""
-_STAMP = re.compile(r"[\d:/-]+")
+_STAMP = re.compile(r"[\d:/-]+|[-+]?\d*\.\d+")
 """A date, a time, a number: nobody calls with a pattern in its place, and nothing in it means anything to a matcher."""
 QUERIES = ("{none}' OR '1'='1", '{none}" OR "1"="1')
 """Texts that match everything where they become part of a query: no task wants that, whatever its commands do."""

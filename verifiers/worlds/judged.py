@@ -11,6 +11,7 @@ from verifiers.worlds.constants import constants
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import Hostile
+from verifiers.worlds.proven import proven
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Trial
 
@@ -59,7 +60,7 @@ class Judged:
 def grammars(context: Context) -> list[Grammar]:
     """The grammar of each recorded case, those first whose commands take the most arguments: they say most of them."""
     recorded = essential(context, [c for c in context.cases if c.evidence is not None and c.evidence.by_commands])
-    found = templates([(c.evidence.commands, c.args) for c in recorded if c.evidence is not None])
+    found = proven(context, recorded, templates([(c.evidence.commands, c.args) for c in recorded if c.evidence is not None]))
     said = constants(context.subject.source)
     gs = [grammar(c.task_id, c.args, t, c.expectation, said) for c, t in zip(recorded, found, strict=True)]
     return sorted(gs, key=lambda g: -len(g.template.parameters))

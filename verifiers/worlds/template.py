@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from verifiers.interface import Args
-from verifiers.shell.characters import characters, meaning, splice
+from verifiers.shell.characters import Char, characters, meaning, splice
 
 MAX_STATES = 20_000
 
@@ -224,25 +224,49 @@ def unmistakable_holes(commands: tuple[str, ...], args: Args) -> list[Hole]:
     """Holes of a trace that stands alone: whole words' parts of two letters, or three digits, or more, where no value is part of
     another."""
     texts = {p: as_text(v) for p, v in args.items()}
+    bare = Template(commands, args, ())
     holes: list[Hole] = []
     for p, value in texts.items():
         others = [v for q, v in texts.items() if q != p]
         if len(value) < (3 if value.isdecimal() else 2) or any(value in o or o in value for o in others if o):
             continue
-        for k, command in enumerate(commands):
-            text = "".join(c.value for c in characters(command))
-            found = list(_written(value).finditer(text))
-            whole = [m for m in found if _bounded(text, m.start(), m.end())]
-            if len(whole) != len(found) or any(_names_command(text, m.start()) for m in whole):
-                holes = [h for h in holes if h.parameter != p]
-                break
-            holes += [Hole(k, m.start(), m.end(), p, _signs(m[0], value)) for m in whole]
+        whole = bounded_places(bare, p)
+        holes += whole if whole == places(bare, p) else []
     return holes
 
 
-def _bounded(text: str, first: int, last: int) -> bool:
+def with_holes(template: Template, more: Sequence[Hole]) -> Template | None:
+    """The template with more holes; None where they overlap or no longer give back its own commands."""
+    holes = sorted((*template.holes, *more), key=lambda h: (h.command, h.first))
+    if any(a.command == b.command and a.last > b.first for a, b in pairwise(holes)):
+        return None
+    found = _template(template.commands, template.args, holes)
+    return found if found.holes else None
+
+
+def places(template: Template, parameter: str) -> list[Hole]:
+    """Wherever a value stands in the commands, outside of other holes."""
+    value = as_text(template.args[parameter])
+    taken = [(h.command, h.first, h.last) for h in template.holes]
+    found = []
+    for k, command in enumerate(template.commands) if value else ():
+        text = "".join(c.value for c in characters(command))
+        for m in _written(value).finditer(text):
+            if not any(c == k and first < m.end() and m.start() < last for c, first, last in taken):
+                found.append(Hole(k, m.start(), m.end(), parameter, _signs(m[0], value)))
+    return found
+
+
+def bounded_places(template: Template, parameter: str) -> list[Hole]:
+    """Those of them where the value is a word, and none that names a command."""
+    return [h for h in places(template, parameter) if _is_word(characters(template.commands[h.command]), h.first, h.last)]
+
+
+def _is_word(found: Sequence[Char], first: int, last: int) -> bool:
+    text = "".join(c.value for c in found)
     before, after = text[first - 1 : first], text[last : last + 1]
-    return not (before and (before.isalnum() or before in "_-")) and not (after and (after.isalnum() or after == "_"))
+    bounded = not (before and (before.isalnum() or before in "_-")) and not (after and (after.isalnum() or after == "_"))
+    return bounded and not (found[first].context == "bare" and _names_command(text, first))
 
 
 def _names_command(text: str, at: int) -> bool:

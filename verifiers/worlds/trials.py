@@ -73,7 +73,8 @@ class Evidenced:
         common |= _of_the_form(gs, words)
         contents = contents_by_ending(g.base for g in gs)
         form = (common | _endings(gs)) - frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else common
-        known = tuple(replace(_knowing(g, facts, common, form), recorded=contents) for g in gs)
+        names = frozenset(p.rpartition("/")[2] for g in gs for p in g.base)
+        known = tuple(replace(_knowing(g, facts, common, form), recorded=contents, names=names) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
 
     def keeps(self, case: Case) -> dict[str, Keeping]:

@@ -28,7 +28,8 @@ TRACES = 3
 
 def unfound(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
     """A skill that brings about nothing there has not done what it was asked to. Where the recorded commands fail, success is a
-    lie; where they say nothing either, or an empty file is made, only a person knows whether that is wanted."""
+    lie; where they say nothing either, or an empty file is made, only a person knows whether that is wanted. So it is where the
+    task takes the name out of the files: what it is to bring about holds already."""
     trials = [(g, h) for g in gs[:TRACES] for h in _names(g, gs)]
     theirs = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
     idle = [(g, h, t) for (g, h), t in zip(trials, theirs, strict=True) if _is_idle(g, t)]
@@ -39,7 +40,8 @@ def unfound(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
         out.judged += 1
         if failure(our.outcome) is not None or not _is_idle(g, our):
             continue
-        if fails_newly(g.expectation, their, working[g.task_id]) and untouched(g.base, our):
+        stays = _stands(as_text(g.args[h.parameter]), all_text(g.expectation.tree))
+        if stays and fails_newly(g.expectation, their, working[g.task_id]) and untouched(g.base, our):
             message = f"claims success although no file has what {h.parameter} says; the trace's commands fail there"
             out.findings.append(hostile_finding(context, g, h, message))
             return

@@ -69,7 +69,8 @@ def call(draft: Draft, path: str) -> None:
     dot, ending = name.rpartition(".")[1:]
     forms = ("{}", "a{}", "{}z", "a{}.z", *(["{}" + dot + ending] if dot else []))
     names = [n for t in told(draft.g) if "/" not in t for n in (f.replace("{}", t) for f in forms) if n.strip(". ")]
-    beside = (below(where, n) for n in names)
+    # A name that another recording has is known from there: whether such a file belongs to the task, its folder may say.
+    beside = (below(where, n) for n in names if n not in draft.g.names)
     draft.changes |= {p: draft.base[source] for p in beside if p not in draft.base}
 
 

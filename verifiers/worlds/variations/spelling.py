@@ -21,7 +21,8 @@ def respelled(
     content: bytes, choice: tuple[str, int], rng: Random, kept: frozenset[str] = frozenset(), *, named: bool = False
 ) -> bytes:
     """Half of the whole numbers become others, of other lengths or equal ones; or half of the words change their case, and in the
-    other turn the other half. ``kept``: what means something. Of a file that an argument names the first line stays."""
+    other turn the other half. A word does so wherever it stands: it may be a name. ``kept``: what means something. Of a file that
+    an argument names the first line stays."""
     way, turn = choice
     try:
         text = content.decode("utf-8")
@@ -31,13 +32,18 @@ def respelled(
     pattern = _WHOLE_NUMBER if way == NUMBERS else _WORD
     others: list[str] = [*sorted(set(pattern.findall(text)) - kept), "2", "9", "10", "100"]
     coin = Random(0)
+    known: dict[str, str] = {}
 
     def other(m: re.Match[str]) -> str:
         word = m.group()
+        if way == CASES and word in known:
+            return known[word]
         if word in kept or word.lower() in kept or YES_OR_NO.fullmatch(word) or coin.choice((0, 1)) != turn:
+            known[word] = word
             return word
         cases = [c for c in (word.swapcase(), word.upper(), word.capitalize()) if c != word]
-        return rng.choice(others if way == NUMBERS else cases)
+        known[word] = rng.choice(others if way == NUMBERS else cases)
+        return known[word]
 
     return (head + newline + pattern.sub(other, text)).encode()
 
