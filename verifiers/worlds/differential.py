@@ -41,6 +41,7 @@ from verifiers.worlds.judged import CHECK_ID, Judged, Refused, Suspect, grammars
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import Failing, matching
 from verifiers.worlds.plans import Plan, dealt, plans, systematic
+from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import substitute
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
 from verifiers.worlds.variation import Rule, Turns, Variation
@@ -91,7 +92,7 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
         _ask_about_glue(context, evidenced, out, trial, case, record)
         out.judged += 1
         out.beyond += trial.beyond is not None
-        out.within += [trial] if trial.beyond is None else []
+        out.within += [trial] if trial.beyond is None and not context.judge.refuses(record) else []
         out.passed.append(Generated(case, record, "differential", trial.world.varied))
     elif wrong is not None and (why := indulged(context, trial, case, record)):
         out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
@@ -109,14 +110,13 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
 
 def _weigh_refusals(context: Context, evidenced: Evidenced, out: Judged) -> None:
     """Who says no and changes nothing does no harm, and may know what no recording shows. Not where that is what it does most of
-    the time, or with most other values of an argument; and where it is no exception, a person should know of it."""
+    the time, or with all other values of an argument; and where it is no exception, a person should know of it."""
     if not out.refused:
         return
     no, yes = [r.trial for r in out.refused], out.within
     r = min(out.refused, key=lambda r: len(r.trial.plan.steps))
     share = f"{len(no)} of {len(no) + len(yes)} starts within the evidence are refused"
-    varied = {p for t in no for p in t.world.varied}
-    if _mostly(no, yes) or any(_mostly(*([t for t in found if p in t.world.varied] for found in (no, yes))) for p in varied):
+    if _new(evidenced, no) - _new(evidenced, yes) or len(no) > MOST * (len(no) + len(yes)):
         out.judged += 1
         finding = _shrunk(context, evidenced, r.trial, r.case, r.wrong, refused=True)
         out.findings.append(replace(finding, notes=(*finding.notes, share)))
@@ -127,8 +127,10 @@ def _weigh_refusals(context: Context, evidenced: Evidenced, out: Judged) -> None
         out.parted.append(r.case)
 
 
-def _mostly(no: Sequence[Trial], yes: Sequence[Trial]) -> bool:
-    return len(no) > MOST * (len(no) + len(yes))
+def _new(evidenced: Evidenced, trials: Sequence[Trial]) -> set[str]:
+    """Parameters for which some start has a value that no recording has."""
+    known = {(p, as_text(v)) for g in evidenced.gs for p, v in g.args.items()}
+    return {p for t in trials for p, v in t.world.args.items() if (p, as_text(v)) not in known}
 
 
 def _held_against(

@@ -53,7 +53,7 @@ class Judged:
     suspects: dict[str, Suspect] = field(default_factory=dict)
     """By their kind of oddness."""
     within: list[Trial] = field(default_factory=list)
-    """Within the evidence, and right."""
+    """Within the evidence, and right without refusing."""
     refused: list[Refused] = field(default_factory=list)
 
 
