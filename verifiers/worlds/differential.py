@@ -102,8 +102,8 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
         _beyond(context, evidenced, out, replace(trial, beyond=ENDING), case, record)
     elif _refused(context, case, record):
         out.refused.append(Refused(trial, case, record, wrong))
-    elif (form := disputed(context, evidenced.gs, trial, record)) is not None:
-        _beyond(context, evidenced, out, replace(trial, beyond=form), case, record)
+    elif (dispute := disputed(context, evidenced.gs, trial, case, record)) is not None:
+        _beyond(context, evidenced, out, replace(trial, beyond=dispute.beyond), case, record)
     else:
         _held_against(context, evidenced, out, trial, case, record, wrong)
 
@@ -210,12 +210,13 @@ def let_off(context: Context) -> list[Generated]:
 
 
 def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord) -> None:
-    """Beyond the evidence: raising with nothing changed is right, lost bytes are wrong, the rest is for a person to say."""
+    """Beyond the evidence: raising with nothing changed is right, lost bytes are wrong unless another recording's commands lose
+    them just so, the rest is for a person to say."""
     beyond = trial.beyond
     if beyond is None:
         return
     harm = _hurts(context, evidenced, trial, case, record)
-    if harm is not None:
+    if harm is not None and not ((d := disputed(context, evidenced.gs, trial, case, record)) is not None and d.sides):
         out.judged += 1
         message = f"beyond the evidence ({beyond.name}) it does harm: {harm.message}"
         out.findings.append(context.finding(CHECK_ID, message, case, harm, f"--seed {context.seed}"))
@@ -338,7 +339,7 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
 
 def _excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
     """Whether the commands say nothing there that a skill has to keep to."""
-    return bool(indulged(context, trial, case, record)) or disputed(context, evidenced.gs, trial, record) is not None
+    return bool(indulged(context, trial, case, record)) or disputed(context, evidenced.gs, trial, case, record) is not None
 
 
 def _refused(context: Context, case: Case, record: ReplayRecord) -> bool:

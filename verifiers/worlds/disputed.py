@@ -4,10 +4,11 @@ pattern that means nothing but itself."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context
+from verifiers.expectation.answers import same_answer
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import shell_request
 from verifiers.shell.characters import meaning
@@ -22,20 +23,47 @@ from verifiers.worlds.world import World
 SENTENCE = "the commands as another recording has them, or with each value as plain text, do the same"
 
 
-def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, record: ReplayRecord) -> Beyond | None:
-    """What speaks for a run of the skill: the commands in another form do here what it did. That of another recording, or its own
-    with values that stand for themselves in patterns. Another form speaks only if it does on every recorded start what was
-    recorded, its own one where the commands as they are do so."""
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """Another form of the commands does something else on a start than they do."""
+
+    beyond: Beyond
+    sides: bool
+    """Whether it does there what the skill did."""
+
+
+def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, case: Case, record: ReplayRecord) -> Dispute | None:
+    """What speaks against taking the commands for right on a start: they do otherwise there in another form. That is what another
+    recording has, or their own with values that stand for themselves in patterns, as far as the skill does as that does. Another
+    form speaks only if it does on every recorded start what was recorded, its own one where the commands as they are do so."""
     g, world = trial.g, trial.world
+    found: list[Dispute] = []
     for other, literal in _forms(gs, g):
         commands = other.template.fill(world.args, literal)
         here = _stated(context, other, replace(trial, world=replace(world, commands=commands)))
-        if here is None or not all(_holds(context, k, other, literal) for k in gs if _speaks_of(context, k, other, literal)):
+        sides = here is not None and _did(context, g, here, record)
+        if not (sides or (not literal and not _same(context, case, here))):
             continue
-        if context.judge.wrong(record, replace(here.expectation, answer_known=g.expectation.answer_known)) is None:
+        if all(_holds(context, k, other, literal) for k in gs if _speaks_of(context, k, other, literal)):
             what = ",".join(sorted({h.parameter for h in literal})) or other.task_id
-            return Beyond(f"commands-disagree:{what}", SENTENCE, always=True)
-    return None
+            found.append(Dispute(Beyond(f"commands-disagree:{what}", SENTENCE, always=True), sides))
+            if sides:
+                break
+    return found[-1] if found else None
+
+
+def _did(context: Context, g: Grammar, here: Case, record: ReplayRecord) -> bool:
+    return context.judge.wrong(record, replace(here.expectation, answer_known=g.expectation.answer_known)) is None
+
+
+def _same(context: Context, case: Case, here: Case | None) -> bool:
+    """Whether another form does what the commands do; not where it fails."""
+    if here is None:
+        return False
+    x, other = case.expectation, here.expectation
+    silent = context.judge.answer_path is None or not x.answer_known
+    alike = silent or same_answer(x.answer, other.answer, ordered=x.answer_ordered)
+    return alike and not differences(x.tree, other.tree, root=False, volatile=x.volatile)
 
 
 def _forms(gs: Sequence[Grammar], g: Grammar) -> Iterator[tuple[Grammar, tuple[Hole, ...]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -60,6 +61,12 @@ class Grammar:
     @property
     def base(self) -> Snapshot:
         return self.expectation.base
+
+    def is_about(self, path: str) -> bool:
+        """Whether the task changes a file, or an argument or the commands name it or a folder above it."""
+        said = {word.strip("/") for command in self.template.fill(self.args) for word in re.split(r"[\s'\"=;|<>()]+", command)}
+        above = [path[:i] for i, c in enumerate(path) if c == "/"]
+        return self.expectation.tree.get(path) != self.base[path] or bool(said & {path, *above})
 
     def record_lines(self, path: str) -> int:
         """How many lines of a file make one record, whole ones of which are dropped, doubled or added."""

@@ -93,7 +93,7 @@ def with_bytes(g: Grammar, turn: int = 0, of: int = 1) -> Iterator[Opaque]:
     behind one of those that come out, or at least of the files that the task changes or is about. Only each so-many-th form
     (``of``), from that of the ``turn`` on."""
     words = _words(g, _interesting(g))
-    about = [p for p, e in g.base.items() if e in _interesting(g) and _is_about(g, p)]
+    about = [p for p, e in g.base.items() if e in _interesting(g) and g.is_about(p)]
     edited = [p for p in about if g.expectation.tree.get(p) != g.base[p]]
     told = _told(g, words) or _words(g, [g.base[p] for p in edited]) or _words(g, [g.base[p] for p in about])
     forms = FORMS | {f"the skill's own text in {form.format('…')!r}": form for form in _own(g)}
@@ -114,7 +114,7 @@ def with_marks(g: Grammar) -> Iterator[Opaque]:
     """A byte order mark in front of a file that the task is about: it stays there, and all else is as it was."""
     x = g.expectation
     for path, e in g.base.items():
-        if e in _interesting(g) and e.content and _is_about(g, path) and path in x.tree:
+        if e in _interesting(g) and e.content and g.is_about(path) and path in x.tree:
             base, tree = (t.replace({path: replace(t[path], content=BOM + t[path].content)}) for t in (x.base, x.tree))
             yield Opaque(g, f"a byte order mark before {path}", replace(x, base=base, tree=tree), x)
 
@@ -160,13 +160,6 @@ def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
 def _words(g: Grammar, entries: Sequence[Entry]) -> list[str]:
     free = set(g.free_words)
     return list(dict.fromkeys(w for e in entries for w in tokens(_text(e)) if w in free))
-
-
-def _is_about(g: Grammar, path: str) -> bool:
-    """Whether the task changes a file, or an argument or the commands name it or a folder above it."""
-    said = {word.strip("/") for command in g.template.fill(g.args) for word in re.split(r"[\s'\"=;|<>()]+", command)}
-    above = [path[:i] for i, c in enumerate(path) if c == "/"]
-    return g.expectation.tree.get(path) != g.base[path] or bool(said & {path, *above})
 
 
 def _told(g: Grammar, words: Sequence[str]) -> list[str]:

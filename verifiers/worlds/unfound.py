@@ -40,8 +40,7 @@ def unfound(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
         out.judged += 1
         if failure(our.outcome) is not None or not _is_idle(g, our):
             continue
-        stays = _stands(as_text(g.args[h.parameter]), all_text(g.expectation.tree))
-        if stays and fails_newly(g.expectation, their, working[g.task_id]) and untouched(g.base, our):
+        if _stays(g, h.parameter) and fails_newly(g.expectation, their, working[g.task_id]) and untouched(g.base, our):
             message = f"claims success although no file has what {h.parameter} says; the trace's commands fail there"
             out.findings.append(hostile_finding(context, g, h, message))
             return
@@ -49,6 +48,12 @@ def unfound(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
             left = replace(g.expectation, tree=their.post, answer="")
             case = Case(f"{h.parameter} = {h.payload!r} (trace {g.task_id})", h.args, left, g.task_id)
             out.questions.append(question(case, our, UNFOUND, context.judge.answer_path))
+
+
+def _stays(g: Grammar, p: str) -> bool:
+    """Whether a file that the task changes says the value still."""
+    changed = (e.after for e in durable_effects(g.base, g.expectation.tree) if e.after is not None)
+    return any(_stands(as_text(g.args[p]), e.content.decode("utf-8", "replace")) for e in changed)
 
 
 def _is_idle(g: Grammar, record: ReplayRecord) -> bool:
