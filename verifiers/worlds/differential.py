@@ -233,19 +233,21 @@ def _parts(
     """Another outcome than the commands', without harm: told, or asked."""
     if trial.odd_value and _taken_for_text_by_the_skill(context, trial, record):
         out.information.append(f"{case.label}: the skill takes for text what means something to the commands ({beyond.name})")
-    elif not beyond.always and _unasked_of(trial) and not _answers_otherwise(context, case, record):
+    elif not beyond.always and _unasked_of(trial) and not _answers_otherwise(context, trial, case, record):
         out.information.append(f"{case.label}: another outcome than the commands', and nothing was lost ({beyond.name})")
     elif _unasked(context, out, beyond):
         _ask(context, out, beyond, *_smallest(context, evidenced, trial, case, record))
 
 
-def _answers_otherwise(context: Context, case: Case, record: ReplayRecord) -> bool:
-    """Whether all that parts them is an answer, in more than how its lines end: then something was left out or taken for more."""
+def _answers_otherwise(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> bool:
+    """Whether all that parts them is an answer, in more than how its lines end: then something was left out or taken for more.
+    Who answers as recorded was only not misled by the form."""
     if context.judge.answer_path is None or differences(case.expectation.tree, record.post, root=False):
         return False
     value = getattr(record.outcome, "value", None)
     text = answer_at(value, context.judge.answer_path)
-    return text is not None and text.split() != case.expectation.answer.split()
+    known = [x.answer.split() for x in (case.expectation, trial.g.expectation)]
+    return text is not None and text.split() not in known
 
 
 def _unasked_of(trial: Trial) -> bool:

@@ -10,6 +10,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import records, takes_lines
 from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, contents, of_content, pairs
+from verifiers.worlds.variations.near import NO_SUCH_LINES
 
 MOST_TWINS = 200
 LESS, TWICE, REORDERED = "less", "twice", "reordered"
@@ -123,13 +124,13 @@ VARIATIONS = (
     Variation(
         name="line-twice", why="A file that an argument names has a line twice.",
         choices=lambda g: [(p,) for p in g.contents if p not in g.files], apply=of_content(twice), stage=Stage.EDIT,
-        alone=2, recorded=lambda *_: Said.HARM, never="no line of a named file stands twice",
+        alone=2, recorded=lambda *_: Said.HARM, never=NO_SUCH_LINES,
         examples=(Example(("a",), {"a": "1\n"}, {"a": "1\n1\n"}, {"f": "a"}, "cat a"),),
     ),
     Variation(
         name="said-again", why="Each line of a file says twice what it says.",
         choices=contents, apply=of_content(said_again), stage=Stage.EDIT, alone=2,
-        recorded=lambda *_: Said.HARM, never="no line says the same twice",
+        recorded=lambda *_: Said.HARM, never=NO_SUCH_LINES,
         examples=(Example(("a",), {"a": "ka v\nbo\n"}, {"a": "ka v ka v\nbo bo\n"}),),
     ),
     Variation(

@@ -17,7 +17,8 @@ from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step,
 MOST_NEAR = 8
 QUOTED = re.compile(r"[\"'=]([^\"'\0\n$\\]{2,20})[\"']")
 NO_CASE = "no word is another one's but for its case"
-NO_MARGIN = "no two lines of a file that begin alike stand at different margins"
+NO_SUCH_LINES = "no line stands twice, says the same twice, or is set in from the margin of one like it"
+"""One sentence, so one question: how lines are meant that no recording has."""
 LETTERS, CASE, PART, BEHIND, INDENTED = "letters", "case", "part", "behind", "indented"
 
 
@@ -232,13 +233,13 @@ VARIATIONS = (
     Variation(
         name="set-in-lines", why="A file has lines that say what an argument says, set in from their margin.",
         choices=lambda g: pairs(g.contents, (INDENTED,)), apply=of_content(_edited),
-        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2, recorded=margin_is_told, never=NO_MARGIN,
+        rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2, recorded=margin_is_told, never=NO_SUCH_LINES,
         examples=(Example(("a", INDENTED), {"a": "bob\nk\n"}, {"a": "bob\n    bob\nk\n"}, {"w": "bob"}, "ls bob"),),
     ),
     Variation(
         name="near-files", why="Another file says nearly what an argument says, where one like it says just that.",
         choices=lambda g: pairs(g.files, (LETTERS, INDENTED)), apply=near_files, rule=Rule.BYSTANDER, alone=4,
-        recorded=margin_is_told, never=NO_MARGIN,
+        recorded=margin_is_told, never=NO_SUCH_LINES,
         examples=(
             Example(("a.md", LETTERS), {"a.md": "k: up\n"}, {"a.md": "k: up\n", "….md": "k: upx\n"}, {"w": "up"}, "grep up *.md"),
             Example(("a.md", INDENTED), {"a.md": "up\n"}, {"a.md": "up\n", "….md": "    up\n"}, {"w": "up"}, "grep up *.md"),
