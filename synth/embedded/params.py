@@ -109,7 +109,7 @@ def _counts(at: Context) -> bool:
     if at.role != "script" or not is_known(at.command):
         return False
     if at.command in _READING:
-        text = place_in_script(at.lead) != "text" or re.search(r"[aic]\s*\\?\s*$", at.lead)
+        text = place_in_script(at.lead) != "text" or bool(re.search(r"[aic]\s*\\?\s*$", at.lead))
     else:
         text = any(at.lead.count(sign) % 2 for sign in "\"'/")
     return not text and bool(re.search(r"(^|[\s;{,(=<>+*%!&|\[~-])$", at.lead))

@@ -18,7 +18,7 @@ from verifiers.worlds.indulgence import right_but_for_quotes
 from verifiers.worlds.judged import Judged, hostile_finding
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.template import as_pattern, as_text
-from verifiers.worlds.tokens import all_text
+from verifiers.worlds.tokens import all_text, tokens
 from verifiers.worlds.trials import Beyond
 
 PATTERN = Beyond("said-as-it-stands", "what an argument says stands there letter by letter")
@@ -52,11 +52,18 @@ def matched(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
             continue
         if not odd.code and _as_commands_do(context, g, their_odd, our_odd):
             continue  # the plain word is none to it: a number, a date
-        if odd.code and (oddly.effects or not oddly.answer.strip()):
-            continue  # what a program makes of a text with quotes in it may look otherwise: an answer may not come of it
+        brought = _brought_out(g, oddly) - _brought_out(g, plainly) - set(tokens(odd.payload))
+        if odd.code and not (brought if oddly.effects else oddly.answer.strip()):
+            continue  # a text with quotes in it may be written otherwise; but nothing of the user's may come of it
         message = f"takes the value of {odd.parameter} for more than text: {odd.payload!r} is no {plain.payload!r} to it"
         out.findings.append(hostile_finding(context, g, odd, message))
         return
+
+
+def _brought_out(g: Grammar, x: Expectation) -> set[str]:
+    """Words of the start that stand in what a run made."""
+    made = " ".join(e.after.content.decode("utf-8", "replace") for e in x.effects if e.after is not None)
+    return set(tokens(made)) & set(tokens(all_text(g.base)))
 
 
 def _telling(gs: Sequence[Grammar]) -> dict[str, Grammar]:
