@@ -228,6 +228,8 @@ def test_few_of_one_cause_are_tried() -> None:
     last = replace(many[0], beyond=Beyond("no-blank-lines", "x"), world=world(e, b"k,1\n"))
     others = [replace(t, beyond=Beyond(f"cause {i % 20}", "x"), world=world(e, b"%d,1\n" % i)) for i, t in enumerate(many * 9)]
     assert last in distinct([*many, *others, last])  # no cause keeps another from its first trial
+    another = replace(many[0], g=replace(e.gs[0], task_id="another"))
+    assert another in distinct([*many, another])  # nor does one trace keep another from showing it
 
 
 # ---------------------------------------------------------------- odd bytes

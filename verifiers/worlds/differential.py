@@ -210,13 +210,13 @@ def let_off(context: Context) -> list[Generated]:
 
 
 def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord) -> None:
-    """Beyond the evidence: raising with nothing changed is right, lost bytes are wrong unless another recording's commands lose
-    them just so, the rest is for a person to say."""
+    """Beyond the evidence: raising with nothing changed is right, harm is wrong, the rest is for a person to say. What another
+    recording's commands do just so is no harm, but for line ends: nobody asks for others."""
     beyond = trial.beyond
     if beyond is None:
         return
     harm = _hurts(context, evidenced, trial, case, record)
-    if harm is not None and not ((d := disputed(context, evidenced.gs, trial, case, record)) is not None and d.sides):
+    if harm is not None and (ends_changed(case, record) or not _shared(context, evidenced, trial, case, record)):
         out.judged += 1
         message = f"beyond the evidence ({beyond.name}) it does harm: {harm.message}"
         out.findings.append(context.finding(CHECK_ID, message, case, harm, f"--seed {context.seed}"))
@@ -225,6 +225,11 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
     else:
         out.parted.append(case)
         _parts(context, evidenced, out, trial, case, record, beyond)
+
+
+def _shared(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
+    dispute = disputed(context, evidenced.gs, trial, case, record)
+    return dispute is not None and dispute.sides
 
 
 def _parts(

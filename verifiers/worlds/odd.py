@@ -82,6 +82,8 @@ class Opaque:
     """A line begins with the sign before the word: it may be a comment or a heading by that, so the same holds."""
     unusual: bool = False
     """The word is none that people write, nor one of the skill's own: where only an answer differs, it is asked about."""
+    form: str = ""
+    """What was done to the word, whatever word it is."""
 
     @property
     def called(self) -> Args:
@@ -154,6 +156,7 @@ def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
         sign=odd[:1],
         unprintable=not odd.replace("\t", "").isprintable(),
         unusual=form in {*FORMS.values(), *AT_THE_END.values(), *AT_THE_START.values()},
+        form=what,
     )
 
 

@@ -20,11 +20,11 @@ from verifiers.worlds.disputed import disputed
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import harmless
 from verifiers.worlds.indulgence import right_but_for_quotes, table
-from verifiers.worlds.invariants.facts import Facts, Start, learn
+from verifiers.worlds.invariants.facts import Facts, Start
 from verifiers.worlds.judged import CHECK_ID, Judged, Suspect, grammars
 from verifiers.worlds.odd import PLAIN, Opaque, with_bytes, with_marks, with_modes, with_names
 from verifiers.worlds.plans import Plan
-from verifiers.worlds.trials import Beyond, Trial
+from verifiers.worlds.trials import Beyond, Evidenced, Trial
 from verifiers.worlds.world import World
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
@@ -38,19 +38,19 @@ STRUCTURE = frozenset({"equal-columns", "equal-marks", "delimiters", "json", "ya
 TRIMMED = "no-blanks-around-lines"
 TRACES = 2
 """That share the forms: each form is tried on one of them."""
+MOST_TRACES = 4
+"""On which a form is tried that no other's commands keep."""
 
 
 def opaque(context: Context, gs: Sequence[Grammar]) -> Judged:
     """Odd bytes and modes where nothing mentions them: the result must have them and be the same otherwise."""
     out = Judged()
+    evidenced = Evidenced.of(gs)
+    gs, facts = evidenced.gs, evidenced.facts
     able = [g for g in gs if not any(g.expectation.failed) and not g.expectation.volatile]
-    sharing = able[:TRACES]
-    trials = [t for n, g in enumerate(sharing) for t in (*with_bytes(g, n, len(sharing)), *with_modes(g))]
-    trials += [t for g in able[:1] for t in with_names(g)]
-    facts = learn([Start(g.base, g.args) for g in gs])
-    cases = _supported(context, trials)
+    cases = _cases(context, able)
     records = context.run("odd bytes", (context.request(c.base, c.args) for _, c, _ in cases))
-    out.runs = len(trials) + len(records)
+    out.runs = len(records)
     for (trial, case, also), record in zip(cases, records, strict=True):
         wrong = context.judge.wrong(record, case.expectation, also)
         if wrong is None:
@@ -116,6 +116,17 @@ def let_off_marks(context: Context) -> list[Generated]:
     records = context.run("start that is let off", (context.request(c.base, c.args) for c in cases))
     pairs = zip(cases, records, strict=True)
     return [Generated(c, r, "renaming") for c, r in pairs if context.judge.wrong(r, c.expectation) is None]
+
+
+def _cases(context: Context, able: Sequence[Grammar]) -> list[tuple[Opaque, Case, tuple[Expectation, ...]]]:
+    """Each form once, on a trace whose commands do with it what is expected: one may be careless where another is not."""
+    sharing = able[:TRACES]
+    trials = [t for n, g in enumerate(sharing) for t in (*with_bytes(g, n, len(sharing)), *with_modes(g))]
+    found = _supported(context, [*trials, *(t for g in able[:1] for t in with_names(g))])
+    for g in able[:MOST_TRACES]:
+        known = {t.form for t, *_ in found}
+        found += _supported(context, [t for t in with_bytes(g) if t.form not in known])
+    return found
 
 
 def _supported(context: Context, trials: Sequence[Opaque]) -> list[tuple[Opaque, Case, tuple[Expectation, ...]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from random import Random
 
 from verifiers.context import Case
@@ -183,14 +184,17 @@ def _record_sizes(g: Grammar, facts: Facts) -> dict[str, int]:
 
 def distinct(trials: Iterable[Trial]) -> list[Trial]:
     """Those that differ from each other, in order; of those beyond the evidence only so many: a first one of each cause comes
-    before a second of any."""
+    before a second of any, and one of another trace before one more of the same, whose commands may be careless."""
     found: dict[tuple[str, str, str], Trial] = {}
     for t in trials:
         found.setdefault((t.g.task_id, t.world.base.digest, repr(t.world.args)), t)
-    causes: dict[str, int] = {}
-    ranks = {}
+    causes: dict[str, dict[str, list[tuple[str, str, str]]]] = {}
     for key, t in found.items():
         if t.beyond is not None and not t.odd_value:
-            ranks[key] = causes[t.beyond.name] = causes.get(t.beyond.name, 0) + 1
+            causes.setdefault(t.beyond.name, {}).setdefault(t.g.task_id, []).append(key)
+    ranks: dict[tuple[str, str, str], int] = {}
+    for of_each in causes.values():
+        turns = (key for turn in zip_longest(*of_each.values()) for key in turn if key is not None)
+        ranks |= {key: n for n, key in enumerate(turns, 1)}
     few = {k for k in sorted(ranks, key=ranks.__getitem__)[:MOST_BEYOND] if ranks[k] <= MOST_OF_A_CAUSE}
     return [t for key, t in found.items() if key not in ranks or key in few]
