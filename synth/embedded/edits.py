@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from synth.embedded.code import Piece, joined, merge, quote
 from synth.embedded.filters import encoded, expand, option_codes, receiver, script_codes
@@ -22,7 +23,7 @@ from synth.embedded.sedscript import (
     unescaped,
 )
 from verifiers.shell.commands import TABLE, Parsed, Spec, parse_args
-from verifiers.shell.tree import Lit, ShellError, Word, literal_word
+from verifiers.shell.tree import Hole, Lit, ShellError, Word, literal_word
 
 _BACKUP = re.compile(r"(?:-i|--in-place=)(\.[\w.\-]+)")
 """``-i.bak``: what is behind the name of the copy that keeps the old content."""
@@ -81,6 +82,7 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
         return
     only = _one_command(scope, scripts)
     if only is not None and insertion(only):
+        _must_have(scope, files, _place(only, dialect))
         in_place(scope, files, _inserting(scope, only, dialect))
         return
     edit = _literal_edit(scope, scripts[0], parsed) if len(scripts) == 1 else None
@@ -91,12 +93,37 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
     elif has_parameter and only is not None and at_edge(only):
         in_place(scope, files, _by_sed(scope, parsed, quoted_scripts(scope, scripts, dialect)))
     elif has_parameter:
+        with suppress(ShellError):
+            _must_have(scope, files, _replaced(scope, scripts, dialect))
         try:
-            in_place(scope, files, _line_edit(scope, scripts, parsed))
+            edit = _line_edit(scope, scripts, parsed)
         except ShellError:
-            in_place(scope, files, _by_sed(scope, parsed, quoted_scripts(scope, scripts, dialect)))
+            edit = _by_sed(scope, parsed, quoted_scripts(scope, scripts, dialect))
+        in_place(scope, files, edit)
     else:
         in_place(scope, files, _by_sed(scope, parsed, _guarded(scope, scripts, dialect)))
+
+
+def _must_have(scope: Scope, files: Sequence[Word], pattern: str) -> None:
+    """A change of one file goes by a line that stays in every recording: where there is none, to say that all is well would be no
+    help."""
+    named = len(files) == 1 and all(isinstance(part, Lit | Hole) for part in files[0].parts)
+    if pattern and named and scope.facts.keeps(files[0], scope.cwd, pattern):
+        scope.code.line(f"{scope.code.helper('_need')}({scope.path(files[0])}, {pattern})")
+
+
+def _place(command: Command, dialect: str) -> str:
+    """The pattern by whose lines others are put in; "" for a line's number."""
+    if command.address[:1] != ["/"] or command.address[-1:] != ["/"]:
+        return ""
+    inner = [(c, t.replace("\\/", "/") if c else t) for c, t in pieces_of(command.address[1:-1])]
+    return pattern_code(inner, "extended" if dialect == EXTENDED else "basic")
+
+
+def _replaced(scope: Scope, scripts: Sequence[Word], dialect: str) -> str:
+    """The pattern of a substitution; "" for other scripts."""
+    letter, (old, _), flags = delimited(scope.pieces(scripts[0]))
+    return pattern_code(old, "extended" if dialect == EXTENDED else "basic") if letter == "s" and "I" not in flags else ""
 
 
 def _by_sed(scope: Scope, parsed: Parsed, scripts: Sequence[str]) -> Callable[[str], str]:

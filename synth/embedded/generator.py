@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from itertools import takewhile
 from pathlib import PurePosixPath
 
-from sandbox.interface import ROOT, Effect, RunRequest, Session, ShellJob, Snapshot, effects
+from sandbox.interface import ROOT, Effect, Entry, RunRequest, Session, ShellJob, Snapshot, effects
 from synth.embedded.align import clusters, lifted, same_form, template_of, transferred
 from synth.embedded.antiunify import Mismatch
 from synth.embedded.code import Code, Piece, joined
@@ -386,6 +386,14 @@ def facts_of(case: Case, again: bool) -> Facts:
             return None
         return rows[0] if len(set(rows)) == 1 and re.search(r"\w{3}", rows[0]) else ""
 
+    def keeps(word: Word, cwd: Word | None, pattern: str) -> bool:
+        found = places(word, cwd)
+        return len(found) == len(case.works) and all(
+            _has_line(tree.get(path), pattern, {p.name: p.values[k] for p in case.params})
+            for k, (base, path, post) in enumerate(found)
+            for tree in (base, post)
+        )
+
     return Facts(
         is_dir=lambda word, cwd: types(word, cwd) == {"dir"},
         exists=lambda word, cwd: bool(types(word, cwd)),
@@ -393,8 +401,19 @@ def facts_of(case: Case, again: bool) -> Facts:
         has_links=lambda word, cwd: below(word, cwd, "symlink"),
         has_folders=lambda word, cwd: below(word, cwd, "dir"),
         grows=grows,
+        keeps=keeps,
         creates=creates_file(case.works),
     )
+
+
+def _has_line(entry: Entry | None, pattern: str, values: Mapping[str, object]) -> bool:
+    """Whether a file has a line that a pattern matches; the pattern is an expression that this generator wrote."""
+    try:
+        text = eval(pattern, {"__builtins__": {"str": str}, "re": re, **values})
+    except NameError:  # a value that only a run knows
+        return False
+    lines = entry.content.decode(errors="surrogateescape").split("\n") if entry is not None and entry.type == "file" else []
+    return any(re.search(text, line) for line in lines)
 
 
 def put_in(before: bytes, after: bytes) -> str:

@@ -222,6 +222,14 @@ def _inserted(data: bytes, place: Callable[[int, str], bool], block: str, after:
     return out.encode(errors="surrogateescape")
 '''
 
+_NEED = '''
+def _need(path: Path, pattern: str) -> None:
+    """Raise where no line of a file has what the change goes by."""
+    lines = path.read_bytes().decode(errors="surrogateescape").split("\\n")
+    if not any(re.search(pattern, line) for line in lines):
+        raise LookupError(f"{path}: no line has {pattern!r}")
+'''
+
 _STANDS = '''
 def _stands(new: bytes, old: bytes, values: list[str]) -> bool:
     """Say whether all that new has more than old is a text next to the very same one, with one of the values in it."""
@@ -313,6 +321,7 @@ HELPERS: Mapping[str, Helper] = {
     "_fields": Helper(_FIELDS),
     "_quoted": Helper(_QUOTED),
     "_inserted": Helper(_INSERTED, ("Callable",)),
+    "_need": Helper(_NEED, ("re", "Path")),
     "_shell": Helper(_SHELL, ("os", "subprocess")),
     "_shell:said": Helper(_SHELL_SAID, ("os", "subprocess")),
     "_shell:in": Helper(_SHELL_IN, ("os", "subprocess", "Path")),

@@ -101,6 +101,8 @@ class Facts:
     grows: Callable[[Word, Word | None], str | None] = lambda word, cwd: None
     """What every trace puts into the file, in one place, where the commands cannot be run again; "" for other things each time,
     None where they do more."""
+    keeps: Callable[[Word, Word | None, str], bool] = lambda word, cwd, pattern: False
+    """Every trace's file has a line, before and after, that the pattern matches (an expression over the parameters)."""
     creates: bool = True
     """Some recording makes a file that was not there."""
     repeatable: bool = False

@@ -282,7 +282,8 @@ def _sed(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | 
 
 
 def _awk(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | None:
-    """A parameter that is a whole text or pattern of an awk program becomes one of its variables."""
+    """A parameter that is a whole text or pattern of an awk program becomes one of its variables. What is joined to it keeps it a
+    text: awk would take ``0100`` for 100."""
     spec = TABLE["awk"]
     parsed = parse_args(spec, words)
     if not parsed.operands or parsed.has("-f") or all(p.kind == "int" for p in scope.holes(parsed.operands[0])):
@@ -290,7 +291,7 @@ def _awk(scope: Scope, words: Sequence[Word], given: Stream | None) -> Stream | 
     source = "".join(text if const else f"\0{text}\0" for const, text in scope.pieces(parsed.operands[0]))
     number = {p.name for p in scope.params if p.kind == "int"}
     texts = [n for n in dict.fromkeys(re.findall(r"\0(\w+)\0", source)) if n not in number]
-    source = re.sub(r'"\0(\w+)\0"', lambda m: f"v_{m[1]}" if m[1] in texts else m[0], source)
+    source = re.sub(r'"\0(\w+)\0"', lambda m: f'(v_{m[1]} "")' if m[1] in texts else m[0], source)
     source = re.sub(r"(?<![\w$)\]~/ ])\s*/\0(\w+)\0/|(?<=^)/\0(\w+)\0/", lambda m: f"index($0, v_{m[1] or m[2]})", source)
     if any(f"\0{n}\0" in source for n in texts):
         raise ShellError("this awk program with a parameter is not understood")

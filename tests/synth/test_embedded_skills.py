@@ -481,9 +481,47 @@ def test_a_check_that_does_not_hold_ends_with_an_error(command: str, tmp_path: P
     root = tmp_path / "other"
     write(root, {"c.env": "x=1\n"})
     args = {p: {"level": "none", "debug": "y", "a.env": "c.env"}[str(v)] for p, v in candidate.bindings["t0"].items()}
-    with pytest.raises(ValueError, match="nothing matches"):
+    with pytest.raises((ValueError, LookupError), match=r"nothing matches|no line has"):
         run(candidate, root, args)
     assert (root / "c.env").read_text() == "x=1\n"
+
+
+ENTRIES = [({"t": "fix zeta", "f": "a.md"}, {"a.md": "# Log\n## [Unreleased]\n- one\n## 1.0\n"}),
+           ({"t": "add eta", "f": "b.md"}, {"b.md": "## [Unreleased]\n"})]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "cases"),
+    [
+        ("sed -i 's/^{k}=.*/{k}={v}/' {f}", SETTING),
+        ("sed -i '/^## \\[Unreleased\\]/a - {t}' {f}", ENTRIES),
+    ],
+)
+def test_what_an_edit_goes_by_must_be_there(
+    command: str, cases: Sequence[tuple[Mapping[str, str], Tree]], tmp_path: Path
+) -> None:
+    """sed says nothing where no line matches; that all is well would be a lie where every recording has the line and keeps it."""
+    candidate = check(tmp_path, [command], cases)
+    root = tmp_path / "other"
+    write(root, {"a.env": "x=1\n", "a.md": "# Log\n"})
+    before = picture(root)
+    with pytest.raises(LookupError, match="no line has"):
+        run(candidate, root, candidate.bindings["t0"])
+    assert picture(root) == before
+
+
+def test_awk_compares_texts_as_texts(tmp_path: Path) -> None:
+    """An account ``0100`` is not 100, though a variable of awk that looks like a number is one."""
+    cases = [
+        ({"w": "100", "f": "a.csv"}, {"a.csv": "100,2\n200,3\n"}),
+        ({"w": "200", "f": "b.csv"}, {"b.csv": "200,5\n100,1\n200,2\n"}),
+    ]
+    candidate = check(tmp_path, ["awk -F, '$1 == \"{w}\" {{s += $2}} END {{print s+0}}' {f}"], cases)
+    root = tmp_path / "other"
+    write(root, {"a.csv": "0100,7\n1e2,20\n100,4\n"})
+    value = run(candidate, root, candidate.bindings["t0"])
+    assert isinstance(value, dict)
+    assert value["output"] == "4\n"
 
 
 def test_a_check_that_the_task_itself_makes_untrue_is_no_error(tmp_path: Path) -> None:
