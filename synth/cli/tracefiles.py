@@ -20,7 +20,7 @@ MOST_SHOWN = 5
 
 
 def nothing_repeated(traces: Sequence[ExecutionTrace], evolution: Evolution) -> str:
-    """One sentence that says why no pattern came out of traces."""
+    """One sentence that says why no pattern came out of traces, and how to say that they are one task where they may be."""
     from verifiers.formats.text import plural
 
     if not traces:
@@ -29,7 +29,12 @@ def nothing_repeated(traces: Sequence[ExecutionTrace], evolution: Evolution) -> 
     needed = (" and " if evolution.trigger == "all" else " or ").join(thresholds)
     failed = sum(not t.success for t in traces)
     told = f" ({failed} of them failed)" if failed else ""
-    return f"no repeated task in {plural(len(traces), 'trace')}{told}: a task counts from {needed}"
+    why = f"no repeated task in {plural(len(traces), 'trace')}{told}: a task counts from {needed}"
+    good = [t.task_id for t in traces if t.success]
+    if len(good) < evolution.min_frequency:
+        return why
+    ids = ",".join(good[:MOST_SHOWN]) + (",..." if len(good) > MOST_SHOWN else "")
+    return f"{why}, and these look different from each other. If they are one task all the same: assay crystallize ... --together {ids}"
 
 
 TOGETHER = click.option(

@@ -46,3 +46,18 @@ def test_a_recording_of_something_else_is_named_and_stands_in_nobodys_way(
     with Registry(Path("skills")) as registry:
         (entry,) = registry.list(None)
         assert "copier" not in registry.draft(entry.name).bindings
+
+
+def test_recordings_that_look_different_can_be_said_to_be_one_task(
+    mixed: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Enough of them succeeded, and none is like another: how to go on is said, with their names."""
+    rows = [json.loads(line) for line in mixed.read_text().splitlines()][:3]
+    ways = ["rename -v s/a/b/ *", "ls | wc -l > count", "printf x > y"]
+    file = tmp_path / "different.jsonl"
+    told = [row | {"task_id": f"t{n}", "task_description": f"Task {n}", "commands": [ways[n]]} for n, row in enumerate(rows)]
+    file.write_text("".join(json.dumps(row | {"outputs": [""], "exit_codes": [0], "metadata": {}}) + "\n" for row in told))
+    assert run(["crystallize", str(file), "--registry", "skills"]) != 0
+    said = capsys.readouterr().err
+    assert "look different from each other" in said
+    assert "--together t0,t1,t2" in said
