@@ -37,8 +37,8 @@ class State:
     """None where there is no registry."""
     waiting: tuple[str, ...] = ()
     """Versions that wait for an approval, or to be activated, as ``NAME VERSION``."""
-    refused: tuple[str, ...] = ()
-    """Skills that passed once and no longer do, and of which no version is in use."""
+    refused: tuple[tuple[str, str], ...] = ()
+    """Skills that passed once and no longer do, and of which no version is in use; and why."""
     questions: tuple[tuple[str, int], ...] = ()
     """Skill, and how many questions about it nobody has answered."""
     answered: tuple[str, ...] = ()
@@ -72,8 +72,8 @@ class State:
             yield f"drafts      {len(self.drafts)} here: {', '.join(str(d) for d in self.drafts[:MOST_NAMED])}"
         for what in self.waiting:
             yield f"waiting     {what}"
-        for skill in self.refused:
-            yield f"refused     {skill}: it passed once and no longer does"
+        for skill, why in self.refused:
+            yield f"refused     {skill}: {why}"
         for skill, n in self.questions:
             yield f"open        {plural(n, 'question')} about {skill}"
         for skill in self.answered:
@@ -95,7 +95,7 @@ class State:
         if self.waiting:
             return f"assay registry activate {self.waiting[0]}"
         if self.refused:
-            return f"assay verify {self.refused[0]}"
+            return f"assay verify {self.refused[0][0]}"
         if self.answered:
             return f"assay registry verify {self.answered[0]}"
         if self.questions:
@@ -203,7 +203,7 @@ class _Standing:
 
     active: int | None = None
     waiting: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
     questions: tuple[tuple[str, int], ...] = ()
     answered: tuple[str, ...] = ()
     known: frozenset[str] = frozenset()
@@ -212,17 +212,18 @@ class _Standing:
     @classmethod
     def of(cls, directory: Path) -> _Standing:
         from synth.registry import Registry
-        from synth.registry.inspection import open_questions
+        from synth.registry.inspection import open_questions, why_drifted
 
         questions, answered, known = [], [], set[str]()
         with Registry(directory) as opened:
             entries = opened.list("active")
             staged = opened.list("staged")
             waiting = tuple(f"{e.name} {e.version[:12]}" for e in staged if not e.metadata["drifted"])
-            unused = {e.name for e in staged if e.metadata["drifted"]} - {e.name for e in entries}
+            active = {e.name for e in entries}
+            unused = {e.name: why_drifted(opened, e) for e in staged if e.metadata["drifted"] and e.name not in active}
             for e in entries:
                 unanswered, some = open_questions(opened, e)
                 questions += [(e.name, unanswered)] if unanswered else []
                 answered += [e.name] if some else []
                 known |= {t.task_id for t in opened.draft(e.name, e.version).evidence}
-        return cls(len(entries), waiting, tuple(sorted(unused)), tuple(questions), tuple(answered), frozenset(known))
+        return cls(len(entries), waiting, tuple(sorted(unused.items())), tuple(questions), tuple(answered), frozenset(known))

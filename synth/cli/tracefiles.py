@@ -34,7 +34,7 @@ def nothing_repeated(traces: Sequence[ExecutionTrace], evolution: Evolution) -> 
     if len(good) < evolution.min_frequency:
         return why
     ids = ",".join(good[:MOST_SHOWN]) + (",..." if len(good) > MOST_SHOWN else "")
-    return f"{why}, and these look different from each other. If they are one task all the same: assay crystallize ... --together {ids}"
+    return f"{why}, and these look different from each other. If they are one task: assay crystallize ... --together {ids}"
 
 
 TOGETHER = click.option(

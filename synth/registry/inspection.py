@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from textwrap import shorten
 from typing import Literal
 
 from synth.draft import draft_files
@@ -18,6 +19,8 @@ from verifiers.decisions import DecisionError
 from verifiers.interface import AssayError, Report, Verdict
 
 STALE_DAYS = 180
+MOST_SAID = 160
+"""Characters of a report's reason."""
 
 Ailment = Literal["stale", "duplicate", "broken", "drifted", "unmeasured", "orphan", "asks", "answered"]
 
@@ -80,15 +83,22 @@ def audit(
             found.append(_of(entry, "unmeasured", "its score was cleared", f"Run 'assay registry verify {entry.name}'"))
     for entry in registry.list("staged"):
         if entry.metadata["drifted"]:
-            found.append(
-                _of(entry, "drifted", "it passed once and no longer does", f"Mend it, or 'assay registry retire {entry.name}'")
-            )
+            found.append(_of(entry, "drifted", why_drifted(registry, entry), f"Mend it, or 'assay registry retire {entry.name}'"))
     found += _duplicates(active)
     found += [
         Ailing("orphan", "", version, "a directory that no entry names", "Remove it, unless the database is not the right one")
         for version in registry.versions.unnamed()
     ]  # fmt: skip
     return sorted(found, key=lambda a: (a.name, a.kind, a.version))
+
+
+def why_drifted(registry: Lifecycle, entry: RegistryEntry) -> str:
+    """Why a version that passed once no longer does: what the report on it said, shortened."""
+    said = [
+        str(e.detail.get("why", "")) for e in registry.history(entry.name) if (e.kind, e.version) == ("drifted", entry.version)
+    ]
+    why = " ".join(said[-1].split()) if said else ""
+    return f"it passed once and no longer does{': ' if why else ''}{shorten(why, MOST_SAID, placeholder=' ...')}"
 
 
 def _of(entry: RegistryEntry, kind: Ailment, message: str, advice: str) -> Ailing:

@@ -142,7 +142,7 @@ def test_a_skill_that_no_longer_passes_waits_for_no_approval(draft: Path, capsys
     assert run([]) == 0
     out = capsys.readouterr().out
     assert "waiting" not in out
-    assert "refused     rename_ext: it passed once and no longer does" in out
+    assert "refused     rename_ext: it passed once and no longer does: against what was decided" in out
     assert "next        assay verify rename_ext" in out or "next        assay engine" in out
 
 
