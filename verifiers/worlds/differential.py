@@ -5,6 +5,7 @@ Within the evidence another outcome is wrong; beyond it harm is wrong, and anyth
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -55,6 +56,8 @@ SOME = 1 / 20
 """Of the starts within the evidence, how many a skill may refuse before a person is asked."""
 MOST = 1 / 2
 """And how many it may refuse at all."""
+ENOUGH = 3
+"""Other values of an argument that are refused, and none taken: then it takes the recorded ones and no more."""
 
 
 def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
@@ -116,7 +119,9 @@ def _weigh_refusals(context: Context, evidenced: Evidenced, out: Judged) -> None
     no, yes = [r.trial for r in out.refused], out.within
     r = min(out.refused, key=lambda r: len(r.trial.plan.steps))
     share = f"{len(no)} of {len(no) + len(yes)} starts within the evidence are refused"
-    if _new(evidenced, no) - _new(evidenced, yes) or len(no) > MOST * (len(no) + len(yes)):
+    taken = {p for p, _ in _new(evidenced, yes)}
+    refused = Counter(p for p, _ in _new(evidenced, no) if p not in taken)
+    if len(no) > MOST * (len(no) + len(yes)) or any(n >= ENOUGH for n in refused.values()):
         out.judged += 1
         finding = _shrunk(context, evidenced, r.trial, r.case, r.wrong, refused=True)
         out.findings.append(replace(finding, notes=(*finding.notes, share)))
@@ -127,10 +132,10 @@ def _weigh_refusals(context: Context, evidenced: Evidenced, out: Judged) -> None
         out.parted.append(r.case)
 
 
-def _new(evidenced: Evidenced, trials: Sequence[Trial]) -> set[str]:
-    """Parameters for which some start has a value that no recording has."""
+def _new(evidenced: Evidenced, trials: Sequence[Trial]) -> set[tuple[str, str]]:
+    """Parameters with values that no recording has."""
     known = {(p, as_text(v)) for g in evidenced.gs for p, v in g.args.items()}
-    return {p for t in trials for p, v in t.world.args.items() if (p, as_text(v)) not in known}
+    return {(p, as_text(v)) for t in trials for p, v in t.world.args.items()} - known
 
 
 def _held_against(

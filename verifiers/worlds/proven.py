@@ -18,6 +18,8 @@ from verifiers.worlds.template import Hole, Template, as_text, bounded_places, p
 
 MOST_WAYS = 24
 MOST_PLACES = 4
+MOST_MISSING = 5
+"""Parameters whose places are looked for: each more makes several times as many ways."""
 
 
 def proven(context: Context, cases: Sequence[Case], found: Sequence[Template]) -> list[Template]:
@@ -27,7 +29,8 @@ def proven(context: Context, cases: Sequence[Case], found: Sequence[Template]) -
 
 def _proven(context: Context, case: Case, template: Template, cases: Sequence[Case]) -> Template:
     """With the holes that reproduce the most other recordings; those are asked that differ in something without a hole."""
-    missing = [p for p in case.args if p not in template.parameters and isinstance(case.args[p], str | int)]
+    without = [p for p in case.args if p not in template.parameters and isinstance(case.args[p], str | int)]
+    missing = [p for p in without if places(template, p)][:MOST_MISSING]
     others = [o for o in cases if o is not case and o.args.keys() == case.args.keys() and _differ(o, case, missing)]
     best, most = template, 0
     for way in _ways(template, missing) if others else ():
