@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from verifiers.worlds.draft import Draft
+from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import below, beyond, numbered, renamed_stem
-from verifiers.worlds.variation import Example, Variation, files, pairs
+from verifiers.worlds.variation import Choice, Example, Variation, files, pairs
 
 MAX_MANY = 300
 """To what the number of files grows at most."""
@@ -26,10 +27,16 @@ def crowd(draft: Draft, path: str) -> None:
             draft.changes[below(where, name)] = draft.base[source]
 
 
+def elsewhere(g: Grammar) -> list[Choice]:
+    """Each file in each directory; a bystander in none that the task is about, where its content would be none of its kind."""
+    about = {p for p in (*g.files, *g.directories) if p and g.is_about(p)}
+    return [(p, d) for p, d in pairs(g.files, g.directories) if p in about or d not in about]
+
+
 VARIATIONS = (
     Variation(
         name="copy", why="One more file like another, under a new name.",
-        choices=lambda g: pairs(g.files, g.directories), apply=copy, drawn=3,
+        choices=elsewhere, apply=copy, drawn=3,
         examples=(Example(("a.txt", "d"), {"a.txt": "1", "d/": ""}, {"a.txt": "1", "d/": "", "d/….txt": "1"}),),
     ),
     Variation(
