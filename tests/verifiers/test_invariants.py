@@ -49,7 +49,6 @@ HOLDS = [
     ("sorted-lines", ["a\nb\nc\nd\n", "e\nf\ng\nh\n"], "x\ny\n", "y\nx\n"),
     ("same-first-line", ["id\n1\n", "id\n2\n3\n"], "id\n9\n", "9\nid\n"),
     ("same-first-line", ["---\na\n---\n", "---\nb\n---\nc\n"], "---\nx\n---\n", "a\n---\n---\n"),
-    ("what-follows", ["[s]\nF: a\nx\n[e]\nF: b\n", "[s]\nF: c\n[e]\nF: d\nF: d\n[e]\nF: f\n"], "[e]\nF: b\n", "[e]\nx\n"),
     ("delimiters", ["---\na\n---\n", "---\nb\nc\n---\n", "---\nd\n---\n"], "---\nx\n---\n", "---\nx\n"),
     ("delimiters", ["---\na\n---\n", "b\nc\n", "---\nd\n---\ne\n"], "x\n", "---\nx\n"),
     ("equal-marks", ['a "b"\nc "d"\ne "f"\n', 'g "h"\ni "j"\n'], 'x "y"\n', "x y\n"),
