@@ -113,3 +113,30 @@ def test_who_refuses_some_of_what_the_commands_take_is_asked_about(
     report = generalised(tmp_path, sandbox, source, args, rows)
     assert report.verdict is verdict, report.why
     assert ("refused-starts" in [q.invariant for q in report.questions]) is asked
+
+
+TOTAL = """
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE rows (who TEXT, amount TEXT)")
+    for row in Path(first).read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+        who, amount = row.split(",")
+        db.execute(INSERT)
+    names = [who for (who,) in db.execute("SELECT who FROM rows WHERE amount = ? ORDER BY rowid", (second,))]
+    db.close()
+    return {"ok": True, "output": "\\n".join(names)}
+"""
+PLACED, WRITTEN = "'INSERT INTO rows VALUES (?, ?)', (who, amount)", "f\"INSERT INTO rows VALUES ('{who}', '{amount}')\""
+
+
+@pytest.mark.parametrize(("insert", "asked"), [(PLACED, False), (WRITTEN, True)])
+def test_what_a_file_says_is_no_part_of_a_query(insert: str, asked: bool, tmp_path: Path, sandbox: Sandbox) -> None:
+    """The linter's word on SQL put together as text is a note: a word with quotes around it shows what it is worth."""
+    rows, args = [], dict[str, Args]()
+    for task, amount, names in (("a", "41", "mara tom"), ("b", "52", "ida"), ("c", "63", "jon ulla eva")):
+        text = "".join(f"{n},{amount}\n{n}x,7\n" for n in names.split())
+        tree = {f"{task}.csv": text}
+        rows.append(told(task, f"awk -F, '$2 == {amount} {{print $1}}' {task}.csv", "\n".join(names.split()) + "\n", tree, tree))
+        args[task] = {"first": f"{task}.csv", "second": amount}
+    source = (HEAD.replace("from pathlib", "import sqlite3\nfrom pathlib") + TOTAL).replace("PARAMETERS", PARAMETERS)
+    report = generalised(tmp_path, sandbox, source.replace("INSERT)", f"{insert})"), args, rows)
+    assert (report.verdict is Verdict.FAIL) is asked

@@ -46,6 +46,7 @@ from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import substitute
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
 from verifiers.worlds.variation import Rule, Turns, Variation
+from verifiers.worlds.variations.ends import LINE_ENDS
 from verifiers.worlds.world import realise
 
 SYSTEMATIC = 3
@@ -251,12 +252,13 @@ def _parts(
 
 def _answers_otherwise(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> bool:
     """Whether all that parts them is an answer, in more than how its lines end: then something was left out or taken for more.
-    Who answers as recorded was only not misled by the form."""
+    Who answers as recorded was only not misled by line ends."""
     if context.judge.answer_path is None or differences(case.expectation.tree, record.post, root=False):
         return False
     value = getattr(record.outcome, "value", None)
     text = answer_at(value, context.judge.answer_path)
-    known = [x.answer.split() for x in (case.expectation, trial.g.expectation)]
+    ends = all(CATALOG[s.variation].odd == LINE_ENDS for s in trial.plan.steps)
+    known = [x.answer.split() for x in (case.expectation, *([trial.g.expectation] if ends else []))]
     return text is not None and text.split() not in known
 
 

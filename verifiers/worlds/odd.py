@@ -54,6 +54,9 @@ FORMS = {
 """What stands behind a word instead of nothing -> the word with it. The word itself stays in front: lines keep their order."""
 AT_THE_END = {"a blank behind": "{} ", "a tab behind": "{}\t"}
 AT_THE_START = {"a blank before": " {}", "a tab before": "\t{}"}
+QUERIES = {"a text that goes on in a query": "{}'||'qz", "the same in double quotes": '{}"||"qz'}
+"""For skills that speak SQL: put together as text, it says something else then, and nothing fails."""
+_SQL = frozenset({"select", "insert", "update", "delete", "where"})
 BOM = "\ufeff".encode()
 MODES = {"nobody else may read": 0o600, "anybody may run": 0o755, "the group may write": 0o664}
 MOST_OWN = 8
@@ -98,7 +101,8 @@ def with_bytes(g: Grammar, turn: int = 0, of: int = 1) -> Iterator[Opaque]:
     about = [p for p, e in g.base.items() if e in _interesting(g) and g.is_about(p)]
     edited = [p for p in about if g.expectation.tree.get(p) != g.base[p]]
     told = _told(g, words) or _words(g, [g.base[p] for p in edited]) or _words(g, [g.base[p] for p in about])
-    forms = FORMS | {f"the skill's own text in {form.format('…')!r}": form for form in _own(g)}
+    speaks = bool(_SQL & {w.lower() for w in g.constants.words})
+    forms = FORMS | (QUERIES if speaks else {}) | {f"the skill's own text in {form.format('…')!r}": form for form in _own(g)}
     lines = [line for e in _interesting(g) for line in _text(e).split("\n") if line]
     heads = {w for line in lines for w in tokens(line)[:1] if line.startswith(w)}
     for n, (what, form) in list(enumerate(forms.items() if words else ()))[turn::of]:
@@ -153,7 +157,7 @@ def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
         expected,
         plain,
         before=form.partition("{}")[0],
-        sign=odd[:1],
+        sign="" if form in QUERIES.values() else odd[:1],
         unprintable=not odd.replace("\t", "").isprintable(),
         unusual=form in {*FORMS.values(), *AT_THE_END.values(), *AT_THE_START.values()},
         form=what,

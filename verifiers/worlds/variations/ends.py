@@ -5,6 +5,9 @@ from __future__ import annotations
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, contents, of_content
 
+LINE_ENDS = "line ends"
+"""The kind of oddness."""
+
 
 def ended(g: Grammar) -> list[Choice]:
     return [(p,) for p in g.contents if g.base[p].content.endswith(b"\n")]
@@ -37,14 +40,14 @@ VARIATIONS = (
         name="windows-lines", why="The lines of a file end as Windows writes them.",
         choices=lambda g: [c for c in contents(g) if windows(content := g.base[str(c[0])].content) != content],
         apply=of_content(lambda content, *_: windows(content)), stage=Stage.EDIT, alone=2, asks=False,
-        odd="line ends",
+        odd=LINE_ENDS,
         examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "1\r\n2\r\n"}),),
     ),
     Variation(
         name="mixed-lines", why="Some lines of a file end as Windows writes them.",
         choices=lambda g: [c for c in contents(g) if g.base[str(c[0])].content.count(b"\n") > 1],
         apply=of_content(lambda content, *_: mixed(content)), stage=Stage.EDIT, alone=2, asks=False,
-        odd="line ends",
+        odd=LINE_ENDS,
         examples=(Example(("a",), {"a": "1\n2\n3\n"}, {"a": "1\n2\r\n3\n"}),),
     ),
 )  # fmt: skip
