@@ -62,11 +62,11 @@ class Grammar:
     def base(self) -> Snapshot:
         return self.expectation.base
 
-    def is_about(self, path: str) -> bool:
-        """Whether the task changes a file, or an argument or the commands name it or a folder above it."""
+    def about(self) -> frozenset[str]:
+        """Paths that the task changes, or that an argument or the commands name, or a folder above them."""
         said = {word.strip("/") for command in self.template.fill(self.args) for word in re.split(r"[\s'\"=;|<>()]+", command)}
-        above = [path[:i] for i, c in enumerate(path) if c == "/"]
-        return self.expectation.tree.get(path) != self.base[path] or bool(said & {path, *above})
+        tree = self.expectation.tree
+        return frozenset(p for p, e in self.base.items() if tree.get(p) != e or not said.isdisjoint({p, *_above(p)}))
 
     def record_lines(self, path: str) -> int:
         """How many lines of a file make one record, whole ones of which are dropped, doubled or added."""
@@ -145,11 +145,16 @@ def contents_by_ending(bases: Iterable[Mapping[str, Entry]]) -> dict[str, tuple[
     return {ending: tuple(contents) for ending, contents in found.items() if ending}
 
 
+def _above(path: str) -> set[str]:
+    """The folders above a path."""
+    return {path[:i] for i, c in enumerate(path) if c == "/"}
+
+
 def _distance(path: str, x: Expectation, args: Args) -> tuple[int, bool]:
     """How far from the task a file is: what it changes comes first, then what an argument names, or stands in a directory that
     one names. What is written anew, with no line of what was there, comes last: nothing in it matters."""
     named = {as_text(v).strip("/") for v in args.values()}
-    above = {path[:i] for i, c in enumerate(path) if c == "/"}
+    above = _above(path)
     before, after = x.base[path], x.tree.get(path)
     kept = after is None or bool(set(before.content.split(b"\n")) & set(after.content.split(b"\n")) - {b""})
     return (0 if kept else 2) if after != before else 1, not named & {path, *above}

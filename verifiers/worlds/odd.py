@@ -98,7 +98,8 @@ def with_bytes(g: Grammar, turn: int = 0, of: int = 1) -> Iterator[Opaque]:
     behind one of those that come out, or at least of the files that the task changes or is about. Only each so-many-th form
     (``of``), from that of the ``turn`` on."""
     words = _words(g, _interesting(g))
-    about = [p for p, e in g.base.items() if e in _interesting(g) and g.is_about(p)]
+    named = g.about()
+    about = [p for p, e in g.base.items() if e in _interesting(g) and p in named]
     edited = [p for p in about if g.expectation.tree.get(p) != g.base[p]]
     told = _told(g, words) or _words(g, [g.base[p] for p in edited]) or _words(g, [g.base[p] for p in about])
     speaks = bool(_SQL & {w.lower() for w in g.constants.words})
@@ -118,9 +119,9 @@ def with_bytes(g: Grammar, turn: int = 0, of: int = 1) -> Iterator[Opaque]:
 
 def with_marks(g: Grammar) -> Iterator[Opaque]:
     """A byte order mark in front of a file that the task is about: it stays there, and all else is as it was."""
-    x = g.expectation
+    x, about, found = g.expectation, g.about(), _interesting(g)
     for path, e in g.base.items():
-        if e in _interesting(g) and e.content and g.is_about(path) and path in x.tree:
+        if e in found and e.content and path in about and path in x.tree:
             base, tree = (t.replace({path: replace(t[path], content=BOM + t[path].content)}) for t in (x.base, x.tree))
             yield Opaque(g, f"a byte order mark before {path}", replace(x, base=base, tree=tree), x)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sandbox.interface import ROOT
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import below, beyond, numbered, renamed_stem
@@ -29,7 +30,7 @@ def crowd(draft: Draft, path: str) -> None:
 
 def elsewhere(g: Grammar) -> list[Choice]:
     """Each file in each directory; a bystander in none that the task is about, where its content would be none of its kind."""
-    about = {p for p in (*g.files, *g.directories) if p and g.is_about(p)}
+    about = g.about() - {ROOT}
     return [(p, d) for p, d in pairs(g.files, g.directories) if p in about or d not in about]
 
 

@@ -25,11 +25,12 @@ def exchange(draft: Draft, one: str, other: str) -> None:
 
 def alike(g: Grammar) -> list[Choice]:
     """Files with one ending and other contents, one of each content; all of them what the task is about, or none."""
+    about = g.about()
     first: dict[tuple[tuple[str, bool], bytes], str] = {}
     for path in g.files:
         ending = PurePosixPath(path).suffix
         if ending:
-            first.setdefault(((ending, g.is_about(path)), g.base[path].content), path)
+            first.setdefault(((ending, path in about), g.base[path].content), path)
     found = ((a, b) for (kind, _), a in first.items() for (other, _), b in first.items() if kind == other and a < b)
     return list(islice(found, MOST_PAIRS))
 
