@@ -140,3 +140,30 @@ def test_what_a_file_says_is_no_part_of_a_query(insert: str, asked: bool, tmp_pa
     source = (HEAD.replace("from pathlib", "import sqlite3\nfrom pathlib") + TOTAL).replace("PARAMETERS", PARAMETERS)
     report = generalised(tmp_path, sandbox, source.replace("INSERT)", f"{insert})"), args, rows)
     assert (report.verdict is Verdict.FAIL) is asked
+
+
+CLOSED = """
+    if second not in ("ro", "rw"):
+        raise ValueError(f"{second} is no access")
+    path = Path(first)
+    rows = path.read_bytes().split(b"\\n")
+    path.write_bytes(b"\\n".join(b"access=" + second.encode() if r.startswith(b"access=") else r for r in rows))
+    return {"ok": True}
+"""
+
+
+@pytest.mark.parametrize(("values", "verdict"), [("ro rw ro rw", Verdict.PASS), ("ro rw rx", Verdict.FAIL)])
+def test_what_was_said_again_may_be_all_that_can_be_said(values: str, verdict: Verdict, tmp_path: Path, sandbox: Sandbox) -> None:
+    """An argument whose recorded values come again is one of a few; who knows each recorded one and no other is a memoriser."""
+    rows, args = [], dict[str, Args]()
+    for n, value in enumerate(values.split()):
+        name = f"share{n}.conf"
+        before = f"path=/srv/a{n}\naccess=none\nowner=o{n}\n"
+        after = before.replace("access=none", f"access={value}")
+        rows.append(told(name, f"sed -i 's/^access=.*/access={value}/' {name}", "", {name: before}, {name: after}))
+        args[name] = {"first": name, "second": value}
+    source = (HEAD + CLOSED).replace("PARAMETERS", PARAMETERS)
+    source = source if verdict is Verdict.PASS else source.replace('("ro", "rw")', '("ro", "rw", "rx")')
+    report = generalised(tmp_path, sandbox, source, args, rows)
+    assert report.verdict is verdict, report.why
+    assert verdict is Verdict.FAIL or "refused-starts" in [q.invariant for q in report.questions]

@@ -114,15 +114,18 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
 
 def _weigh_refusals(context: Context, evidenced: Evidenced, out: Judged) -> None:
     """Who says no and changes nothing does no harm, and may know what no recording shows. Not where that is what it does most of
-    the time, or with all other values of an argument; and where it is no exception, a person should know of it."""
+    the time, or with all other values of an argument, unless its recorded ones come again: it may be one of a few words. Where it
+    is no exception, a person should know of it."""
     if not out.refused:
         return
-    no, yes = [r.trial for r in out.refused], out.within
+    no, yes, known = [r.trial for r in out.refused], out.within, _recorded(evidenced)
     r = min(out.refused, key=lambda r: len(r.trial.plan.steps))
     share = f"{len(no)} of {len(no) + len(yes)} starts within the evidence are refused"
-    taken = {p for p, _ in _new(evidenced, yes)}
-    refused = Counter(p for p, _ in _new(evidenced, no) if p not in taken)
-    if len(no) > MOST * (len(no) + len(yes)) or any(n >= ENOUGH for n in refused.values()):
+    few = {p for p, n in Counter(p for p, _ in known).items() if n < sum(p in g.args for g in evidenced.gs)}
+    held = [t for t in no if not few & {p for p, _ in _said(t) - known}]
+    taken = {p for t in yes for p, _ in _said(t) - known}
+    refused = Counter(p for p, _ in {said for t in held for said in _said(t) - known} if p not in taken)
+    if len(held) > MOST * (len(held) + len(yes)) or any(n >= ENOUGH for n in refused.values()):
         out.judged += 1
         finding = _shrunk(context, evidenced, r.trial, r.case, r.wrong, refused=True)
         out.findings.append(replace(finding, notes=(*finding.notes, share)))
@@ -133,10 +136,13 @@ def _weigh_refusals(context: Context, evidenced: Evidenced, out: Judged) -> None
         out.parted.append(r.case)
 
 
-def _new(evidenced: Evidenced, trials: Sequence[Trial]) -> set[tuple[str, str]]:
-    """Parameters with values that no recording has."""
-    known = {(p, as_text(v)) for g in evidenced.gs for p, v in g.args.items()}
-    return {(p, as_text(v)) for t in trials for p, v in t.world.args.items()} - known
+def _said(trial: Trial) -> set[tuple[str, str]]:
+    return {(p, as_text(v)) for p, v in trial.world.args.items()}
+
+
+def _recorded(evidenced: Evidenced) -> set[tuple[str, str]]:
+    """Parameters with their values in every recording."""
+    return {(p, as_text(v)) for g in evidenced.gs for p, v in g.args.items()}
 
 
 def _held_against(
