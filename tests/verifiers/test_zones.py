@@ -230,6 +230,9 @@ def test_few_of_one_cause_are_tried() -> None:
     assert last in distinct([*many, *others, last])  # no cause keeps another from its first trial
     another = replace(many[0], g=replace(e.gs[0], task_id="another"))
     assert another in distinct([*many, another])  # nor does one trace keep another from showing it
+    twice = [*many, *(replace(t, g=another.g) for t in many)]
+    shown = [t.world.base.digest for t in distinct(twice)]
+    assert len({*shown}) == 2  # and another trace shows another start
 
 
 # ---------------------------------------------------------------- odd bytes

@@ -184,7 +184,7 @@ def _record_sizes(g: Grammar, facts: Facts) -> dict[str, int]:
 
 def distinct(trials: Iterable[Trial]) -> list[Trial]:
     """Those that differ from each other, in order; of those beyond the evidence only so many: a first one of each cause comes
-    before a second of any, and one of another trace before one more of the same, whose commands may be careless."""
+    before a second of any, and a second one is another start, of another trace, whose commands may be more careful."""
     found: dict[tuple[str, str, str], Trial] = {}
     for t in trials:
         found.setdefault((t.g.task_id, t.world.base.digest, repr(t.world.args)), t)
@@ -194,7 +194,8 @@ def distinct(trials: Iterable[Trial]) -> list[Trial]:
             causes.setdefault(t.beyond.name, {}).setdefault(t.g.task_id, []).append(key)
     ranks: dict[tuple[str, str, str], int] = {}
     for of_each in causes.values():
-        turns = (key for turn in zip_longest(*of_each.values()) for key in turn if key is not None)
+        rows = [keys[n % len(keys) :] + keys[: n % len(keys)] for n, keys in enumerate(of_each.values())]
+        turns = (key for turn in zip_longest(*rows) for key in turn if key is not None)
         ranks |= {key: n for n, key in enumerate(turns, 1)}
     few = {k for k in sorted(ranks, key=ranks.__getitem__)[:MOST_BEYOND] if ranks[k] <= MOST_OF_A_CAUSE}
     return [t for key, t in found.items() if key not in ranks or key in few]
