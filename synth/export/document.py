@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from synth.export.source import ExportError, Skill
-from verifiers.formats.text import bound
+from verifiers.formats.text import bound, does
 from verifiers.interface import Args, Decision, Subject
 
 MAX_EXAMPLES = 3
@@ -185,9 +185,10 @@ def _limits(skill: Skill) -> Iterator[str]:
     yield f"- Judged on {skill.usable} recorded traces; score at least {bound(skill.entry.score)} (with 95 % confidence)."
     if document["evidence"]["reconstructed"]:
         yield f"- The start of {document['evidence']['reconstructed']} of them was reconstructed from commands and outputs."
-    yield f"- Seen to do to its workspace: {prose(', '.join(document['capabilities']) or 'nothing')}."
+    yield f"- As far as was seen it {prose(', '.join(map(does, document['capabilities'])))}."
     for check in document["checks"]:
-        notes = [str(f.get("message", "")) for f in check.get("findings", ()) if f.get("severity") != "error"]
+        # What is only information is about the evidence and for who judges it; a caller has no use for it.
+        notes = [str(f.get("message", "")) for f in check.get("findings", ()) if f.get("severity") == "warning"]
         yield from (f"- {check['id']}: {prose(text)}" for text in notes[:3])
     for missing in document["not_checked"]:
         yield f"- Not checked: {prose(missing['id'])} ({prose(missing['why'])})."

@@ -75,3 +75,9 @@ def _escape_one(char: str) -> str:
 def bound(score: float) -> str:
     """A score as it is shown everywhere: two digits, cut off, for a lower bound that is rounded up is none."""
     return f"{math.floor(score * 100 + 1e-9) / 100:.2f}"
+
+
+def does(capability: str) -> str:
+    """A measured capability in words that follow a skill's name: ``creates files``."""
+    words = {"follows-outside-paths": "follows paths out of the workspace", "read-only": "changes no file"}
+    return words.get(capability, f"{capability} files")

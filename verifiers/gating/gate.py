@@ -9,7 +9,7 @@ from datetime import date
 from sandbox.interface import JsonValue
 from verifiers.formats.effects import headline
 from verifiers.formats.json_report import report_to_json
-from verifiers.formats.text import bound
+from verifiers.formats.text import bound, does
 from verifiers.gating.policy import QUESTIONS, SCORE, Policy, Waiver
 from verifiers.interface import AssayError, CheckResult, NotChecked, NothingToVerify, Report, Verdict, merge
 
@@ -210,7 +210,7 @@ def _problems(report: Report, policy: Policy, facts: Facts) -> Iterator[tuple[Ve
     yield from _open_questions(report, policy)
     for capability in policy.forbid:
         if capability in report.capabilities:
-            yield Verdict.FAIL, capability, f"the skill {_does(capability)}, which the policy forbids"
+            yield Verdict.FAIL, capability, f"the skill {does(capability)}, which the policy forbids"
     if policy.evidence == "pinned":
         yield from _pinning_problems(report, facts)
     if facts.attested and not facts.signed(report):
@@ -277,12 +277,6 @@ def _pinning_problems(report: Report, facts: Facts) -> Iterator[tuple[Verdict, s
 
 def _first_error(check: CheckResult) -> str:
     return next((headline(f) for f in check.findings if f.severity == "error"), check.why)
-
-
-def _does(capability: str) -> str:
-    return {"follows-outside-paths": "follows paths out of the workspace", "read-only": "is read-only"}.get(
-        capability, f"{capability} files"
-    )
 
 
 def _notes(rows: Sequence[Row], policy: Policy, today: date, unchanged: int) -> Iterator[str]:

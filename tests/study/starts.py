@@ -1,0 +1,88 @@
+"""All made starts of a round's skills on which they differ from the commands, without a stop at the first: how each was made.
+
+    python tests/study/starts.py ROUND_DIR [--skill TASK/NAME] [--expect PASS|REFUSE] [--jobs 2] [--show] [--json FILE]
+
+What is held against a skill is a ``finding``, harm beyond the evidence one too; ``question`` is asked, ``refused`` weighed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from unittest.mock import patch
+
+from first_contact import Candidate, candidates, judge
+
+from sandbox import open_sandbox
+from verifiers.worlds import differential
+from verifiers.worlds.differential import Judged
+from verifiers.worlds.trials import Trial
+
+LOOK = differential._look
+here = threading.local()
+
+
+def look(context, evidenced, out: Judged, trial: Trial, first, record) -> None:  # type: ignore[no-untyped-def]
+    """One start by itself: what it says is kept, and nothing of it ends the check."""
+    alone = Judged()
+    LOOK(context, evidenced, alone, trial, first, record)
+    out.runs += alone.runs
+    out.judged += alone.judged
+    out.passed += alone.passed
+    for kind, found in (("finding", alone.findings), ("odd", alone.suspects.values()), ("question", alone.questions), ("refused", alone.refused)):
+        for one in found:
+            here.rows.append((kind, trial, str(getattr(one, "message", "") or getattr(one, "why", "") or getattr(one, "invariant", ""))))
+
+
+def changed(trial: Trial) -> Iterator[str]:
+    """The start against the recorded one, as a diff."""
+    old, new = trial.g.base, trial.world.base
+    for path in sorted(set(old) | set(new)):
+        a, b = old.get(path), new.get(path)
+        if a != b:
+            texts = [[] if e is None else (e.content.decode("utf-8", "replace") or e.type).splitlines() for e in (a, b)]
+            yield from difflib.unified_diff(*texts, f"{path} {getattr(a, 'mode', None)}", f"{path} {getattr(b, 'mode', None)}", lineterm="", n=1)
+    yield f"args {dict(trial.world.args)}" + (f", recorded {dict(trial.g.args)}" if trial.world.args != trial.g.args else "")
+
+
+def tried(candidate: Candidate, sandbox, show: bool) -> tuple[Candidate, str, list[dict[str, object]]]:  # type: ignore[no-untyped-def]
+    here.rows = []
+    row = judge(candidate, sandbox, {})
+    out = []
+    for kind, trial, message in here.rows:
+        steps = [f"{s.variation}{list(s.choice)}" for s in trial.plan.steps]
+        known = {"kind": kind, "steps": steps, "trace": trial.g.task_id, "beyond": trial.beyond.name if trial.beyond else None}
+        out.append(known | {"message": message[:300], "start": [*changed(trial)] if show else []})
+    return candidate, str(row.report.verdict), out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--skill", action="append", default=[])
+    parser.add_argument("--expect", choices=("PASS", "REFUSE"))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    chosen = [c for c in candidates(given.root) if not given.skill or any(c.name.startswith(s) for s in given.skill)]
+    chosen = [c for c in chosen if given.expect is None or c.good == (given.expect == "PASS")]
+    rows = []
+    with open_sandbox() as sandbox, ThreadPoolExecutor(given.jobs) as pool, patch.object(differential, "_look", look):
+        for candidate, verdict, found in pool.map(lambda c: tried(c, sandbox, given.show), chosen):
+            print(f"{candidate.name} {'correct' if candidate.good else 'wrong'} {verdict}", flush=True)
+            for r in found:
+                print(f"  {r['kind']:8} {r['beyond'] or 'within'}: {' + '.join(r['steps'])} ({r['trace']}) {r['message']}"[:400])  # type: ignore[arg-type]
+                print("".join(f"      {line[:200]}\n" for line in r["start"][:40]), end="")  # type: ignore[index]
+            rows.append({"skill": candidate.name, "good": candidate.good, "verdict": verdict, "starts": found})
+    if given.json:
+        given.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
