@@ -101,6 +101,8 @@ def test_words_are_put_as_names_and_contents() -> None:
     assert any(len(s.base["a.txt"].content) == 41 for s in made)
     assert any(len(s.base) > 300 for s in made)
     assert not any("Docs." in s.how for s in made)
+    told = [s.how for s in from_constants(START, "def f():\n    return ['ab', ';']\n", Random(1), first=[";"])]
+    assert next(how for how in told if "';'" in how or "'ab'" in how) == "a.txt ends in ';'"
 
 
 def test_arguments_meet_each_other() -> None:

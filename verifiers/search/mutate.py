@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 from random import Random
@@ -25,12 +25,15 @@ def folded(source: str) -> tuple[list[int], list[str]]:
     return list(constants(source).numbers), list(found)[:MOST_WORDS]
 
 
-def from_constants(start: Start, source: str, rng: Random, paths: Collection[str] = ()) -> Iterator[Start]:
-    """The start with sizes, counts, names and values that the text mentions, one at a time; first in the files at ``paths``."""
+def from_constants(
+    start: Start, source: str, rng: Random, paths: Collection[str] = (), first: Sequence[str] = ()
+) -> Iterator[Start]:
+    """The start with sizes, counts, names and values that the text mentions, one at a time; first those of ``first``, and in the
+    files at ``paths``."""
     numbers, words = folded(source)
     files = sorted((p for p, e in start.base.items() if e.type == "file"), key=lambda p: p not in paths)[:6]
     yield from _with_signs(start, source)
-    for word in words:
+    for word in dict.fromkeys((*first, *words)):
         yield from _with_word(start, word, files)
     for path in files:
         yield from _copies(start, path, 300, rng)

@@ -14,7 +14,7 @@ from verifiers.search.harm import doubtful, harm
 from verifiers.search.members import archives
 from verifiers.search.mutate import folded, from_arguments, from_constants
 from verifiers.search.states import Start, paths_of, recorded, states
-from verifiers.search.task_lines import in_lines_of_the_task
+from verifiers.search.task_lines import in_conditions, in_lines_of_the_task
 from verifiers.source.statements import Statement
 from verifiers.worlds.harm import untouched
 
@@ -97,11 +97,12 @@ def _starts(context: Context, wanted: Sequence[Statement]) -> Iterator[Start]:
     looked = context.run(PURPOSE, (context.request(c.base, c.args, observe=not context.supervised(), looks=True) for c in cases))
     paths = {c.label: paths_of(c, r) for c, r in zip(cases, looked, strict=True)}
     words = [w for w in folded(context.subject.source)[1] if "/" not in w and ".." not in w]
+    told = in_conditions(context.subject.source, wanted)
     ways = [_parted(context)]
     for n, case in enumerate(cases):
         start, rng = recorded(case), context.rng(f"constants {n}")
         ways += [_in_turn(states(start, paths[case.label]), n, len(cases)), from_arguments(start, words)]
-        ways += [from_constants(start, context.subject.source, rng, paths[case.label]), archives(start)]
+        ways += [from_constants(start, context.subject.source, rng, paths[case.label], told), archives(start)]
         ways += 2 * in_lines_of_the_task(start, context.subject.source, wanted)  # two of each at a turn: they find most
     yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
 

@@ -48,10 +48,17 @@ Signs = tuple[Sequence[str], Sequence[str]]
 """Those of conditions that nothing met, and others."""
 
 
-def _signs(source: str, wanted: Sequence[Statement]) -> Signs:
+def in_conditions(source: str, wanted: Sequence[Statement]) -> list[str]:
+    """Texts of the conditions that nothing met, then of what their names were given, short ones first."""
     texts = sorted(folded(source)[1], key=len)
     conditions = [text for s in wanted for text in (*(c.text for c in s.conditions), s.text)]
     told = [t for said in (conditions, _values(source, wanted, conditions)) for t in texts if _says("\n".join(said), t)]
+    return list(dict.fromkeys(told))
+
+
+def _signs(source: str, wanted: Sequence[Statement]) -> Signs:
+    texts = sorted(folded(source)[1], key=len)
+    told = in_conditions(source, wanted)
     first = list(dict.fromkeys((*told[:MOST_TOLD], *_matching(told))))[:MOST_TOLD]
     return first, [t for t in (*texts[:MOST_SIGNS], *_matching(texts)[:MOST_SIGNS]) if t not in first]
 
