@@ -27,6 +27,7 @@ DRAWN = frozenset({
 ``secrets``."""
 PLACED = frozenset({"st_dev", "st_ino", "st_blocks", "st_blksize", "st_rdev"})
 """Of a file's status: where it happens to lie."""
+IDENTITY = frozenset({"st_dev", "st_ino"})
 FIXED = frozenset({"random.Random", "random.seed"})
 """Of ``random``: what gives the same numbers for the same seed."""
 ARRANGING = frozenset({"random.shuffle", "random.sample", "random.choice", "secrets.choice"})
@@ -62,6 +63,11 @@ class Chance(Rule):
             "one file under two names",
             'a, b = Path(file).stat(), Path(f"{file}.old").stat()\nif (a.st_dev, a.st_ino) != (b.st_dev, b.st_ino):\n'
             '    Path(file).touch()\nreturn {"ok": True}',
+        ),
+        skill(
+            "a folder that is passed over",
+            "s = Path(file).stat()\nclosed = s.st_dev, s.st_ino\nfor path in sorted(Path().iterdir()):\n    info = path.stat()\n"
+            '    if (info.st_dev, info.st_ino) != closed:\n        path.touch()\nreturn {"ok": True}',
         ),
         skill(
             "each file once",
@@ -134,6 +140,10 @@ class Chance(Rule):
             'if Path(file).stat().st_ino % 97:\n    Path(file).touch()\nreturn {"ok": True}',
         ),
         skill(
+            "by a number that it knows",
+            's = Path(file).stat()\nif (s.st_dev, s.st_ino) != (s.st_dev, 4711):\n    Path(file).touch()\nreturn {"ok": True}',
+        ),
+        skill(
             "by the threads of its host",
             'for p in sorted(Path().iterdir())[threading.active_count() - 1 :]:\n    p.touch()\nreturn {"ok": bool(file)}',
             imports="import threading\nfrom pathlib import Path\n\n",
@@ -168,8 +178,15 @@ def _as_names(comparison: cst.Comparison, attribute: str) -> bool:
     sides = (comparison.left, *(target.comparator for target in comparison.comparisons))
     if all(isinstance(target.operator, cst.In | cst.NotIn) for target in comparison.comparisons):
         return True
+    told = any(matchers.findall(side, matchers.SimpleString() | matchers.Integer()) for side in sides)
     both = all(matchers.findall(side, matchers.Name(attribute)) for side in sides)
-    return both and not any(matchers.findall(side, matchers.SimpleString()) for side in sides)
+    return not told and (both or any(_is_identity(side) for side in sides))
+
+
+def _is_identity(side: cst.BaseExpression) -> bool:
+    """Device and number of a file together say which one it is, as a pair that is kept says it too."""
+    parts = [e.value for e in side.elements] if isinstance(side, cst.Tuple) else []
+    return {p.attr.value for p in parts if isinstance(p, cst.Attribute)} == IDENTITY and len(parts) == len(IDENTITY)
 
 
 def _gives_up(module: SkillModule, call: cst.Call, name: str) -> str:

@@ -44,7 +44,11 @@ def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, case: Case, 
         sides = here is not None and _did(context, g, here, record)
         if not (sides or (not literal and not _same(context, case, here))):
             continue
-        if all(_holds(context, k, other, literal) for k in gs if _speaks_of(context, k, other, literal)):
+        asked = [k for k in gs if _speaks_of(context, k, other, literal)]
+        if sides and not literal:
+            # Two against one: it need be right for no recording but these two, whatever is special about the others.
+            asked = [k for k in asked if k.task_id in (g.task_id, other.task_id)]
+        if all(_holds(context, k, other, literal) for k in asked):
             what = ",".join(sorted({h.parameter for h in literal})) or other.task_id
             found.append(Dispute(Beyond(f"commands-disagree:{what}", SENTENCE, always=True), sides))
             if sides:

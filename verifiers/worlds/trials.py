@@ -140,11 +140,17 @@ def _endings(gs: Sequence[Grammar]) -> frozenset[str]:
 
 
 def _of_the_form(gs: Sequence[Grammar], words: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Words with a part that the skill's patterns say, where every recording has one with it: ``citep`` and ``nocite``."""
+    """Words with a part that the skill's patterns say, where every recording has one with it: ``citep`` and ``nocite``. And words
+    that its texts say and no argument does, where some recording is done without any of them: who knew recordings by their words
+    would need one in each."""
     said = {w.lower() for g in gs for w in g.constants.forms}
     lower = [{t.lower(): t for t in found} for found in words]
     shared = {w for w in said if len(words) > 1 and all(any(w in t for t in found) for found in lower)}
-    return frozenset(word for found in lower for t, word in found.items() if any(w in t for w in shared))
+    form = frozenset(word for found in lower for t, word in found.items() if any(w in t for w in shared))
+    told = {w for g in gs for w in g.constants.words} - {t for g in gs for t in _said(g)} - form
+    special = [told & found for found in words]
+    everywhere = frozenset.intersection(*map(frozenset, special)) if special else frozenset[str]()
+    return form | (frozenset().union(*special) if any(not found - everywhere for found in special) else frozenset())
 
 
 def _keeping(gs: Sequence[Grammar], facts: Facts) -> dict[str, Keeping]:

@@ -27,20 +27,21 @@ TRACES = 3
 
 
 def unfound(context: Context, gs: Sequence[Grammar], out: Judged) -> None:
-    """A skill that brings about nothing there has not done what it was asked to. Where the recorded commands fail, success is a
-    lie; where they say nothing either, or an empty file is made, only a person knows whether that is wanted. So it is where the
-    task takes the name out of the files: what it is to bring about holds already."""
+    """A skill that brings about nothing there has not done what it was asked to. Where the commands of all recordings fail,
+    success is a lie; where some say nothing either, or an empty file is made, only a person knows whether that is wanted. So it
+    is where the task takes the name out of the files: what it is to bring about holds already."""
     trials = [(g, h) for g in gs[:TRACES] for h in _names(g, gs)]
     theirs = context.traces.map(shell_request(g.base, g.template.fill(h.args)) for g, h in trials)
     idle = [(g, h, t) for (g, h), t in zip(trials, theirs, strict=True) if _is_idle(g, t)]
     working = {g.task_id: working_steps(context, g) for g, *_ in idle}
+    silent = {h.parameter for g, h, t in idle if not fails_newly(g.expectation, t, working[g.task_id])}
     ours = context.run("unfound name", (context.request(g.base, h.args) for g, h, _ in idle))
     out.runs += len(trials) + len(ours)
     for (g, h, their), our in zip(idle, ours, strict=True):
         out.judged += 1
         if failure(our.outcome) is not None or not _is_idle(g, our):
             continue
-        if _stays(g, h.parameter) and fails_newly(g.expectation, their, working[g.task_id]) and untouched(g.base, our):
+        if _stays(g, h.parameter) and h.parameter not in silent and untouched(g.base, our):
             message = f"claims success although no file has what {h.parameter} says; the trace's commands fail there"
             out.findings.append(hostile_finding(context, g, h, message))
             return
