@@ -57,6 +57,8 @@ class Grammar:
     """Ending -> the contents that files with it have, in any recording."""
     names: frozenset[str] = frozenset()
     """What files are called in any recording, without their directories."""
+    kinds: frozenset[str] = frozenset()
+    """Words that several names of more than one recording have: what a file is, as ``signatures`` and ``vol`` of a backup."""
 
     @property
     def base(self) -> Snapshot:

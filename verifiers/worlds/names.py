@@ -44,7 +44,7 @@ def meant(g: Grammar) -> frozenset[str]:
 
 def renamed_stem(name: str, word: str, g: Grammar) -> str:
     """A file name with its first free token replaced; "" where all of it means something."""
-    fixed = argument_tokens(g).union(tokens(g.template.literal_text()))
+    fixed = argument_tokens(g).union(tokens(g.template.literal_text()), g.kinds)
     end = name.rfind(".") if "." in name else len(name)
     for m in TOKEN.finditer(name):
         if m.start() < end and m.group() not in fixed and not m.group().isdecimal():

@@ -6,6 +6,7 @@ that always held does not, or there is something that no recording speaks of: th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -71,11 +72,12 @@ class Evidenced:
         facts = learn([Start(g.base, g.args) for g in gs])
         words = [frozenset(t for e in g.base.values() for t in tokens(e.content.decode("utf-8", "replace"))) for g in gs]
         common = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
-        common |= _of_the_form(gs, words)
+        kinds = _kinds(gs)
+        common |= _of_the_form(gs, words) | kinds
         contents = contents_by_ending(g.base for g in gs)
         form = (common | _endings(gs)) - frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else common
         names = frozenset(p.rpartition("/")[2] for g in gs for p in g.base)
-        known = tuple(replace(_knowing(g, facts, common, form), recorded=contents, names=names) for g in gs)
+        known = tuple(replace(_knowing(g, facts, common, form), recorded=contents, names=names, kinds=kinds) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
 
     def keeps(self, case: Case) -> dict[str, Keeping]:
@@ -133,6 +135,12 @@ class Evidenced:
         return reasons
 
 
+def _kinds(gs: Sequence[Grammar]) -> frozenset[str]:
+    names = [Counter(t for name in {p.rpartition("/")[2] for p in g.base} for t in {*tokens(name)}) for g in gs]
+    recordings = Counter(t for found in names for t, n in found.items() if n > 1)
+    return frozenset(t for t, n in recordings.items() if n > 1) - {t for g in gs for t in _said(g)}
+
+
 def _endings(gs: Sequence[Grammar]) -> frozenset[str]:
     """Endings that every recorded start has a file with: ``sgf`` is one, also where a folder is called so."""
     found = [frozenset(p.rpartition(".")[2] for p in g.base if "." in p.rpartition("/")[2]) for g in gs]
@@ -181,7 +189,9 @@ def _knowing(g: Grammar, facts: Facts, common: frozenset[str], form: frozenset[s
     along."""
     bound = tuple((token, names) for token, names in g.bound if token not in form)
     freer = tuple(w for w in g.free_words if w not in common)
-    return replace(g, records=_record_sizes(g, facts), free_words=freer or g.free_words, common=common, bound=bound)
+    names = tuple(w for w in g.free if w not in common)
+    known = replace(g, records=_record_sizes(g, facts), common=common, bound=bound)
+    return replace(known, free=names or g.free, free_words=freer or g.free_words)
 
 
 def _record_sizes(g: Grammar, facts: Facts) -> dict[str, int]:
