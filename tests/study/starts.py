@@ -34,19 +34,21 @@ def look(context, evidenced, out: Judged, trial: Trial, first, record) -> None: 
     out.runs += alone.runs
     out.judged += alone.judged
     out.passed += alone.passed
-    for kind, found in (("finding", alone.findings), ("odd", alone.suspects.values()), ("question", alone.questions), ("refused", alone.refused)):
-        for one in found:
-            here.rows.append((kind, trial, str(getattr(one, "message", "") or getattr(one, "why", "") or getattr(one, "invariant", ""))))
+    here.rows += [("finding", trial, f.message) for f in alone.findings]
+    here.rows += [("odd", trial, s.finding.message) for s in alone.suspects.values()]
+    here.rows += [("question", trial, q.message) for q in alone.questions]
+    here.rows += [("refused", trial, r.wrong.message) for r in alone.refused]
 
 
 def changed(trial: Trial) -> Iterator[str]:
     """The start against the recorded one, as a diff."""
     old, new = trial.g.base, trial.world.base
-    for path in sorted(set(old) | set(new)):
+    for path in sorted({*old, *new}):
         a, b = old.get(path), new.get(path)
         if a != b:
             texts = [[] if e is None else (e.content.decode("utf-8", "replace") or e.type).splitlines() for e in (a, b)]
-            yield from difflib.unified_diff(*texts, f"{path} {getattr(a, 'mode', None)}", f"{path} {getattr(b, 'mode', None)}", lineterm="", n=1)
+            heads = [f"{path} {e.mode:o}" if e is not None else "nothing" for e in (a, b)]
+            yield from difflib.unified_diff(*texts, *heads, lineterm="", n=1)
     yield f"args {dict(trial.world.args)}" + (f", recorded {dict(trial.g.args)}" if trial.world.args != trial.g.args else "")
 
 

@@ -1,4 +1,4 @@
-"""The file is JSON, of one shape at the top and in the items of its lists."""
+"""The file is JSON, or a line of JSON each, of one shape at the top and in the items of its lists."""
 
 from __future__ import annotations
 
@@ -28,7 +28,17 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def read(text: str) -> object:
-    """The value of a JSON text; ... where it is none, or an object says a key twice."""
+    """The value of a JSON text, of JSON lines the list of theirs; ... where it is neither, or an object says a key twice."""
+    value = document(text)
+    rows = [row for row in text.split("\n") if row.strip()]
+    if value is not ... or len(rows) < 2:
+        return value
+    values = [document(row) for row in rows]
+    return ... if any(v is ... for v in values) else values
+
+
+def document(text: str) -> object:
+    """The value of a JSON text that is one document; ... where it is none."""
     if text.lstrip()[:1] not in ("{", "["):
         return ...
     try:

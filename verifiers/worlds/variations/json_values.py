@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.invariants.json_shape import read
+from verifiers.worlds.invariants.json_shape import document
 from verifiers.worlds.names import beyond
 from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation
 
@@ -19,7 +19,7 @@ MOST_KEYS, MOST_FILES = 300, 3
 
 
 def documents(g: Grammar) -> list[str]:
-    return [p for p, e in g.base.items() if e.type == "file" and read(e.content.decode("utf-8", "replace")) is not ...]
+    return [p for p, e in g.base.items() if e.type == "file" and document(e.content.decode("utf-8", "replace")) is not ...]
 
 
 def vary(draft: Draft, way: str, path: str) -> None:
