@@ -248,6 +248,9 @@ def test_gits_locks_of_a_killed_run_go() -> None:
     killed = Snapshot(git | {".git/index.lock": Entry("file", 0o644), "own.lock": Entry("file", 0o644)})
     assert set(unlocked(base, killed)) == {*git, "own.lock"}
     assert unlocked(killed, killed) == killed
+    lone = Snapshot({"a.cfg": Entry("file"), "a.cfg.lock": Entry("file"), "b.lock": Entry("file")})
+    assert set(unlocked(Snapshot({"a.cfg": Entry("file")}), lone, by_git=True)) == {"a.cfg", "b.lock"}
+    assert set(unlocked(Snapshot({"a.cfg": Entry("file")}), lone)) == {"a.cfg", "a.cfg.lock", "b.lock"}
 
 
 @pytest.mark.parametrize(("path", "mode"), [("new", 0o700), ("new/file", 0o600), ("changed", 0o600), ("still", 0o755)])

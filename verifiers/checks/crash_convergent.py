@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from sandbox.interface import ROOT, Call, CrashAt, JsonValue, ReplayRecord, RunRequest, Snapshot
 from verifiers.checks._examples import rename
 from verifiers.context import Case, Context, Wrong
+from verifiers.conventions.programs import started
 from verifiers.expectation.answers import failure
 from verifiers.expectation.equivalence import differences, show
 from verifiers.expectation.repositories import repository_roots
@@ -65,7 +66,8 @@ class CrashConvergent:
             return CheckResult.not_applicable(self.id, f"0 tree-changing calls in {len(context.first)} supervised runs")
         killed = context.run("killed", (self._killed(context, p) for p in points))
         reached = [(p, k) for p, k in zip(points, killed, strict=True) if k.fault_reached]
-        again = context.run("after a crash", (context.request(unlocked(p.case.base, k.post), p.case.args) for p, k in reached))
+        left = [unlocked(p.case.base, k.post, by_git=_starts_git(context, p.case)) for p, k in reached]
+        again = context.run("after a crash", (context.request(b, p.case.args) for b, (p, _) in zip(left, reached, strict=True)))
         further = context.run(
             "after a crash, again", (context.request(a.post, p.case.args) for (p, _), a in zip(reached, again, strict=True))
         )
@@ -106,7 +108,8 @@ class CrashConvergent:
                 {"trace": p.case.task_id, "k": p.k, "call": p.call.kind, "path": p.call.path, "torn": p.torn, "ok": wrong is None}
             )
             if wrong is None:
-                context.disturbed.append((p.case, context.request(unlocked(p.case.base, killed.post), p.case.args), again))
+                left = unlocked(p.case.base, killed.post, by_git=_starts_git(context, p.case))
+                context.disturbed.append((p.case, context.request(left, p.case.args), again))
                 continue
             torn = torn or p.torn
             failing = not p.torn or context.strict_torn
@@ -149,11 +152,20 @@ class CrashConvergent:
         return context.judge.answer_wrong(again, p.case.expectation) if context.replayed.read_only else None
 
 
-def unlocked(base: Snapshot, killed: Snapshot) -> Snapshot:
-    """What a killed run left, without git's own locks: git refuses to go on until someone removes them, and says so."""
+def unlocked(base: Snapshot, killed: Snapshot, *, by_git: bool = False) -> Snapshot:
+    """What a killed run left, without git's own locks: git refuses to go on until someone removes them, and says so.
+
+    Args:
+        by_git: whether the run starts git: then what lies beside a file of the user's under such a name is one too.
+    """
     roots = repository_roots(killed)
-    locks = [p for p in killed if p.endswith(".lock") and p not in base and any(p.startswith(r + "/") for r in roots)]
+    new = [p for p in killed if p.endswith(".lock") and p not in base]
+    locks = [p for p in new if any(p.startswith(r + "/") for r in roots) or (by_git and p.removesuffix(".lock") in base)]
     return killed.replace(dict.fromkeys(locks)) if locks else killed
+
+
+def _starts_git(context: Context, case: Case) -> bool:
+    return any("git" in started(words) for words in context.first[case.label].started)
 
 
 def _cut_before(calls: list[Call], k: int) -> bool:

@@ -133,10 +133,20 @@ def _with_word(start: Start, word: str, files: list[str]) -> Iterator[Start]:
     names = [plain, f"a{plain}", f"{plain}z", plain.replace("*", "a").replace("?", "b").lstrip("/")]
     suffixes = {p.rpartition(".")[2] for p in files if "." in p}
     names += [f"{plain}.{s}" for s in sorted(suffixes)]
-    for name in dict.fromkeys(names):
-        if name and ".." not in name.split("/") and "\0" not in name and len(name) < 100 and name not in start.base:
-            content = start.base[files[0]].content if files else b"x\n"
-            yield from _made(start, {name: Entry("file", content=content)}, f"there is a file {name!r}")
+    content = start.base[files[0]].content if files else b"x\n"
+    homes = dict.fromkeys(("", *(p.rpartition("/")[0] for p in files[:3])))
+    places = [f"{home}/{name}".lstrip("/") for name in dict.fromkeys(names) if _is_name(name) for home in homes]
+    if _is_name(plain):
+        inner = files[0].rpartition("/")[2] if files else "x"
+        for folder in (f"{home}/{plain}".lstrip("/") for home in homes):
+            made = {folder: Entry("dir", 0o755), f"{folder}/{inner}": Entry("file", content=content)}
+            yield from _made(start, made, f"there is a folder {folder!r}") if folder not in start.base else ()
+    for place in (p for p in places if p not in start.base):
+        yield from _made(start, {place: Entry("file", content=content)}, f"there is a file {place!r}")
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and ".." not in name.split("/") and "\0" not in name and len(name) < 100
 
 
 def filled(start: Start, path: str, content: bytes, how: str) -> Iterator[Start]:
