@@ -153,3 +153,21 @@ def test_what_only_some_recordings_say_is_a_question(
     (check,) = [c for c in report.checks if c.id == "generalises"]
     assert check.verdict is verdict, check.findings
     assert any(q.invariant.startswith("commands-disagree:") for q in report.questions) is asks
+
+
+@pytest.mark.engine
+def test_two_recordings_speak_for_a_skill_whatever_the_others_are(tmp_path: Path, sandbox: Sandbox) -> None:
+    """What the form of one of them does not fit (it counts a word that stands in a word there) is another recording's matter."""
+    logs = {**LOGS, "aux.log": "14:00 WARNING x\n14:01 WARN y\n"}
+    rows: list[object] = []
+    for log, text in logs.items():
+        tree = {log: text, "notes.txt": "WARN\n"}
+        strict = log in ("app.log", "aux.log")
+        command = f"grep -c ' WARN ' {log}" if strict else f"grep -c WARN {log}"
+        count = sum((" WARN " if strict else "WARN") in line for line in text.splitlines())
+        rows.append(told(log, command, f"{count}\n", tree, tree))
+    args = {log: {"log": log} for log in logs}
+    report = generalised(tmp_path, sandbox, SKILL.replace("WORD in line", "' WARN ' in line"), args, rows)
+    (check,) = [c for c in report.checks if c.id == "generalises"]
+    assert check.verdict is Verdict.PASS, check.findings
+    assert any(q.invariant.startswith("commands-disagree:") for q in report.questions)

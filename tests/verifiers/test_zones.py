@@ -19,6 +19,7 @@ from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.harm import Keeping, ends_changed, harmless, line_lost, lost, untouched, words_lost, words_unsaid
 from verifiers.worlds.invariants.facts import Start
+from verifiers.worlds.names import renamed_stem
 from verifiers.worlds.noticed import alike
 from verifiers.worlds.odd import BOM, FORMS, _image, with_bytes, with_marks, with_modes
 from verifiers.worlds.plans import Plan
@@ -233,6 +234,28 @@ def test_few_of_one_cause_are_tried() -> None:
     twice = [*many, *(replace(t, g=another.g) for t in many)]
     shown = [t.world.base.digest for t in distinct(twice)]
     assert len({*shown}) == 2  # and another trace shows another start
+
+
+def of_texts(*texts: str, words: tuple[str, ...] = ()) -> Evidenced:
+    """Recordings with a file of each text, all named alike, of a skill that says some words."""
+    made = []
+    for n, text in enumerate(texts):
+        base = Snapshot({f"vol-{n}-{k}.bak": Entry("file", content=text.encode()) for k in "ab"})
+        x = replace(evidenced().gs[0].expectation, base=base, tree=base)
+        made.append(replace(evidenced().gs[0], task_id=str(n), expectation=x, constants=Constants(words=words)))
+    return Evidenced.of(made)
+
+
+def test_words_that_a_skill_knows_are_of_the_form_where_some_recording_lacks_them() -> None:
+    """Who knew the recordings by their words would need one in each."""
+    assert {"Restore"} < of_texts("Restore x", "y", "z", words=("Restore", "other")).common
+    assert not {"Restore", "Again"} & of_texts("Restore x", "Again y", "Restore z", words=("Restore", "Again")).common
+
+
+def test_words_that_say_what_a_file_is_stay_in_its_copies_names() -> None:
+    g = of_texts("x", "y").gs[0]
+    assert {"vol", "bak"} <= g.kinds
+    assert renamed_stem("vol-7-mail.bak", "other", g) == "vol-7-other.bak"
 
 
 # ---------------------------------------------------------------- odd bytes

@@ -49,7 +49,7 @@ class CrashConvergent:
         "seeded sample of them is tried."
     )
     stage = "dynamic"
-    version = 5
+    version = 6
     good = (rename("a second run picks up what is left"),)
     bad = (rename("removes everything before it writes it anew", WIPE),)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import string
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, zip_longest
@@ -159,7 +160,9 @@ def samples(pattern: str) -> list[str]:
     """A text that a pattern matches, for each of its alternatives; none where it cannot be read."""
     found = ["".join(map(_sample, parts)) for parts in items(pattern)]
     try:
-        return [text for text in found if text and text != pattern and re.search(pattern, text)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a pattern is the skill's, and so is what Python thinks of it
+            return [text for text in found if text and text != pattern and re.search(pattern, text)]
     except re.error:
         return []
 
