@@ -19,7 +19,7 @@ class Conventions:
         "the check, a warning never does. `assay verify --fix` applies the fixes that cannot change behaviour."
     )
     stage: ClassVar[Stage] = "static"
-    version = 9
+    version = 10
     good: ClassVar[tuple[Example, ...]] = ()  # every rule carries its own, see verifiers/conventions
     bad: ClassVar[tuple[Example, ...]] = ()
 
