@@ -124,6 +124,14 @@ def test_lines_of_the_task_come_again() -> None:
     assert b"top\nport: 80\nport 80\nweb = yes\n" in changed
     assert b"top\nport: 80\nweb = yes\nweb  yes\n" in saying
     assert not changed & saying
+    assert b"top\nport: 80\nweb = yes\nweb # yes\n" in saying  # in the place of a field
+
+
+def test_signs_come_about_all_fields_that_say_an_argument() -> None:
+    """As paths of a header are quoted, both."""
+    tree = {"a": Entry("file", content=b"diff a/x b/x\n")}
+    _, saying = in_lines_of_the_task(recorded(case(tree, tree, name="/x")), "def f(x):\n    return '\"' in x\n")
+    assert b'diff a/x b/x\ndiff "a/x" "b/x"\n' in {s.base["a"].content for s in saying}
 
 
 def test_texts_of_conditions_come_first() -> None:

@@ -13,9 +13,10 @@ from verifiers.source.parsing import parsed
 from verifiers.source.statements import Statement
 from verifiers.worlds.variations.own_patterns import samples
 
-MOST_LINES, MOST_TOLD, MOST_SIGNS = 2, 6, 8
+MOST_LINES, MOST_TOLD, MOST_SIGNS, MOST_FIELDS = 2, 6, 8, 6
 _MARK = re.compile(rb"[!-/:-@\[-`{-~]")
 _WORD = re.compile(rb"\w+")
+_FIELD = re.compile(rb"\S+")
 _NAME = re.compile(r"[^\W\d]\w*")
 
 Way = tuple[int, bytes, str]
@@ -104,13 +105,23 @@ def _with(row: bytes, sign: str, said: Sequence[bytes]) -> Iterator[Way]:
     yield 0, body + text.rstrip(b"\r\n") + row[len(body) :], f"with {sign!r} at its end"
     yield 0, row.replace(longest, longest[:half] + text + longest[half:], 1), f"with {sign!r} in it"
     yield 1, text + row, f"behind {sign!r}, before it"
+    yield from _instead(row, text, sign)
     yield from _about(row, text, sign, values[1:])
+
+
+def _instead(row: bytes, text: bytes, sign: str) -> Iterator[Way]:
+    """The line with a text in the place of one of its first fields."""
+    for field in list(_FIELD.finditer(row))[:MOST_FIELDS]:
+        there = field[0].decode("utf-8", "replace")
+        yield 0, row[: field.start()] + text + row[field.end() :], f"with {sign!r} in the place of its {there!r}"
 
 
 def _about(row: bytes, text: bytes, sign: str, values: Sequence[bytes]) -> Iterator[Way]:
     for value in values:
         for other in (text + value + text, b"7" + text + b"7 " + value):
             yield 0, row.replace(value, other, 1), f"with {sign!r} about what an argument says"
+        quoted = (text + field + text if value in field else field for field in re.split(rb"(\s+)", row))
+        yield 0, b"".join(quoted), f"with {sign!r} about the fields that say it"
 
 
 def _without(row: bytes, what: re.Pattern[bytes]) -> Iterator[Way]:
