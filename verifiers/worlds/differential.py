@@ -5,7 +5,6 @@ Within the evidence another outcome is wrong; beyond it harm is wrong, and anyth
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,9 +13,9 @@ from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.answers import answer_at, failure
 from verifiers.expectation.equivalence import differences
 from verifiers.interface import Finding
-from verifiers.worlds.asking import answered, asks_about, question
+from verifiers.worlds.asking import answered, question
 from verifiers.worlds.catalog import CATALOG
-from verifiers.worlds.commanded import instead, judgeable, moved_to, second_look, unmarked
+from verifiers.worlds.commanded import instead, judgeable, moved_to, unmarked
 from verifiers.worlds.disputed import disputed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
@@ -35,14 +34,14 @@ from verifiers.worlds.harm import (
 from verifiers.worlds.indulgence import (
     ENDING,
     indulged,
-    right_but_for_quotes,
     takes_an_ending,
 )
-from verifiers.worlds.judged import CHECK_ID, Judged, Refused, Suspect, grammars
+from verifiers.worlds.judged import CHECK_ID, Judged, Refused, Suspect, ask, grammars, unasked
 from verifiers.worlds.noticed import alike, seen
-from verifiers.worlds.past import Failing, matching
+from verifiers.worlds.past import matching
 from verifiers.worlds.plans import Plan, dealt, plans, systematic
-from verifiers.worlds.template import as_text
+from verifiers.worlds.refusals import weigh_refusals
+from verifiers.worlds.smallest import excused, finding_of, judged_again, refused_whole, shrunk
 from verifiers.worlds.tokens import substitute
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
 from verifiers.worlds.variation import Rule, Turns, Variation
@@ -53,12 +52,6 @@ SYSTEMATIC = 3
 """Traces that get the plans which do not hang on the draw."""
 AT_ONCE = 64
 """Starts that are run before their ends are looked at: the first mistake ends it."""
-SOME = 1 / 20
-"""Of the starts within the evidence, how many a skill may refuse before a person is asked."""
-MOST = 1 / 2
-"""And how many it may refuse at all."""
-ENOUGH = 3
-"""Other values of an argument that are refused, and none taken: then it takes the recorded ones and no more."""
 
 
 def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
@@ -79,7 +72,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
             _look(context, evidenced, out, trial, first, record)
             if out.findings or len(out.suspects) > 1:
                 return out
-    _weigh_refusals(context, evidenced, out)
+    weigh_refusals(context, evidenced, out)
     return out
 
 
@@ -91,7 +84,7 @@ def trials(context: Context, evidenced: Evidenced | None = None) -> list[Trial]:
 
 def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, first: Case, record: ReplayRecord) -> None:
     """What one run says of the skill."""
-    wrong, case = _judged(context, trial, first, record)
+    wrong, case = judged_again(context, trial, first, record)
     if wrong is None and not _hurts(context, evidenced, trial, case, record):
         _ask_about_glue(context, evidenced, out, trial, case, record)
         out.judged += 1
@@ -104,45 +97,12 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
         _beyond(context, evidenced, out, trial, case, record)
     elif takes_an_ending(trial, case):
         _beyond(context, evidenced, out, replace(trial, beyond=ENDING), case, record)
-    elif _refused(context, case, record):
+    elif refused_whole(context, case, record):
         out.refused.append(Refused(trial, case, record, wrong))
     elif (dispute := disputed(context, evidenced.gs, trial, case, record)) is not None:
         _beyond(context, evidenced, out, replace(trial, beyond=dispute.beyond), case, record)
     else:
         _held_against(context, evidenced, out, trial, case, record, wrong)
-
-
-def _weigh_refusals(context: Context, evidenced: Evidenced, out: Judged) -> None:
-    """Who says no and changes nothing does no harm, and may know what no recording shows. Not where that is what it does most of
-    the time, or with all other values of an argument, unless its recorded ones come again: it may be one of a few words. Where it
-    is no exception, a person should know of it."""
-    if not out.refused:
-        return
-    no, yes, known = [r.trial for r in out.refused], out.within, _recorded(evidenced)
-    r = min(out.refused, key=lambda r: len(r.trial.plan.steps))
-    share = f"{len(no)} of {len(no) + len(yes)} starts within the evidence are refused"
-    few = {p for p, n in Counter(p for p, _ in known).items() if n < sum(p in g.args for g in evidenced.gs)}
-    held = [t for t in no if not few & {p for p, _ in _said(t) - known}]
-    taken = {p for t in yes for p, _ in _said(t) - known}
-    refused = Counter(p for p, _ in {said for t in held for said in _said(t) - known} if p not in taken)
-    if len(held) > MOST * (len(held) + len(yes)) or any(n >= ENOUGH for n in refused.values()):
-        out.judged += 1
-        finding = _shrunk(context, evidenced, r.trial, r.case, r.wrong, refused=True)
-        out.findings.append(replace(finding, notes=(*finding.notes, share)))
-        return
-    out.information.append(f"{share}, and nothing was changed ({r.case.label}: {r.wrong.message})")
-    if len(no) > SOME * (len(no) + len(yes)):
-        _ask(context, out, REFUSING, r.case, r.record)
-        out.parted.append(r.case)
-
-
-def _said(trial: Trial) -> set[tuple[str, str]]:
-    return {(p, as_text(v)) for p, v in trial.world.args.items()}
-
-
-def _recorded(evidenced: Evidenced) -> set[tuple[str, str]]:
-    """Parameters with their values in every recording."""
-    return {(p, as_text(v)) for g in evidenced.gs for p, v in g.args.items()}
 
 
 def _held_against(
@@ -152,43 +112,16 @@ def _held_against(
     v = trial.plan.odd
     if v is None or _hurts(context, evidenced, replace(trial, beyond=_oddly(v)), case, record) is not None:
         out.judged += 1
-        out.findings.append(_shrunk(context, evidenced, trial, case, wrong))
+        out.findings.append(shrunk(context, evidenced, trial, case, wrong))
     elif v.odd not in out.suspects and v.name not in answered(context.decisions):
         out.judged += 1
         asked = question(case, record, _oddly(v), context.judge.answer_path)
-        out.suspects[v.odd] = Suspect(_finding(context, case, wrong), asked)
+        out.suspects[v.odd] = Suspect(finding_of(context, case, wrong), asked)
         out.parted.append(case)
-
-
-REFUSING = Beyond("refused-starts", "", told="The skill refuses what the commands take, and changes nothing.", always=True)
 
 
 def _oddly(v: Variation) -> Beyond:
     return Beyond(v.name, "", told=v.why)
-
-
-def _wrong_on(context: Context, evidenced: Evidenced, g: Grammar, plan: Plan, *, refused: bool) -> tuple[Case, Wrong] | None:
-    """The start of a plan within the evidence, if the skill is wrong there, by refusing it or otherwise; past the first start
-    nothing is looked at."""
-    for trial, case in judgeable(context, evidenced.trials(g, plan)[:1]):
-        record = context.run("shrinking", [context.request(case.base, case.args)])[0]
-        wrong, case = _judged(context, trial, case, record) if trial.beyond is None else (None, case)
-        if wrong is None or _excused(context, evidenced, trial, case, record):
-            continue
-        if _refused(context, case, record) == refused:
-            return case, wrong
-    return None
-
-
-def _judged(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
-    """What is wrong with a run, with the case as judged: where quotes say nothing, the skill's are expected."""
-    wrong = context.judge.wrong(record, case.expectation)
-    if wrong is None:
-        return None, case
-    wrong, case = second_look(context, trial.world, case, record)
-    if wrong is None or not right_but_for_quotes(context, trial.g, case.expectation, record):
-        return wrong, case
-    return None, replace(case, expectation=replace(case.expectation, tree=record.post))
 
 
 def _plans(context: Context, gs: Sequence[Grammar]) -> list[tuple[Grammar, Plan]]:
@@ -252,8 +185,8 @@ def _parts(
         out.information.append(f"{case.label}: the skill takes for text what means something to the commands ({beyond.name})")
     elif not beyond.always and _unasked_of(trial) and not _answers_otherwise(context, trial, case, record):
         out.information.append(f"{case.label}: another outcome than the commands', and nothing was lost ({beyond.name})")
-    elif _unasked(context, out, beyond):
-        _ask(context, out, beyond, *_smallest(context, evidenced, trial, case, record))
+    elif unasked(context, out, beyond):
+        ask(context, out, beyond, *_smallest(context, evidenced, trial, case, record))
 
 
 def _answers_otherwise(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> bool:
@@ -270,17 +203,6 @@ def _answers_otherwise(context: Context, trial: Trial, case: Case, record: Repla
 
 def _unasked_of(trial: Trial) -> bool:
     return any(not CATALOG[s.variation].asks for s in trial.plan.steps)
-
-
-def _ask(context: Context, out: Judged, beyond: Beyond, case: Case, record: ReplayRecord) -> None:
-    if _unasked(context, out, beyond):
-        out.questions.append(question(case, record, beyond, context.judge.answer_path))
-
-
-def _unasked(context: Context, out: Judged, beyond: Beyond) -> bool:
-    """Neither the cause nor, of another variation, the same sentence."""
-    again = any(asks_about(q, beyond) for q in out.questions)
-    return not again and beyond.name not in answered(context.decisions)
 
 
 def _hurts(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> Wrong | None:
@@ -305,7 +227,7 @@ def _hurts(context: Context, evidenced: Evidenced, trial: Trial, case: Case, rec
 def _ask_about_glue(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord) -> None:
     """Commands and skill agree, and the user's last line is no line any more: only a person can want that."""
     if trial.beyond is not None and glued(case, record, evidenced.keeps(case)):
-        _ask(context, out, trial.beyond, case, record)
+        ask(context, out, trial.beyond, case, record)
 
 
 def _taken_for_text_by_the_skill(context: Context, trial: Trial, record: ReplayRecord) -> bool:
@@ -332,7 +254,7 @@ def _smallest(
         for _, smaller in judgeable(context, trials[:1]):
             again = context.run("shrinking", [context.request(smaller.base, smaller.args)])[0]
             parted = context.judge.wrong(again, smaller.expectation) is not None
-            if parted and not _refused(context, smaller, again):
+            if parted and not refused_whole(context, smaller, again):
                 best.append((replace(smaller, label=case.label), again))
                 return True
         return False
@@ -349,42 +271,9 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
     records = context.skill.map([context.request(c.base, c.args) for _, c in cases])
     for (trial, case), record in zip(cases, records, strict=True):
         case = replace(case, label=f"past counterexample (trace {trial.g.task_id})")
-        wrong, case = _judged(context, trial, case, record)
-        if wrong is None or trial.beyond is not None or _excused(context, evidenced, trial, case, record):
+        wrong, case = judged_again(context, trial, case, record)
+        if wrong is None or trial.beyond is not None or excused(context, evidenced, trial, case, record):
             continue
-        if not _refused(context, case, record):
-            return _shrunk(context, evidenced, trial, case, wrong)
+        if not refused_whole(context, case, record):
+            return shrunk(context, evidenced, trial, case, wrong)
     return None
-
-
-def _excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
-    """Whether the commands say nothing there that a skill has to keep to."""
-    return bool(indulged(context, trial, case, record)) or disputed(context, evidenced.gs, trial, case, record) is not None
-
-
-def _refused(context: Context, case: Case, record: ReplayRecord) -> bool:
-    return context.judge.refuses(record) and untouched(case.base, record)
-
-
-def _shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wrong: Wrong, *, refused: bool = False) -> Finding:
-    """The smallest plan within the evidence that is still wrong, as a finding."""
-    best: list[tuple[Case, Wrong]] = [(case, wrong)]
-
-    def still_wrong(p: Plan) -> bool:
-        found = _wrong_on(context, evidenced, trial.g, p, refused=refused)
-        if found is not None:
-            best.append((replace(found[0], label=case.label), found[1]))
-        return found is not None
-
-    plan = trial.plan
-    if wrong.observed != "timeout":
-        plan = shrink(plan, still_wrong, context.counts.shrink)
-    if context.past is not None:
-        context.past.add(Failing(trial.g.task_id, plan))
-    return _finding(context, *best[-1])
-
-
-def _finding(context: Context, case: Case, wrong: Wrong) -> Finding:
-    message = f"differs from the trace's commands on a workspace like the recorded ones: {wrong.message}"
-    finding = context.finding(CHECK_ID, message, case, wrong, f"--seed {context.seed}")
-    return replace(finding, notes=(*finding.notes, f"workspace: {', '.join(sorted(case.base))[:300]}"))

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.interface import Finding, Question
+from verifiers.worlds.asking import answered, asks_about, question
 from verifiers.worlds.constants import constants
 from verifiers.worlds.essence import essential
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import Hostile
 from verifiers.worlds.proven import proven
 from verifiers.worlds.template import templates
-from verifiers.worlds.trials import Trial
+from verifiers.worlds.trials import Beyond, Trial
 
 CHECK_ID = "generalises"
 
@@ -71,3 +72,15 @@ def hostile_finding(context: Context, g: Grammar, h: Hostile, message: str) -> F
     return context.finding(
         CHECK_ID, message, case, Wrong("effect", message, "the value taken as text", repr(h.payload)), f"--seed {context.seed}"
     )
+
+
+def ask(context: Context, out: Judged, beyond: Beyond, case: Case, record: ReplayRecord) -> None:
+    """Adds the question about a case, unless its cause was asked or decided about."""
+    if unasked(context, out, beyond):
+        out.questions.append(question(case, record, beyond, context.judge.answer_path))
+
+
+def unasked(context: Context, out: Judged, beyond: Beyond) -> bool:
+    """Neither the cause nor, of another variation, the same sentence."""
+    again = any(asks_about(q, beyond) for q in out.questions)
+    return not again and beyond.name not in answered(context.decisions)

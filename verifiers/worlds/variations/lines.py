@@ -9,6 +9,7 @@ from random import Random
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import records, takes_lines
+from verifiers.worlds.template import as_text
 from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, contents, of_content, pairs
 from verifiers.worlds.variations.near import NO_SUCH_LINES
 
@@ -100,9 +101,15 @@ def _with(content: bytes, draft: Draft, path: str, *, wanted: bool) -> bytes:
 
 
 def said_again(content: bytes, draft: Draft, path: str) -> bytes:
-    """Each line twice on one line: who changes the first place of a line alone leaves the second."""
+    """Each line that the task changes, or that says what an argument says, twice on one line: who changes the first place of a
+    line alone leaves the second."""
+    if not takes_lines(content):
+        return content
+    changed = {draft.renamed(line).encode() for line in gone(draft.g, path)}
+    said = [t.encode("utf-8", "surrogateescape") for v in draft.args.values() if len(t := as_text(v)) > 1]
     rows = content.splitlines(keepends=True)
-    return b"".join(row.rstrip(b"\n") + b" " + row for row in rows) if takes_lines(content) else content
+    about = {row for row in rows if row in changed or any(v in row for v in said)}
+    return b"".join(row.rstrip(b"\n") + b" " + row if row in about else row for row in rows)
 
 
 def _another(word: re.Match[str]) -> str:
@@ -128,10 +135,10 @@ VARIATIONS = (
         examples=(Example(("a",), {"a": "1\n"}, {"a": "1\n1\n"}, {"f": "a"}, "cat a"),),
     ),
     Variation(
-        name="said-again", why="Each line of a file says twice what it says.",
+        name="said-again", why="Each line that the task is about says twice what it says.",
         choices=contents, apply=of_content(said_again), stage=Stage.EDIT, alone=2,
         recorded=lambda *_: Said.HARM, never=NO_SUCH_LINES,
-        examples=(Example(("a",), {"a": "ka v\nbo\n"}, {"a": "ka v ka v\nbo bo\n"}),),
+        examples=(Example(("a",), {"a": "ka v\nbo\n"}, {"a": "ka v ka v\nbo\n"}, {"w": "ka"}, "grep ka a"),),
     ),
     Variation(
         name="nothing-to-change", why="A file lacks the lines that the task changes or takes away.",
