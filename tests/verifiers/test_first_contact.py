@@ -140,13 +140,13 @@ RULES = (
     ("25/las-name-by-header/bytes_regex", ""),
     ("27/duplicity-retire-chains/c_cutoff", ""),
     ("25/nfs-client-access/w_dots", "takes the value of client for more than text"),
-    ("27/iptables-source-rules/w_prefix", "differs from the trace's commands"),
+    ("27/iptables-source-rules/w_prefix", "the line ends of"),
     ("25/openfoam-solver-entry/masked_text", ""),
     ("27/iptables-source-rules/c_sed", ""),
     ("25/openfoam-solver-entry/token_stack", ""),
     ("27/copyright-years/c_plan", ""),
     ("25/logiqx-rename-roms/plan_two_steps", ""),
-    ("27/duplicity-retire-chains/w_overwrite", "overwrite"),
+    ("27/duplicity-retire-chains/w_overwrite", "is lost"),
     ("27/fail2ban-still-banned/w_part_of_name", "answer"),
 )
 """Skill -> what is said of it; nothing of a correct one."""

@@ -136,9 +136,10 @@ class Evidenced:
 
 
 def _kinds(gs: Sequence[Grammar]) -> frozenset[str]:
-    names = [Counter(t for name in {p.rpartition("/")[2] for p in g.base} for t in {*tokens(name)}) for g in gs]
+    """A recording whose arguments say a word tells nothing of it: there it is a value."""
+    names = [Counter(t for name in {p.rpartition("/")[2] for p in g.base} for t in {*tokens(name)} - {*_said(g)}) for g in gs]
     recordings = Counter(t for found in names for t, n in found.items() if n > 1)
-    return frozenset(t for t, n in recordings.items() if n > 1) - {t for g in gs for t in _said(g)}
+    return frozenset(t for t, n in recordings.items() if n > 1)
 
 
 def _endings(gs: Sequence[Grammar]) -> frozenset[str]:
