@@ -187,8 +187,9 @@ def _limits(skill: Skill) -> Iterator[str]:
         yield f"- The start of {document['evidence']['reconstructed']} of them was reconstructed from commands and outputs."
     yield f"- As far as was seen it {prose(', '.join(map(does, document['capabilities'])))}."
     for check in document["checks"]:
-        # What is only information is about the evidence and for who judges it; a caller has no use for it.
-        notes = [str(f.get("message", "")) for f in check.get("findings", ()) if f.get("severity") == "warning"]
+        # What is only information is for who judges, but for a parameter whose use no recording shows.
+        told = (f for f in check.get("findings", ()) if f.get("severity") == "warning" or f.get("rule") == "unpinned")
+        notes = [str(f.get("message", "")) for f in told]
         yield from (f"- {check['id']}: {prose(text)}" for text in notes[:3])
     for missing in document["not_checked"]:
         yield f"- Not checked: {prose(missing['id'])} ({prose(missing['why'])})."

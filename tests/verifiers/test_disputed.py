@@ -155,19 +155,24 @@ def test_what_only_some_recordings_say_is_a_question(
     assert any(q.invariant.startswith("commands-disagree:") for q in report.questions) is asks
 
 
+SHORT = {
+    "app.log": ("tail -n +2 LOG | grep -c ' WARN '", "10:00 INFO up\n10:01 WARN disk\n10:02 ERROR net\n10:03 WARN disk full\n"),
+    "web.log": ("head -n 2 LOG | grep -c ' WARN '", "11:00 WARN slow\n11:01 INFO ok\n"),
+    "jobs.log": ("grep -c WARN LOG", "12:00 INFO go\n12:01 ERROR late\n12:02 WARN late\n12:03 WARN later\n12:05 INFO end\n"),
+    "aux.log": ("grep -c WARN LOG", "14:00 INFO a\n14:01 WARN y\n14:02 ERROR y\n"),
+}
+"""Commands and text of a log each: no form that looks for the word between blanks is right on all of them."""
+
+
 @pytest.mark.engine
-def test_two_recordings_speak_for_a_skill_whatever_the_others_are(tmp_path: Path, sandbox: Sandbox) -> None:
-    """What the form of one of them does not fit (it counts a word that stands in a word there) is another recording's matter."""
-    logs = {**LOGS, "aux.log": "14:00 WARNING x\n14:01 WARN y\n"}
+@pytest.mark.parametrize(("found", "right"), [("' WARN ' in line", True), ("' WARN ' in line][:2", False)])
+def test_two_recordings_speak_for_a_skill(found: str, right: bool, tmp_path: Path, sandbox: Sandbox) -> None:
+    """One and that of the start, whatever the others are; for what none of them does, nobody speaks."""
     rows: list[object] = []
-    for log, text in logs.items():
+    for log, (command, text) in SHORT.items():
         tree = {log: text, "notes.txt": "WARN\n"}
-        strict = log in ("app.log", "aux.log")
-        command = f"grep -c ' WARN ' {log}" if strict else f"grep -c WARN {log}"
-        count = sum((" WARN " if strict else "WARN") in line for line in text.splitlines())
-        rows.append(told(log, command, f"{count}\n", tree, tree))
-    args = {log: {"log": log} for log in logs}
-    report = generalised(tmp_path, sandbox, SKILL.replace("WORD in line", "' WARN ' in line"), args, rows)
+        rows.append(told(log, command.replace("LOG", log), f"{text.count(' WARN ')}\n", tree, tree))
+    report = generalised(tmp_path, sandbox, SKILL.replace("WORD in line", found), {log: {"log": log} for log in SHORT}, rows)
     (check,) = [c for c in report.checks if c.id == "generalises"]
-    assert check.verdict is Verdict.PASS, check.findings
-    assert any(q.invariant.startswith("commands-disagree:") for q in report.questions)
+    assert (check.verdict is Verdict.PASS) is right, check.findings
+    assert not right or any(q.invariant.startswith("commands-disagree:") for q in report.questions)

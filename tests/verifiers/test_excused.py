@@ -152,7 +152,9 @@ CLOSED = """
 """
 
 
-@pytest.mark.parametrize(("values", "verdict"), [("ro rw ro rw", Verdict.PASS), ("ro rw rx", Verdict.FAIL)])
+@pytest.mark.parametrize(
+    ("values", "verdict"), [("ro rw ro rw", Verdict.PASS), ("ro rw rx", Verdict.FAIL), ("ro rw rx rw", Verdict.FAIL)]
+)
 def test_what_was_said_again_may_be_all_that_can_be_said(values: str, verdict: Verdict, tmp_path: Path, sandbox: Sandbox) -> None:
     """An argument whose recorded values come again is one of a few; who knows each recorded one and no other is a memoriser."""
     rows, args = [], dict[str, Args]()

@@ -49,7 +49,7 @@ _PROGRAMS = (
     "nl nproc numfmt od paste pathchk pr printenv printf ptx pwd readlink realpath rm rmdir seq sha1sum sha224sum sha256sum "
     "sha384sum sha512sum shred shuf sleep sort split stat sum sync tac tail tee test touch tr true truncate tsort uname unexpand "
     "uniq unlink vdir wc whoami yes [ find xargs env nice nohup stdbuf timeout grep egrep fgrep sed awk gawk mawk diff diff3 cmp "
-    "sdiff patch tar gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat zip unzip zipinfo jq bc file iconv column col colrm "
+    "sdiff patch tar gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat unzip zipinfo jq bc file iconv column col colrm "
     "hexdump rev look dos2unix unix2dos sponge zgrep bzgrep xzgrep sh bash dash nu"
 )
 PROGRAMS = frozenset(_PROGRAMS.split())

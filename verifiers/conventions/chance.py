@@ -144,6 +144,16 @@ class Chance(Rule):
             's = Path(file).stat()\nif (s.st_dev, s.st_ino) != (s.st_dev, 4711):\n    Path(file).touch()\nreturn {"ok": True}',
         ),
         skill(
+            "by a place that it has noted",
+            "s = Path(file).stat()\nplace = (66, 4711)\nif (s.st_dev, s.st_ino) != place:\n    Path(file).touch()\n"
+            'return {"ok": True}',
+        ),
+        skill(
+            "by what lies behind a place",
+            "s, t = Path(file).stat(), Path().stat()\nplace = (t.st_dev, t.st_ino)\nif (s.st_dev, s.st_ino) < place:\n"
+            '    Path(file).touch()\nreturn {"ok": True}',
+        ),
+        skill(
             "by the threads of its host",
             'for p in sorted(Path().iterdir())[threading.active_count() - 1 :]:\n    p.touch()\nreturn {"ok": bool(file)}',
             imports="import threading\nfrom pathlib import Path\n\n",
@@ -173,14 +183,32 @@ class Chance(Rule):
                 yield Violation(node, f"{name}() {how}: no number of runs shows that it always goes right")
 
 
-def _as_names(comparison: cst.Comparison, attribute: str) -> bool:
+def _as_names(module: SkillModule, comparison: cst.Comparison, attribute: str) -> bool:
     """Whether two files are compared, or one is looked for among those that were seen: they may be one under two names."""
     sides = (comparison.left, *(target.comparator for target in comparison.comparisons))
     if all(isinstance(target.operator, cst.In | cst.NotIn) for target in comparison.comparisons):
         return True
     told = any(matchers.findall(side, matchers.SimpleString() | matchers.Integer()) for side in sides)
     both = all(matchers.findall(side, matchers.Name(attribute)) for side in sides)
-    return not told and (both or any(_is_identity(side) for side in sides))
+    equal = all(isinstance(target.operator, cst.Equal | cst.NotEqual) for target in comparison.comparisons)
+    kept = equal and any(_is_identity(side) for side in sides) and not any(_says_numbers(module, side) for side in sides)
+    return not told and (both or kept)
+
+
+def _says_numbers(module: SkillModule, side: cst.BaseExpression) -> bool:
+    """Whether a name stands for what the text itself says: then a place is known beforehand."""
+    names = {side.value} if isinstance(side, cst.Name) else set[str]()
+    given = (node for node in module.nodes if isinstance(node, cst.Assign | cst.AnnAssign | cst.Param))
+    values = (node.default if isinstance(node, cst.Param) else node.value for node in given if names & _targets(node))
+    literal = matchers.Integer() | matchers.SimpleString()
+    return any(value is not None and bool(matchers.findall(value, literal)) for value in values)
+
+
+def _targets(node: cst.Assign | cst.AnnAssign | cst.Param) -> set[str]:
+    if isinstance(node, cst.Param):
+        return {node.name.value}
+    targets = [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
+    return {t.value for t in targets if isinstance(t, cst.Name)}
 
 
 def _is_identity(side: cst.BaseExpression) -> bool:
@@ -233,7 +261,7 @@ def _decides(module: SkillModule, node: cst.CSTNode, *, arranging: bool = False,
     """
     child = node
     for above in module.ancestors(node):
-        if among and isinstance(above, cst.Comparison) and _as_names(above, among):
+        if among and isinstance(above, cst.Comparison) and _as_names(module, above, among):
             return ""
         if isinstance(above, DECIDING):
             return "decides"

@@ -22,14 +22,14 @@ REFUSING = Beyond("refused-starts", "", told="The skill refuses what the command
 
 def weigh_refusals(context: Context, evidenced: Evidenced, out: Judged) -> None:
     """Who says no and changes nothing does no harm, and may know what no recording shows. Not where that is what it does most of
-    the time, or with all other values of an argument, unless its recorded ones come again: it may be one of a few words. Where it
-    is no exception, a person should know of it."""
+    the time, or with all other values of an argument, unless its recorded ones come twice on the whole: it may be one of a few.
+    Where it is no exception, a person should know of it."""
     if not out.refused:
         return
     no, yes, known = [r.trial for r in out.refused], out.within, _recorded(evidenced)
     r = min(out.refused, key=lambda r: len(r.trial.plan.steps))
     share = f"{len(no)} of {len(no) + len(yes)} starts within the evidence are refused"
-    few = {p for p, n in Counter(p for p, _ in known).items() if n < sum(p in g.args for g in evidenced.gs)}
+    few = {p for p, n in Counter(p for p, _ in known).items() if 2 * n <= sum(p in g.args for g in evidenced.gs)}
     held = [t for t in no if not few & {p for p, _ in _said(t) - known}]
     taken = {p for t in yes for p, _ in _said(t) - known}
     refused = Counter(p for p, _ in {said for t in held for said in _said(t) - known} if p not in taken)
