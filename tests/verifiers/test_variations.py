@@ -57,7 +57,8 @@ def entry(path: str, content: str) -> Entry:
 
 def of_example(e: Example) -> Grammar:
     x = Expectation(tree(e.before), tree({**e.before, **e.made}), frozenset(), "", True, (0,), (True,))
-    return grammar("t", e.args, templates([((e.commands,), e.args)])[0], x, Constants(words=e.words, texts=e.texts))
+    g = grammar("t", e.args, templates([((e.commands,), e.args)])[0], x, Constants(words=e.words, texts=e.texts))
+    return replace(g, formal=tuple(w for w in g.free if w in e.words))
 
 
 def shown(base: Snapshot) -> list[tuple[str, str]]:

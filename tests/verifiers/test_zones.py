@@ -252,6 +252,13 @@ def test_words_that_a_skill_knows_are_of_the_form_where_some_recording_lacks_the
     assert not {"Restore", "Again"} & of_texts("Restore x", "Again y", "Restore z", words=("Restore", "Again")).common
 
 
+def test_a_word_of_the_form_that_becomes_another_is_asked_about() -> None:
+    e = of_texts("Restore x", "y", "z", words=("Restore",))
+    (trial,) = e.trials(e.gs[0], Plan((Step("rename-form", ("Restore",)),)))
+    assert trial.beyond is not None
+    assert trial.beyond.name == "rename-form"
+
+
 def test_words_that_say_what_a_file_is_stay_in_its_copies_names() -> None:
     g = of_texts("x", "y").gs[0]
     assert {"vol", "bak"} <= g.kinds

@@ -30,7 +30,7 @@ class Draft:
         """Paths that the commands have to leave as they are: else the case says nothing."""
         self.made: list[str] = []
         """Paths that the trace makes, and that are there before on purpose."""
-        own = (*(token for token, _ in g.bound), *g.free, *g.free_words)
+        own = (*(token for token, _ in g.bound), *g.free, *g.free_words, *g.formal)
         taken = all_text(g.base) + all_text(g.expectation.tree) + "\n".join(g.template.commands)
         self.own: Mapping[str, str] = dict(zip(own, fresh_words(self.rng, taken, len(own)), strict=True))
         """A new word for each token that may be renamed."""

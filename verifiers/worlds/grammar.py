@@ -59,6 +59,8 @@ class Grammar:
     """What files are called in any recording, without their directories."""
     kinds: frozenset[str] = frozenset()
     """Words that several names of more than one recording have: what a file is, as ``signatures`` and ``vol`` of a backup."""
+    formal: tuple[str, ...] = ()
+    """Words that nothing mentions and that are not renamed with the rest, for they say what a file or a line is."""
 
     @property
     def base(self) -> Snapshot:

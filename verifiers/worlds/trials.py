@@ -73,11 +73,12 @@ class Evidenced:
         words = [frozenset(t for e in g.base.values() for t in tokens(e.content.decode("utf-8", "replace"))) for g in gs]
         common = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
         kinds = _kinds(gs)
-        common |= _of_the_form(gs, words) | kinds
+        formal = _of_the_form(gs, words) | kinds
+        common |= formal
         contents = contents_by_ending(g.base for g in gs)
         form = (common | _endings(gs)) - frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else common
         names = frozenset(p.rpartition("/")[2] for g in gs for p in g.base)
-        known = tuple(replace(_knowing(g, facts, common, form), recorded=contents, names=names, kinds=kinds) for g in gs)
+        known = tuple(replace(_knowing(g, facts, common, form, formal), recorded=contents, names=names, kinds=kinds) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
 
     def keeps(self, case: Case) -> dict[str, Keeping]:
@@ -184,14 +185,15 @@ def _said(g: Grammar) -> list[str]:
     return [t for v in g.args.values() for t in tokens(as_text(v))]
 
 
-def _knowing(g: Grammar, facts: Facts, common: frozenset[str], form: frozenset[str]) -> Grammar:
+def _knowing(g: Grammar, facts: Facts, common: frozenset[str], form: frozenset[str], formal: frozenset[str]) -> Grammar:
     """The grammar with what is known of all of them: words that some recording lacks are freer than those that all have. Words of
     the form, which stand in every start whatever its arguments say (``diff --git``, ``.sgf``), are none that an argument brings
     along."""
     bound = tuple((token, names) for token, names in g.bound if token not in form)
     freer = tuple(w for w in g.free_words if w not in common)
     names = tuple(w for w in g.free if w not in common)
-    known = replace(g, records=_record_sizes(g, facts), common=common, bound=bound)
+    told = tuple(dict.fromkeys(w for w in (*g.free, *g.free_words) if w in formal))
+    known = replace(g, records=_record_sizes(g, facts), common=common, bound=bound, formal=told)
     return replace(known, free=names or g.free, free_words=freer or g.free_words)
 
 

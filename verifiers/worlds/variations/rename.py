@@ -8,7 +8,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import DATE, YES_OR_NO, all_text, is_real, like, new_digits, substitute, tokens
-from verifiers.worlds.variation import Choice, Example, Stage, Step, Variation
+from verifiers.worlds.variation import Choice, Example, Said, Stage, Step, Turns, Variation
 
 MOST_TRIES = 40
 """Two of three days and one of five months are none."""
@@ -82,5 +82,11 @@ VARIATIONS = (
         choices=_of(lambda g: g.free_words), apply=_by(_other_word), stage=Stage.RENAME, drawn=6,
         respells=True,
         examples=(Example(("some",), {"a": "some words\n"}, {"a": "… words\n"}),),
+    ),
+    Variation(
+        name="rename-form", why="Another word where one says what a file or a line is.",
+        choices=_of(lambda g: g.formal), apply=_by(_other_word), stage=Stage.RENAME, turns=Turns.SHARED, alone=6,
+        recorded=lambda *_: Said.HARM, never="files and lines are called by the words that are known",
+        examples=(Example(("vol",), {"vol1": "vol\n"}, {"…1": "…\n"}, words=("vol",)),),
     ),
 )  # fmt: skip
