@@ -242,7 +242,8 @@ def of_texts(*texts: str, words: tuple[str, ...] = ()) -> Evidenced:
     for n, text in enumerate(texts):
         base = Snapshot({f"vol-{n}-{k}.bak": Entry("file", content=text.encode()) for k in "ab"})
         x = replace(evidenced().gs[0].expectation, base=base, tree=base)
-        made.append(replace(evidenced().gs[0], task_id=str(n), expectation=x, constants=Constants(words=words)))
+        g = replace(evidenced().gs[0], task_id=str(n), expectation=x, free_words=tuple(text.split()))
+        made.append(replace(g, constants=Constants(words=words)))
     return Evidenced.of(made)
 
 
