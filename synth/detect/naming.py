@@ -17,9 +17,15 @@ all every each any there here under below above within inside into onto than the
 when also just only please currently current using use used make sure need want given following have has had get gets let me
 them their its one own same other another those these will be been being not out off up down over after before behind between
 through per via without unless until while because since so that very too again already still always never once twice some such
+must should would could may might rest
 like new old tmp etc usr var opt srv stdin stdout called named way itself themselves both few more most less least own dont doesnt
 """
-FILLER = frozenset(_FILLER_TEXT.split())
+_FOREIGN_TEXT = """
+der die das den dem des ein eine einen einer und oder ist sind mit von vom zum zur aus auf bei nach für über alle alles welche
+wie bitte nicht noch auch le la les un une du de et ou est sont avec pour dans sur par tous toutes quel quelle el los las una es
+son con para por en il lo gli di da het een van voor met
+"""
+FILLER = frozenset((_FILLER_TEXT + _FOREIGN_TEXT).split())
 _WAYS = """
 add: append insert introduce include; allow: authorize permit; apply; archive; backup: back; bring; bump: raise; calculate:
 compute; change: edit modify; check: validate verify; clean: purge tidy clear prune; collect: gather; comment; compare;

@@ -7,11 +7,23 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from synth.embedded.labels import label
 from synth.embedded.params import renamed
 from synth.embedded.scope import Param
 from synth.embedded.steps import Work
 from synth.embedded.template import Value
-from synth.embedded.wording import NO_NOUNS, STOP, asks, named_beside, shared, short_name, timeless, told_words, unanswered
+from synth.embedded.wording import (
+    NO_NOUNS,
+    STOP,
+    asks,
+    named_beside,
+    shared,
+    short_name,
+    timeless,
+    told_words,
+    unanswered,
+    unnamed,
+)
 from synth.interface import Candidate, Draft
 from synth.renaming import RenameError
 from synth.renaming import renamed as renamed_draft
@@ -65,7 +77,7 @@ def _beside(words: Sequence[str], at: int) -> Iterator[str]:
     before = at - 2 if at and words[at - 1].lower() in _FROM else at - 1
     # The first word says what is done.
     for word in map(str.lower, (*words[max(before, 1) : max(before, 0) + 1], *words[at + 1 : at + 2])):
-        if re.fullmatch(r"[a-z]{3,16}", word) and word not in _BETWEEN and not re.search(r"[^s]s$", word):
+        if re.fullmatch(r"[a-z]{3,16}", word) and word not in _BETWEEN and not re.search(r"[^s]s$|(ed|ing|ly)$", word):
             yield word
 
 
@@ -141,10 +153,23 @@ def described(works: Sequence[Work], params: Sequence[Param], category: str, *, 
     said = [(w.evidence.description, {p.name: _told(p.values[k]) for p in params}) for k, w in enumerate(works)]
     summary = summary_of(said, category, fixed_words([w.evidence.commands for w in works]), answers=answers)
     words = named_beside(summary, [p.name for p in params])
+    words |= _named_elsewhere(works, [p for p in params if p.name not in words], {*words.values(), *(p.name for p in params)})
     named = tuple(renamed(p, words[p.name]) if p.name in words else p for p in params)
     for old, new in zip(params, named, strict=True):
         summary = summary.replace(f"<{old.name}>", f"<{new.name}>")
     return named, summary
+
+
+def _named_elsewhere(works: Sequence[Work], params: Sequence[Param], taken: Collection[str]) -> dict[str, str]:
+    """Names for values of which the summary does not say what they are: as most requests call them, else as the files do."""
+    found: dict[str, str] = {}
+    for p in params:
+        if p.kind != "list[str]" and unnamed(p.name):
+            values = [str(v) for v in p.values]
+            word = called(works, values) or label(values, [w.evidence.base for w in works])
+            if word and word not in {*taken, *found.values()}:
+                found[p.name] = word
+    return found
 
 
 def told_again(

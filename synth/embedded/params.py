@@ -131,6 +131,7 @@ _FORMS = {
     r"v?\d+(\.\d+)+[\w.\-]*": ("version", "Version, such as 1.2.0"),
     r"\d{4}-\d\d-\d\d": ("date", "Date, such as 2026-01-31"),
     r"\d{4}-\d\d": ("month", "Month, such as 2026-01"),
+    r"(19|20)\d\d": ("year", "Year, such as 2026"),
     r"\d\d?:\d\d(:\d\d)?": ("time", "Time of day, such as 09:30"),
     r"[\w.+\-]+@[\w\-]+(\.[\w\-]+)+": ("email", "Mail address"),
     r"[a-z]{3,5}://\S+": ("url", "Address on the web"),
@@ -339,22 +340,28 @@ def _in_its_place(at: Context | None) -> str:
     return f"What stands for * in {around}" if re.fullmatch(r"(?=.*\w)[\w./*…\-]{2,40}", around) else ""
 
 
+_ABOUT_A_PROGRAM = re.compile(r"that the program works with|of the lines to work on")
+"""Descriptions that say what the recorded commands do with a value, for want of a word for it."""
+
+
 def renamed(param: Param, word: str) -> Param:
     """The parameter under a word of the requests, which its description says too."""
     name = _usable(word, param.name)
     if name == param.name:
         return param
+    if _ABOUT_A_PROGRAM.search(param.description):
+        return replace(param, name=name, description=f"The {word.replace('_', ' ')}")
     noun = re.compile(r"\b(?:(?:first|second|third|fourth|fifth|sixth) )?(?:text|value|name|number)\b", re.IGNORECASE)
     text = noun.sub(lambda m: word if m.start() else word.capitalize(), param.description, count=1)
     return replace(param, name=name, description=text)
 
 
 def _name_by_form(chosen: list[tuple[str, str]], values: Sequence[tuple[Value, ...]]) -> None:
-    """Of several with one name, those that are a version or a date are called so."""
+    """What has a vague name, or one of several alike, is called as its form says: a version, a date."""
     counts = Counter(chosen)
     for k, column in enumerate(values):
         form = _form(column)
-        if counts[chosen[k]] > 1 and form is not None:
+        if form is not None and (counts[chosen[k]] > 1 or chosen[k][0] in _VAGUE):
             chosen[k] = form
 
 

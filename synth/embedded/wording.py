@@ -13,7 +13,7 @@ STOP = frozenset(
     here current directory folder please its their there do make sure which what how many as using use""".split()  # noqa: SIM905  (a list of words reads better as text)
 )
 """Words that do not tell one task from another."""
-_BEFORE = frozenset("a an the all any each every both everything my our me this these those".split())  # noqa: SIM905  (as above)
+_BEFORE = frozenset("a an the all any each every both everything my our me this these those whole entire complete".split())  # noqa: SIM905  (as above)
 """Words before what is done something to."""
 _AFTER = frozenset(
     """of in to with from for and or on at by is are was under into below above over inside within as so that which who whose
@@ -143,6 +143,11 @@ def named_beside(text: str, names: Collection[str]) -> dict[str, str]:
         if word not in {*names, *found.values()}:
             found.setdefault(name, word)
     return found
+
+
+def unnamed(name: str) -> bool:
+    """Whether a parameter's name says nothing of what its value is."""
+    return re.sub(r"\d+$", "", name) in _UNNAMED
 
 
 def _by_word(word: str, name: str, bases: Mapping[str, str]) -> Iterator[tuple[str, str]]:
