@@ -91,12 +91,19 @@ def _plainer(context: Context, cases: Sequence[Judgeable], plans: dict[int, Plan
 
 
 def stated(
-    context: Context, trial: Trial, records: Sequence[ReplayRecord], label: str, *, may_be_idle: bool = False
+    context: Context,
+    trial: Trial,
+    records: Sequence[ReplayRecord],
+    label: str,
+    *,
+    may_be_idle: bool = False,
+    may_end: bool = False,
 ) -> Case | None:
     """The case that runs of the commands make of a trial; None where they do not run as they did when recorded.
 
     Args:
         may_be_idle: to do or say nothing counts too.
+        may_end: what was changed before a command failed counts too.
     """
     g, world, nothing_left = trial.g, trial.world, may_be_idle or trial.plan.has(Rule.BARE)
     evidence = next(c.evidence for c in context.cases if c.task_id == g.task_id)
@@ -106,7 +113,7 @@ def stated(
     # A program that complains of a file in the way of another one keeps both: whoever does not does harm.
     occupied = {substitute(p, world.renames, inside=g.inside) for p in moved_to(g)} & set(world.made)
     quiet = x.quiet == g.expectation.quiet or (trial.beyond is not None and bool(occupied))
-    clean = not why and x.failed == g.expectation.failed and quiet
+    clean = not why and ((x.failed == g.expectation.failed and quiet) or (may_end and bool(x.effects)))
     if not clean or (bool(x.effects) != bool(g.expectation.effects) and not nothing_left):
         return None
     if g.expectation.answer_known and g.expectation.answer.strip() and not x.answer.strip() and not nothing_left:

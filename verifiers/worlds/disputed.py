@@ -112,8 +112,9 @@ def _holds(context: Context, g: Grammar, other: Grammar, literal: tuple[Hole, ..
 
 
 def _stated(context: Context, other: Grammar, trial: Trial) -> Case | None:
-    """What a form does there, through links too: there it may be as careless as the skill."""
+    """What a form does there, through links too: there it may be as careless as the skill. A command that fails behind the
+    change (a folder that is not empty now) takes nothing back of it."""
     trial = replace(trial, world=replace(trial.world, stays=()))
     record = context.traces.map([shell_request(trial.world.base, trial.world.commands)])[0]
     label = f"trace {other.task_id} on {trial.world.task_id}"
-    return stated(context, replace(trial, g=other), [record], label, may_be_idle=True)
+    return stated(context, replace(trial, g=other), [record], label, may_be_idle=True, may_end=True)

@@ -19,8 +19,10 @@ MOST_COLUMNS = 4
 
 
 def limits(g: Grammar) -> list[int]:
-    """What the commands compare with: no literal that an argument fills."""
-    return sorted({int(n) for n in COMPARED.findall(g.template.literal_text())})
+    """What the commands compare with, literals and what arguments say: a number that is just as large is the one that shows
+    whether it counts."""
+    commands = "\n".join((g.template.literal_text(), *g.template.fill(g.args)))
+    return sorted({int(n) for n in COMPARED.findall(commands)})
 
 
 def columns(g: Grammar) -> list[Choice]:

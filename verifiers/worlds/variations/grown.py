@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
+from pathlib import PurePosixPath
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
@@ -39,7 +41,7 @@ def grown(
     common = set.intersection(*(set(re.findall(_WORD, item)) for item in items)) if len(items) > 1 else set()
     frame = set.intersection(*(set(item.split("\n")) for item in items)) if len(items) > 1 else set()
     framed = found.framed(framing)
-    pool = [item for item in found.items if framed or set(re.findall(_WORD, item)) - common] or found.items
+    pool = [item for item in found.items if framed or set(re.findall(_WORD, item)) - common - {*meant}] or found.items
     length = max([0, *(n for n in numbers if n > MAX_LINES and n + 4096 <= MAX_BYTES)])
     count = beyond(numbers, len(items) + 40, MAX_LINES)
     total = sum(map(len, items))
@@ -77,7 +79,7 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
         size=g.record_lines(path),
         said=draft.said,
         framing=g.framing(path),
-        meant=_replaced(g, path),
+        meant=_replaced(g, path) | _of_several(g, path),
     )
 
 
@@ -88,6 +90,13 @@ def _replaced(g: Grammar, path: str) -> set[str]:
         return set()
     old, new = ({*decoded(e.content).split("\n")} for e in (g.base[path], after))
     return set(tokens("\n".join(old - new))) - set(tokens("\n".join(new - old)))
+
+
+def _of_several(g: Grammar, path: str) -> set[str]:
+    """Words that files with this ending have in more than one recording: headings, keys, and what else says what a line is."""
+    contents = g.recorded.get(PurePosixPath(path).suffix, ())
+    counts = Counter(word for content in contents for word in set(re.findall(_WORD, decoded(content))))
+    return {word for word, times in counts.items() if times > 1}
 
 
 def framed_once(choice: Choice, gs: Sequence[Grammar]) -> Said:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
-from verifiers.worlds.variation import Choice, Example, Rule, Stage, Variation, contents, of_content
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, always, contents, of_content
 from verifiers.worlds.variations.near import transposed
 
 MOST_GONE = 4
@@ -52,6 +53,13 @@ def altered(g: Grammar) -> list[Choice]:
     return [(p, way) for p in g.contents for way in (LETTERED, OFF) if gone(g, p)]
 
 
+def has_remarks(choice: Choice, gs: Sequence[Grammar]) -> Said:
+    """Whether a recording says what a line with such a mark is: to some formats it means nothing."""
+    suffix = PurePosixPath(str(choice[0])).suffix
+    contents = (e.content for g in gs for p, e in g.base.items() if e.type == "file" and PurePosixPath(p).suffix == suffix)
+    return Said.ALL if choice[-1] != OFF or any(re.search(rb"(?m)^[ \t]*#", c) for c in contents) else Said.HARM
+
+
 def gone(g: Grammar, path: str) -> list[str]:
     """The first lines of a file that are not there after the task."""
     before, after = g.base[path], g.expectation.tree.get(path)
@@ -80,9 +88,10 @@ def _beside_altered(content: bytes, draft: Draft, path: str, way: str) -> bytes:
 MILK, SET = {"w": "milk"}, {"v": "2"}
 VARIATIONS = (
     Variation(
-        name="altered-lines",
+        name="altered-lines", beside=always,
         why="A file has lines that hold one which the trace changes, with letters, a digit or a mark before it.",
         choices=altered, apply=of_content(_beside_altered), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=4,
+        recorded=has_remarks, never="no line of such a file begins with #",
         examples=(
             Example(("a", LETTERED), {"a": "k=1\n"}, {"a": "xk=1\nx_k=1\nk=1\n"}, SET, "sed -i s/^k=.*/k=2/ a", {"a": "k=2\n"}),
             Example(("a", LETTERED), {"a": "9 k\n"}, {"a": "19 k\n9 k\n"}, SET, "sed -i 's/^9 k/9 j/' a", {"a": "9 j\n"}),
@@ -90,7 +99,7 @@ VARIATIONS = (
         ),
     ),
     Variation(
-        name="holding-lines", why="A file has lines that hold one which the trace adds, with a letter more.",
+        name="holding-lines", beside=always, why="A file has lines that hold one which the trace adds, with a letter more.",
         choices=added_to, apply=of_content(_held), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3,
         examples=(
             Example(("a", SUFFIXED), {"a": "1\n"}, {"a": "1\nmilkx\n"}, MILK, "echo milk >> a", {"a": "1\nmilk\n"}),

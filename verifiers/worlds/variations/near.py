@@ -12,7 +12,7 @@ from verifiers.worlds.names import below, renamed_stem
 from verifiers.worlds.records import MAX_LINES, decoded, encoded, records, takes_lines
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, tokens
-from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step, Variation, of_content, pairs
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step, Variation, always, of_content, pairs
 
 MOST_NEAR = 8
 QUOTED = re.compile(r"[\"'=]([^\"'\0\n$\\]{2,20})[\"']")
@@ -43,7 +43,8 @@ def near(text: str, said: Sequence[str], way: str = LETTERS) -> list[str]:
                 f"{head}{before}{word}{tail}",
                 f"{head}{transposed(word)}{tail}",
             ]
-            out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ \n" else []
+            # Of a pair, a quote or a bracket, one is not there without the other.
+            out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ \n\"'([{<" else []
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
 
 
@@ -214,13 +215,13 @@ def _near_literals(content: bytes, draft: Draft, path: str, k: int) -> bytes:
 
 VARIATIONS = (
     Variation(
-        name="near-literals", why="A file has lines that are nearly what the commands look for.",
+        name="near-literals", beside=always, why="A file has lines that are nearly what the commands look for.",
         choices=compared, apply=of_content(_near_literals),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=6,
         examples=(Example(("a", 0), {"a": "k\nx A\n"}, {"a": "k\nx A\nx Ax\nx xA\n"}, {}, "awk '$2 == \"A\"' a"),),
     ),
     Variation(
-        name="near-lines", why="A file has lines that are nearly what an argument says.",
+        name="near-lines", beside=always, why="A file has lines that are nearly what an argument says.",
         choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND, PART)), apply=of_content(_edited),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, drawn=2, together=names_come_along,
         recorded=case_is_told, never=NO_CASE,
@@ -231,13 +232,13 @@ VARIATIONS = (
         ),
     ),
     Variation(
-        name="set-in-lines", why="A file has lines that say what an argument says, set in from their margin.",
+        name="set-in-lines", beside=always, why="A file has lines that say what an argument says, set in from their margin.",
         choices=lambda g: pairs(g.contents, (INDENTED,)), apply=of_content(_edited),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2, recorded=margin_is_told, never=NO_SUCH_LINES,
         examples=(Example(("a", INDENTED), {"a": "bob\nk\n"}, {"a": "bob\n    bob\nk\n"}, {"w": "bob"}, "ls bob"),),
     ),
     Variation(
-        name="near-files", why="Another file says nearly what an argument says, where one like it says just that.",
+        name="near-files", beside=always, why="Another file says nearly what an argument says, where one like it says just that.",
         choices=lambda g: pairs(g.files, (LETTERS, INDENTED)), apply=near_files, rule=Rule.BYSTANDER, alone=4,
         recorded=margin_is_told, never=NO_SUCH_LINES,
         examples=(
@@ -246,7 +247,7 @@ VARIATIONS = (
         ),
     ),
     Variation(
-        name="near-names", why="Files and directories are called nearly as an argument says.",
+        name="near-names", beside=always, why="Files and directories are called nearly as an argument says.",
         choices=lambda g: pairs(g.contents, (LETTERS, CASE)), apply=near_names, rule=Rule.BYSTANDER,
         recorded=case_is_told, never=NO_CASE,
         examples=(

@@ -32,7 +32,8 @@ def every_word(g: Grammar) -> list[tuple[Step, ...]]:
 def with_dots(choice: Choice, gs: Sequence[Grammar]) -> Said:
     """An argument that is the ending of names (``*.txt``): whether ``tar.gz`` is one ending or two, nobody has said."""
     token, look = map(str, choice)
-    ending = any(path.endswith(f".{token}") and token in map(as_text, g.args.values()) for g in gs for path in g.base)
+    values = [(g, as_text(v)) for g in gs for v in g.args.values()]
+    ending = any(token in value and path.endswith(f".{value}") for g, value in values for path in g.base)
     return Said.HARM if look == "ending" and ending else Said.ALL
 
 
@@ -44,6 +45,7 @@ VARIATIONS = (
         examples=(
             Example(("foo", "option"), {"foo.txt": "foo\n"}, {"-….txt": "-…\n"}, {"w": "foo"}, "ls foo"),
             Example(("foo", "ending"), {"a.foo": ""}, {"a.….…": ""}, {"w": "foo"}, "ls *.foo"),
+            Example(("foo", "ending"), {"a.foo3": ""}, {"a.….…3": ""}, {"w": "foo3"}, "ls *.foo3"),
         ),
     ),
 )  # fmt: skip
