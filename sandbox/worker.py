@@ -15,6 +15,7 @@ from sandbox.bundle import opening
 from sandbox.container import MOUNTABLE, ContainerSpec
 from sandbox.engine import Engine, Running
 from sandbox.guest.store import digest
+from sandbox.held import Held
 from sandbox.interface import Cause, ReplayRecord, RunRequest, SandboxError, SmallDisk, Snapshot
 
 HELLO_S = 60.0
@@ -48,7 +49,7 @@ class Live:
         self._sent: set[str] = set()
         self._contents: OrderedDict[str, bytes] = OrderedDict()
         self._bytes = 0
-        self._posts: OrderedDict[str, Snapshot] = OrderedDict()
+        self._posts: Held[Snapshot] = Held(_HELD_SNAPSHOTS, _HELD_BYTES, _weight)
         try:
             hello = {"type": "hello", "workdirs": spec.workdirs, "scratch": spec.scratch, "probe": probe}
             self.hello = self._ask(hello, [], HELLO_S)[0]
@@ -99,20 +100,11 @@ class Live:
         self._hold(base)
         self._hold(fresh)
         name = answer["post"]
-        if answer["post_sent"]:
-            self._posts[name] = self._read(blobs[-1])
-        elif name not in self._posts:
-            self._posts[name] = request.base if name == _known_tree(request.base)[0] else self._fetch_post(name)
-        self._posts.move_to_end(name)
-        post = self._posts[name]
-        self._forget_posts()
+        post = self._read(blobs[-1]) if answer["post_sent"] else self._posts.get(name)
+        if post is None:
+            post = request.base if name == _known_tree(request.base)[0] else self._fetch_post(name)
+        self._posts.put(name, post)
         return codec.record(request, answer, blobs[:count], post, request.limits.wall_s)
-
-    def _forget_posts(self) -> None:
-        """Oldest first, until they are few enough and hold little enough; the newest stays."""
-        held = sum(_weight(post) for post in self._posts.values())
-        while len(self._posts) > 1 and (len(self._posts) > _HELD_SNAPSHOTS or held > _HELD_BYTES):
-            held -= _weight(self._posts.popitem(last=False)[1])
 
     def _read(self, text: bytes) -> Snapshot:
         missing = [r for r in codec.refs_of(text) if r not in self._contents]
@@ -141,33 +133,22 @@ class Live:
         return self.running.channel.ask(header, parts, timeout_s)
 
 
-_trees: OrderedDict[str, tuple[str, bytes, dict[str, bytes]]] = OrderedDict()
+_trees: Held[tuple[str, bytes, dict[str, bytes]]] = Held(256, _HELD_BYTES, lambda tree: sum(map(len, tree[2].values())))
 _trees_lock = threading.Lock()
 
 
 def _known_tree(snapshot: Snapshot) -> tuple[str, bytes, dict[str, bytes]]:
     """Digest of the manifest, manifest and contents of a snapshot; remembered, as bases come again and again."""
     with _trees_lock:
-        if (known := _trees.get(snapshot.digest)) is not None:
-            _trees.move_to_end(snapshot.digest)
-            return known
-    text, contents = codec.tree_of(snapshot)
-    return _remember(snapshot, text, contents)
+        known = _trees.get(snapshot.digest)
+    return known or _remember(snapshot, *codec.tree_of(snapshot))
 
 
 def _remember(snapshot: Snapshot, text: bytes, contents: dict[str, bytes]) -> tuple[str, bytes, dict[str, bytes]]:
     found = (digest(text), text, contents)
     with _trees_lock:
-        _trees[snapshot.digest] = found
-        _trees.move_to_end(snapshot.digest)
-        held = sum(_size(c) for _, _, c in _trees.values())
-        while len(_trees) > 1 and (len(_trees) > 256 or held > _HELD_BYTES):
-            held -= _size(_trees.popitem(last=False)[1][2])
+        _trees.put(snapshot.digest, found)
     return found
-
-
-def _size(contents: dict[str, bytes]) -> int:
-    return sum(map(len, contents.values()))
 
 
 def _weight(snapshot: Snapshot) -> int:

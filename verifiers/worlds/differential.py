@@ -31,9 +31,12 @@ from verifiers.worlds.harm import (
     words_lost,
     words_unsaid,
 )
-from verifiers.worlds.indulgence import indulged
+from verifiers.worlds.indulgence import (
+    ENDING,
+    indulged,
+    takes_an_ending,
+)
 from verifiers.worlds.judged import CHECK_ID, Judged, Refused, Suspect, ask, grammars, unasked
-from verifiers.worlds.left_alone import LEFT_ALONE, leaves_alone
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import matching
 from verifiers.worlds.plans import Plan, dealt, plans, systematic
@@ -92,8 +95,8 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
         out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
     elif trial.beyond is not None or wrong is None:
         _beyond(context, evidenced, out, trial, case, record)
-    elif leaves_alone(context, trial, case, record):
-        _beyond(context, evidenced, out, replace(trial, beyond=LEFT_ALONE), case, record)
+    elif takes_an_ending(trial, case):
+        _beyond(context, evidenced, out, replace(trial, beyond=ENDING), case, record)
     elif refused_whole(context, case, record):
         out.refused.append(Refused(trial, case, record, wrong))
     elif (dispute := disputed(context, evidenced.gs, trial, case, record)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -20,9 +21,11 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import lost
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text
-from verifiers.worlds.trials import Trial
+from verifiers.worlds.trials import Beyond, Trial
+from verifiers.worlds.variations.other_names import BEHIND
 
 Alike = Callable[[bytes, bytes], bool]
+ENDING = Beyond("recorded-endings", "the names have endings that some recording has")
 
 
 def indulged(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> str:
@@ -68,6 +71,20 @@ def _pattern_for_a_name(trial: Trial, x: Expectation) -> bool:
     made = "\n".join(p for p in x.tree if p not in world.base)
     printed = x.answer if "*" not in all_text(world.base) + g.expectation.answer else ""
     return any(mark in made and mark not in known for mark in "*?[") or ("*" in printed and "*" not in known)
+
+
+def takes_an_ending(trial: Trial, case: Case) -> bool:
+    """Whether the commands name an ending and take a file that has another one behind it (``part*`` takes ``part02.bak``): that
+    the skill leaves it alone may well be meant."""
+    steps = trial.plan.steps
+    if len(steps) != 1 or steps[0].variation != "other-name" or steps[0].choice[-1] != BEHIND:
+        return False
+    named = re.search(r"\.([^\W\d_]+)[^./]*$", str(steps[0].choice[0]))
+    if named is None or named[1] not in trial.g.template.literal_text():
+        return False
+    before, after = trial.g.expectation, case.expectation
+    without = {p: e for p, e in after.tree.items() if p not in case.base or p in trial.g.base}
+    return before.answer != after.answer or bool(differences(before.tree, without, root=False))
 
 
 def leaves_as_written(trial: Trial, case: Case, record: ReplayRecord) -> bool:

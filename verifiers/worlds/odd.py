@@ -214,7 +214,9 @@ def _image(g: Grammar, words: dict[str, str]) -> Expectation:
 def _renamed(e: Entry, words: dict[str, str]) -> Entry:
     if e.type != "file" or b"\0" in e.content:
         return e
-    return replace(e, content=substitute(_text(e), words).encode("utf-8", "surrogateescape"))
+    old = _text(e)
+    new = substitute(old, words)
+    return e if new == old else replace(e, content=new.encode("utf-8", "surrogateescape"))
 
 
 def with_modes(g: Grammar) -> Iterator[Opaque]:

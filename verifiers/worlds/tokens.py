@@ -92,6 +92,8 @@ def substitute(text: str, renames: Mapping[str, str], *, inside: frozenset[str] 
     """Text with tokens renamed: as whole tokens outside digests, or for those in ``inside`` wherever the characters occur."""
     for old in sorted(inside & renames.keys(), key=len, reverse=True):
         text = text.replace(old, renames[old])
+    if not any(old in text for old in renames):
+        return text
     return _WORD.sub(lambda m: renames.get(m.group(), m.group()), text)
 
 

@@ -121,8 +121,6 @@ class Variation:
     odd: str = ""
     """The kind of oddness of its starts: such work is rare, and careful people do it in several ways. "" = usual. One kind of
     odd starts alone refuses no skill: it is asked about."""
-    beside: Callable[[Choice], bool] = lambda _: False
-    """Whether what it puts in is nearly what the task is about, and not quite: who leaves that alone may well be right."""
     never: str = ""
     """Of what no recording speaks of: what holds in every recording instead, as a clause."""
 
@@ -136,11 +134,6 @@ class Variation:
         if self.recorded is not None:
             return self.recorded(choice, gs)
         return {Rule.UNSAID: Said.NOTHING, Rule.BARE: Said.HARM}.get(self.rule, Said.ALL)
-
-
-def always(_: Choice) -> bool:
-    """For ``beside``: whatever is put in."""
-    return True
 
 
 def of_content(edited: Callable[..., bytes]) -> Callable[..., None]:

@@ -10,7 +10,7 @@ from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.names import below, renamed_stem
 from verifiers.worlds.template import as_text
-from verifiers.worlds.variation import Choice, Example, Rule, Said, Step, Turns, Variation, always, files, pairs
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Step, Turns, Variation, files, pairs
 
 FILE = Entry("file", 0o640, b"a bystander\n")
 HIDDEN, LINK, EMPTY = "hidden file", "link", "empty directory"
@@ -126,7 +126,7 @@ VARIATIONS = (
         examples=(Example(("d",), {"d/a": "1"}, {"d/": "", "d/a": "1", "…/": "", "…/a": "1", "d/…": "-> ../…"}, {"d": "d"}),),
     ),
     Variation(
-        name="linked-item", beside=always, why="One more file like another is a link to a file in another directory.",
+        name="linked-item", why="One more file like another is a link to a file in another directory.",
         choices=files, apply=linked, rule=Rule.BYSTANDER, alone=2, recorded=said_of_links,
         never="there are no links among the files",
         examples=(Example(("a.txt",), {"a.txt": "1"}, {"a.txt": "1", "…/": "", "…/….txt": "1", "….txt": "-> …/….txt"}),),
@@ -143,7 +143,7 @@ VARIATIONS = (
     ),
     Variation(
         name="odd", why="A directory has a hidden file, a link or an empty directory, perhaps called as a file is.",
-        beside=always, choices=lambda g: pairs(g.directories, (HIDDEN, LINK, EMPTY, *NAMESAKES)),
+        choices=lambda g: pairs(g.directories, (HIDDEN, LINK, EMPTY, *NAMESAKES)),
         apply=odd, rule=Rule.BYSTANDER, turns=Turns.SHARED, drawn=1, alone=1, together=namesakes, recorded=recorded,
         never="there are no links among the files",
         examples=(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
-from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, always, of_content
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, of_content
 
 _COMMENT = re.compile(r"(?m)^[ \t]*(?:#(?!!)|;|//|--|%).*[^\W\d_]{2,}.*\n")
 _WORD = re.compile(r"[^\W\d_]{2,}(?=[^\w]*$)|[^\W\d_]{2,}")
@@ -55,7 +55,7 @@ def heads_differ(choice: Choice, gs: Sequence[Grammar]) -> Said:
 
 VARIATIONS = (
     Variation(
-        name="more-comments", beside=always, why="A file has one comment more.",
+        name="more-comments", why="A file has one comment more.",
         choices=commented, apply=of_content(one_more), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2,
         examples=(Example(("a",), {"a": "# some words\nk=1\n"}, {"a": "# some words\n# some …\nk=1\n"}),),
     ),

@@ -61,6 +61,7 @@ VARIATIONS = (
         choices=columns, apply=of_content(compared), stage=Stage.EDIT, alone=6,
         examples=(
             Example(("a", 0, 0), {"a": "2026-09-30 2\n"}, {"a": "2026-09-30 0\n"}, commands="awk '$2 > 0' a"),
+            Example(("a", 0, 12), {"a": "k 3\n"}, {"a": "k 12\n"}, {"n": "12"}, "awk '$2 > 12' a"),
             Example(("a", 1, 0), {"a": "k 1 2 %5$\nl 3 4 %6$\n"}, {"a": "k 1 2 %5$\nl 3 0 %6$\n"}, commands="awk '$3 > 0' a"),
         ),
     ),

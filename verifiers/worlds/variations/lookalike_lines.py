@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
-from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, always, contents, of_content
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, contents, of_content
 from verifiers.worlds.variations.near import transposed
 
 MOST_GONE = 4
@@ -88,7 +88,7 @@ def _beside_altered(content: bytes, draft: Draft, path: str, way: str) -> bytes:
 MILK, SET = {"w": "milk"}, {"v": "2"}
 VARIATIONS = (
     Variation(
-        name="altered-lines", beside=always,
+        name="altered-lines",
         why="A file has lines that hold one which the trace changes, with letters, a digit or a mark before it.",
         choices=altered, apply=of_content(_beside_altered), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=4,
         recorded=has_remarks, never="no line of such a file begins with #",
@@ -99,7 +99,7 @@ VARIATIONS = (
         ),
     ),
     Variation(
-        name="holding-lines", beside=always, why="A file has lines that hold one which the trace adds, with a letter more.",
+        name="holding-lines", why="A file has lines that hold one which the trace adds, with a letter more.",
         choices=added_to, apply=of_content(_held), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3,
         examples=(
             Example(("a", SUFFIXED), {"a": "1\n"}, {"a": "1\nmilkx\n"}, MILK, "echo milk >> a", {"a": "1\nmilk\n"}),

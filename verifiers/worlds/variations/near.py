@@ -12,7 +12,7 @@ from verifiers.worlds.names import below, renamed_stem
 from verifiers.worlds.records import MAX_LINES, decoded, encoded, records, takes_lines
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import all_text, tokens
-from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step, Variation, always, of_content, pairs
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Step, Variation, of_content, pairs
 
 MOST_NEAR = 8
 QUOTED = re.compile(r"[\"'=]([^\"'\0\n$\\]{2,20})[\"']")
@@ -197,8 +197,9 @@ def names_come_along(g: Grammar) -> list[tuple[Step, ...]]:
 def literals(g: Grammar) -> list[str]:
     """Words and quoted texts of the commands' own that stand in contents too: what a line is compared with."""
     text, said = all_text(g.base), g.template.literal_text()
-    written = {t for t in tokens(text) if re.search(rf"(?<!\w){re.escape(t)}(?!\w)", text)}
-    quoted = [t for t in QUOTED.findall(said) if t in text and re.search(r"\w", t) and t not in written]
+    there, texts = set(tokens(text)), QUOTED.findall(said)
+    written = {t for t in {*tokens(said), *texts} & there if re.search(rf"(?<!\w){re.escape(t)}(?!\w)", text)}
+    quoted = [t for t in texts if t in text and re.search(r"\w", t) and t not in written]
     words = [t for t in dict.fromkeys(tokens(said)) if t in written and not t.isdecimal()]
     return [*dict.fromkeys(quoted), *words][:MOST_NEAR]
 
@@ -206,7 +207,8 @@ def literals(g: Grammar) -> list[str]:
 def compared(g: Grammar) -> list[Choice]:
     """Each literal in each file, but for those of a line that frames records: with another in its place they are none."""
     framing = {p: {t for line in g.framing(p) for t in tokens(line)} for p in g.contents}
-    return [(p, k) for p in g.contents for k, word in enumerate(literals(g)) if word not in framing[p]]
+    found = literals(g)
+    return [(p, k) for p in g.contents for k, word in enumerate(found) if word not in framing[p]]
 
 
 def _near_literals(content: bytes, draft: Draft, path: str, k: int) -> bytes:
@@ -215,13 +217,13 @@ def _near_literals(content: bytes, draft: Draft, path: str, k: int) -> bytes:
 
 VARIATIONS = (
     Variation(
-        name="near-literals", beside=always, why="A file has lines that are nearly what the commands look for.",
+        name="near-literals", why="A file has lines that are nearly what the commands look for.",
         choices=compared, apply=of_content(_near_literals),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=6,
         examples=(Example(("a", 0), {"a": "k\nx A\n"}, {"a": "k\nx A\nx Ax\nx xA\n"}, {}, "awk '$2 == \"A\"' a"),),
     ),
     Variation(
-        name="near-lines", beside=always, why="A file has lines that are nearly what an argument says.",
+        name="near-lines", why="A file has lines that are nearly what an argument says.",
         choices=lambda g: pairs(g.contents, (LETTERS, CASE, BEHIND, PART)), apply=of_content(_edited),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, drawn=2, together=names_come_along,
         recorded=case_is_told, never=NO_CASE,
@@ -232,13 +234,13 @@ VARIATIONS = (
         ),
     ),
     Variation(
-        name="set-in-lines", beside=always, why="A file has lines that say what an argument says, set in from their margin.",
+        name="set-in-lines", why="A file has lines that say what an argument says, set in from their margin.",
         choices=lambda g: pairs(g.contents, (INDENTED,)), apply=of_content(_edited),
         rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=2, recorded=margin_is_told, never=NO_SUCH_LINES,
         examples=(Example(("a", INDENTED), {"a": "bob\nk\n"}, {"a": "bob\n    bob\nk\n"}, {"w": "bob"}, "ls bob"),),
     ),
     Variation(
-        name="near-files", beside=always, why="Another file says nearly what an argument says, where one like it says just that.",
+        name="near-files", why="Another file says nearly what an argument says, where one like it says just that.",
         choices=lambda g: pairs(g.files, (LETTERS, INDENTED)), apply=near_files, rule=Rule.BYSTANDER, alone=4,
         recorded=margin_is_told, never=NO_SUCH_LINES,
         examples=(
@@ -247,7 +249,7 @@ VARIATIONS = (
         ),
     ),
     Variation(
-        name="near-names", beside=always, why="Files and directories are called nearly as an argument says.",
+        name="near-names", why="Files and directories are called nearly as an argument says.",
         choices=lambda g: pairs(g.contents, (LETTERS, CASE)), apply=near_names, rule=Rule.BYSTANDER,
         recorded=case_is_told, never=NO_CASE,
         examples=(

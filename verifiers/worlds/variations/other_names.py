@@ -8,7 +8,7 @@ from sandbox.interface import Entry
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.names import below, renamed_stem
 from verifiers.worlds.template import as_text
-from verifiers.worlds.variation import Example, Rule, Variation, always, files, pairs
+from verifiers.worlds.variation import Example, Rule, Variation, files, pairs
 
 DOT_WITHIN, ENDING_TWICE, IN_DIRECTORY, MARK_TWICE, SAID_WITHIN, BEFORE, BEHIND, JOINED = SHAPES = (
     "dot within", "ending twice", "in a directory of such a name", "mark twice", "what an argument says within",
@@ -66,7 +66,6 @@ def _shaped(name: str, word: str, shape: str, draft: Draft, old: str) -> str:
 VARIATIONS = (
     Variation(
         name="other-name", why="One more file like another, under a name of another build.",
-        beside=lambda choice: choice[-1] == BEHIND,
         choices=lambda g: pairs(g.files, SHAPES), apply=copy_shaped, alone=len(SHAPES),
         examples=(
             Example(("a.x.gz", ENDING_TWICE), {"a.x.gz": ""}, {"a.x.gz": "", "….x.gz.gz": ""}),
@@ -75,7 +74,7 @@ VARIATIONS = (
         ),
     ),
     Variation(
-        name="hidden-item", beside=always, why="One more file like another is hidden.",
+        name="hidden-item", why="One more file like another is hidden.",
         choices=files, apply=copy_hidden, rule=Rule.ITEM, alone=1,
         examples=(Example(("a.txt",), {"a.txt": "1"}, {"a.txt": "1", ".….txt": "1"}),),
     ),

@@ -10,7 +10,7 @@ from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded
 from verifiers.worlds.template import as_text
 from verifiers.worlds.tokens import tokens
-from verifiers.worlds.variation import Choice, Example, Rule, Stage, Variation, always
+from verifiers.worlds.variation import Choice, Example, Rule, Stage, Variation
 
 _VALUE = re.compile(r"[\w. -]{2,30}")
 _WHOLE = re.compile(r"(?m)(?:^|[\"'>=:,;|\t])[ \t]*([^\W_]+)[ \t]*(?=[\"'<,;|\t]|$)")
@@ -51,7 +51,7 @@ def elsewhere(draft: Draft, word: str, value: str) -> None:
 
 VARIATIONS = (
     Variation(
-        name="said-elsewhere", beside=always, why="What an argument says stands in another place too, where it means nothing.",
+        name="said-elsewhere", why="What an argument says stands in another place too, where it means nothing.",
         choices=places, apply=elsewhere, rule=Rule.TEXT, stage=Stage.RENAME, alone=6, asks=False,
         examples=(
             Example(("some", "k1"), {"a": "tag k1\ntitle some\n"}, {"a": "tag k1\ntitle k1\n"}, {"t": "k1"}, "ls k1"),
