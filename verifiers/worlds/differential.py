@@ -16,7 +16,7 @@ from verifiers.interface import Finding
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.commanded import instead, judgeable, moved_to, unmarked
-from verifiers.worlds.disputed import disputed
+from verifiers.worlds.disputed import disputed, unproven
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import (
@@ -101,6 +101,8 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
         out.refused.append(Refused(trial, case, record, wrong))
     elif (dispute := disputed(context, evidenced.gs, trial, case, record)) is not None:
         _beyond(context, evidenced, out, replace(trial, beyond=dispute.beyond), case, record)
+    elif (own := unproven(context, evidenced.gs, trial)) is not None:
+        _beyond(context, evidenced, out, replace(trial, beyond=own), case, record)
     else:
         _held_against(context, evidenced, out, trial, case, record, wrong)
 

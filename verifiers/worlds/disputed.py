@@ -1,5 +1,5 @@
-"""Starts on which the commands themselves say different things: agents do one task in several ways, and write a value as a
-pattern that means nothing but itself."""
+"""Starts on which the commands are no good witnesses: those of the recordings say different things there, or they were written
+for what stood in their own start and are not right on the others."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from verifiers.expectation.oracle import shell_request
 from verifiers.shell.characters import meaning
 from verifiers.worlds.commanded import stated
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.invariants.facts import Start, learn
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import Hole, as_pattern, as_text
 from verifiers.worlds.tokens import all_text
@@ -54,6 +55,19 @@ def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, case: Case, 
             if sides:
                 break
     return found[-1] if found else None
+
+
+def unproven(context: Context, gs: Sequence[Grammar], trial: Trial) -> Beyond | None:
+    """What held in a trial's own recording and holds no more, where that recording's commands do not do on each other recorded
+    start what was recorded there: nothing shows that they are right where it does not hold."""
+    g, recorded = trial.g, Start(trial.g.base, trial.g.args)
+    broken = learn([recorded]).broken(Start(trial.world.base, trial.world.args), recorded)
+    others = [k for k in gs if k.task_id != g.task_id]
+    if not broken or not others or all(_takes(g, k) and _holds(context, k, g, ()) for k in others):
+        return None
+    fact = max(broken, key=lambda f: f.count)
+    told = f"In {g.task_id!r} {fact.sentence}; here that is not so, and its commands are not right on the starts of all others."
+    return Beyond(f"one-recording-{fact.kind.name}", fact.sentence, told, always=True)
 
 
 def _did(context: Context, g: Grammar, here: Case, record: ReplayRecord) -> bool:
