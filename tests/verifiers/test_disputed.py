@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,8 @@ from judging import generalised, told
 from sandbox import open_sandbox
 from sandbox.interface import Sandbox
 from verifiers.interface import Report, Verdict
+from verifiers.worlds import differential
+from verifiers.worlds.disputed import unproven
 from verifiers.worlds.template import as_pattern
 
 LOGS = {
@@ -176,3 +179,72 @@ def test_two_recordings_speak_for_a_skill(found: str, right: bool, tmp_path: Pat
     (check,) = [c for c in report.checks if c.id == "generalises"]
     assert (check.verdict is Verdict.PASS) is right, check.findings
     assert not right or any(q.invariant.startswith("commands-disagree:") for q in report.questions)
+
+
+SETTING = '''
+from pathlib import Path
+
+from skill_api import Query, skill_command
+
+
+@skill_command(autowire=True)
+def set_key(
+    file: str = Query(..., description="The file"),
+    key: str = Query(..., description="The key"),
+    value: str = Query(..., description="Its new value"),
+) -> dict:
+    """Give a key another value.
+
+    Args:
+        file: The file.
+        key: The key.
+        value: Its new value.
+
+    Returns:
+        ok
+    """
+    rows = Path(file).read_bytes().split(b"\\n")
+    found = [n for n, row in enumerate(rows) if row.startswith(f"{key}=".encode())]
+    if not found:
+        raise LookupError(key)
+    for n in found:
+        rows[n] = f"{key}={value}".encode()
+    new = b"\\n".join(rows)
+    if new != Path(file).read_bytes():
+        Path(file).write_bytes(new)
+    return {"ok": True}
+'''
+SETTINGS = {
+    "web.conf": ("host", "north", "host=south\nowner=mara\nidle=3\nhost=east\nlog=yes\nroot=/srv\nage=9\n"),
+    "mail.conf": ("spool", "/srv", "level=4\nspool=/var\nplace=harbour\nowner=tom\nsize=20\nqueue=fast\n"),
+    "chat.conf": ("mode", "fast", "owner=ida\nplace=mill\nmode=slow\nlog=no\nroom=red\ntopic=news\nlimit=50\n"),
+}
+ALL = "sed -i 's|^KEY=.*|KEY=VALUE|' FILE"
+ONE = "awk -F= -v k=KEY -v v=VALUE '$1 == k && !n++ {$0 = k \"=\" v} {print}' FILE > t; cat t > FILE; rm t"
+BY_VALUE = "sed -i -e 's|^KEY=south.*|KEY=VALUE|' -e 's|^KEY=east.*|KEY=VALUE|' FILE"
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("commands", "doubted"), [((BY_VALUE, ONE, ONE), True), ((ALL, ALL, ALL), False)])
+def test_commands_that_are_not_right_on_all_starts_are_no_witnesses_beyond_their_own(
+    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, commands: tuple[str, ...], *, doubted: bool
+) -> None:
+    """The first of two lines is all that was needed in one file, and is not enough in another."""
+    found: dict[str, set[str]] = {}
+
+    def look(context: Any, evidenced: Any, out: Any, trial: Any, first: Any, record: Any) -> None:
+        beyond = unproven(context, evidenced.gs, trial)
+        found.setdefault(trial.g.task_id, set()).update([beyond.name] if beyond is not None else [])
+        of_all(context, evidenced, out, trial, first, record)
+
+    of_all = differential._look
+    monkeypatch.setattr(differential, "_look", look)
+    rows: list[object] = []
+    for command, (file, (key, value, text)) in zip(commands, SETTINGS.items(), strict=True):
+        filled = command.replace("KEY", key).replace("VALUE", value).replace("FILE", file)
+        after = re.sub(rf"(?m)^{key}=.*", f"{key}={value}", text)
+        rows.append(told(file, filled, "", {file: text}, {file: after}))
+    args = {file: {"file": file, "key": key, "value": value} for file, (key, value, _) in SETTINGS.items()}
+    generalised(tmp_path, sandbox, SETTING, args, rows)
+    assert ("one-recording-unique-keys" in set().union(*found.values())) is doubted
+    assert any(found.values()) is doubted
