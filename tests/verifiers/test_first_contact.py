@@ -64,6 +64,7 @@ WRONG = {
     "20/mgf-charge-titles/w_split": "its answer lacks",
     "21/mosquitto_topic_access/nadia": "takes the value of topic for more than text",
     "21/lrc-offset/ines": "bytes that are no UTF-8",
+    "28/rdb-days-above/w_limit_counts": "the answer at output differs",
 }
 """Skill -> what is said of it."""
 
@@ -83,13 +84,15 @@ RIGHT += [
         "14/tar-restore/c_tarfile", "12/sidecar_day_keyword/good_plan", "17/flag_enabled/lines", "17/hunspell_add_word/awk",
         "17/reverse_depends/awk",
         "17/gcode_pause/lines", "18/ffmeta-chapter/ok_sections", "18/patch_added_lines/numstat", "19/palette-colour/line-list",
+        "28/automake-drop-source/token_spans", "28/disc-folders-flatten/find_and_move", "28/catalog-drop-library/sed_ranges",
     )
 ]  # fmt: skip
 """With some that were refused at first: they refuse to overwrite, their records have two lines, they leave alone a file whose
 ending no recording has, write numbers otherwise, take a dotted ending for two, cut a log's lines at their quotes, know a
 line that holds no more than an argument, read digests, times, tables, records under a heading, JSON whose keys come once and
 names of files, do without a file that one recording has not, take no other word for true and false, keep the ends of lines that
-are Windows' already, leave alone what is done where another recording's commands do, or leave out blanks around a line."""
+are Windows' already, leave alone what is done where another recording's commands do, leave out blanks around a line, or know a
+format better than commands that are right on their own start alone."""
 
 REACHED = (
     "2/tick_todo/s1", "2/rename_note/s4", "2/csv_group_sum/s6", "3/release-notes/s7", "3/scaffold-module/s1", "4/photo_prefix/s7",

@@ -93,10 +93,13 @@ def _replaced(g: Grammar, path: str) -> set[str]:
 
 
 def _of_several(g: Grammar, path: str) -> set[str]:
-    """Words that files with this ending have in more than one recording: headings, keys, and what else says what a line is."""
+    """Words that files with this ending have in more than one recording: headings, keys, and what else says what a line is. What
+    the commands look for, where it is a whole word, is told from what is nearly so."""
     contents = g.recorded.get(PurePosixPath(path).suffix, ())
     counts = Counter(word for content in contents for word in set(re.findall(_WORD, decoded(content))))
-    return {word for word, times in counts.items() if times > 1}
+    text = decoded(g.base[path].content)
+    sought = {t for t in tokens(g.template.literal_text()) if re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", text)}
+    return {word for word, times in counts.items() if times > 1} - sought
 
 
 def framed_once(choice: Choice, gs: Sequence[Grammar]) -> Said:
