@@ -63,7 +63,10 @@ def _of_table(text: str, value: str) -> Iterator[str]:
     width = head.count(delimiter) + 1
     if width < 2:
         return
-    heads, *rows = csv.reader(text.splitlines(), delimiter=delimiter)
+    try:
+        heads, *rows = csv.reader(text.splitlines(), delimiter=delimiter)
+    except csv.Error:  # a null byte, or a cell without end
+        return
     heads = [h.strip() for h in heads]
     if len(rows) < 2 or any(len(row) != len(heads) for row in rows if row) or not all(map(_WORD.fullmatch, heads)):
         return

@@ -41,6 +41,8 @@ def test_a_file_says_what_a_value_is(text: str, value: str, word: str) -> None:
         ("port: 8080\n", "80"),  # a part of another value
         ("value = kim\n", "kim"),  # a word for anything
         ("[paths]\n", "paths"),  # a mark with nothing beneath
+        ("a,b\n1,\x00kim\n2,kim\n", "kim"),
+        (f"a,b\n1,{'x' * 140_000}\n2,kim\n", "kim"),  # more than a cell may hold
     ],
 )
 def test_a_text_that_says_nothing_gives_no_word(text: str, value: str) -> None:
