@@ -9,7 +9,7 @@ from synth.embedded.filters import option_codes, read, receiver, run_filter
 from synth.embedded.scope import Scope, content
 from synth.embedded.streams import stream
 from verifiers.shell.commands import TABLE, parse_args
-from verifiers.shell.tree import Command, Lit, Pipe, Seq, ShellError, Simple, Test, Word
+from verifiers.shell.tree import Command, Glob, Lit, Pipe, Seq, ShellError, Simple, Test, Word
 
 SEARCHES = ("grep", "egrep", "fgrep")
 _SHOWN = ("-n", "-H", "-h", "--line-number", "--with-filename", "--no-filename")
@@ -67,9 +67,20 @@ def _test(scope: Scope, words: list[Word]) -> str:
         return f"({path}.exists() and {path}.stat().st_size > 0)"
     if len(words) == 2 and texts[0] in ("-n", "-z"):
         return f"{scope.text(words[1])} {'!=' if texts[0] == '-n' else '=='} {quote('')}"
+    if len(words) == 3 and texts[1] in ("=", "==", "!=") and words[2].has_glob:
+        return f"{'not ' if texts[1] == '!=' else ''}{_like(scope, words[0], words[2])}"
     if len(words) == 3 and texts[1] in ("=", "==", "!="):
         return f"{scope.text(words[0])} {'!=' if texts[1] == '!=' else '=='} {scope.text(words[2])}"
     raise ShellError("this test is not understood")
+
+
+def _like(scope: Scope, word: Word, pattern: Word) -> str:
+    """Whether a text is like ``begin*`` or ``*end``."""
+    first, last = pattern.parts[0], pattern.parts[-1]
+    for glob, rest, method in ((last, pattern.parts[:-1], "startswith"), (first, pattern.parts[1:], "endswith")):
+        if glob == Glob("*") and rest and not Word(rest).has_glob:
+            return f"{receiver(scope.text(word))}.{method}({scope.text(Word(rest))})"
+    raise ShellError("a pattern in a test is not understood")
 
 
 def _grep(scope: Scope, node: Simple) -> str | None:

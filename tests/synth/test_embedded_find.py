@@ -11,6 +11,7 @@ import pytest
 from synth.embedded.emit_python import compile_program, skill_source
 from synth.embedded.scope import Facts
 from verifiers.shell.parse import parse
+from verifiers.shell.tree import ShellError
 
 FACTS = Facts(
     is_dir=lambda word, cwd: False, exists=lambda word, cwd: False, has_links=lambda word, cwd: False,
@@ -85,3 +86,30 @@ def test_what_is_removed_is_what_find_removes(tests: str, tmp_path: Path) -> Non
     subprocess.run(["bash", "-c", f"find . {tests} -delete"], cwd=one, check=True)
     run_skill(f"find . {tests} -delete", True, other, tmp_path)
     assert left(other) == left(one) != before
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["[[ $f == new_* ]] ||", "[[ $f != new_* ]] &&", "[[ $f == *.old.txt ]] ||", "[[ $f == 'new_*' ]] ||"],
+)
+def test_a_pattern_in_a_test_is_no_text(test: str, tmp_path: Path) -> None:
+    names = ("a.txt", "new_b.txt", "c.old.txt", "new_*")
+    ends = []
+    for way in ("bash", "skill"):
+        root = tmp_path / way
+        root.mkdir()
+        for name in names:
+            (root / name).write_text(name)
+        line = f'for f in *.txt; do {test} mv "$f" "x$f"; done'
+        if way == "bash":
+            subprocess.run(["bash", "-c", line], cwd=root, check=False)
+        else:
+            run_skill(line, True, root, tmp_path)
+        ends.append(left(root))
+    assert ends[0] == ends[1]
+    assert any(name.startswith("x") for name in ends[0])
+
+
+def test_a_pattern_with_a_mark_inside_is_left_to_the_shell() -> None:
+    with pytest.raises(ShellError, match="a pattern in a test"):
+        compile_program((parse('for f in *.txt; do [[ $f == a?b ]] || mv "$f" "x$f"; done'),), (), FACTS, writes=True)
