@@ -23,7 +23,7 @@ def condition(scope: Scope, node: Command, negated: bool) -> str | None:
         parts = [condition(scope, item, False) for item in node.items]
         test = None if None in parts else " and ".join(filter(None, parts))
     elif isinstance(node, Test):
-        test = _test(scope, list(node.words))
+        test = _test(scope, list(node.words), double=node.double)
     elif isinstance(node, Simple) and node.name == "test":
         test = _test(scope, list(node.words[1:]))
     elif isinstance(node, Simple) and node.name in SEARCHES:
@@ -56,10 +56,11 @@ def _status(scope: Scope, node: Simple | Pipe) -> str | None:
     return run_filter(scope, last.name, replace(spec, helper="_holds", no_match=0), last.words[1:], given).code
 
 
-def _test(scope: Scope, words: list[Word]) -> str:
+def _test(scope: Scope, words: list[Word], *, double: bool = False) -> str:
+    """``double``: of ``[[ … ]]``, where a pattern is one of texts; elsewhere the shell puts names of files in its place."""
     texts = [w.literal for w in words]
     if texts and texts[0] == "!":
-        return f"not ({_test(scope, words[1:])})"
+        return f"not ({_test(scope, words[1:], double=double)})"
     if len(words) == 2 and texts[0] in _FILE:
         return f"{receiver(scope.path(words[1]))}.{_FILE[texts[0] or '']}"
     if len(words) == 2 and texts[0] == "-s":
@@ -67,6 +68,8 @@ def _test(scope: Scope, words: list[Word]) -> str:
         return f"({path}.exists() and {path}.stat().st_size > 0)"
     if len(words) == 2 and texts[0] in ("-n", "-z"):
         return f"{scope.text(words[1])} {'!=' if texts[0] == '-n' else '=='} {quote('')}"
+    if any(w.has_glob for w in words) and not (double and len(words) == 3 and not words[0].has_glob):
+        raise ShellError("a pattern in a test is not understood")
     if len(words) == 3 and texts[1] in ("=", "==", "!=") and words[2].has_glob:
         return f"{'not ' if texts[1] == '!=' else ''}{_like(scope, words[0], words[2])}"
     if len(words) == 3 and texts[1] in ("=", "==", "!="):

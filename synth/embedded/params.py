@@ -361,7 +361,7 @@ def _name_by_form(chosen: list[tuple[str, str]], values: Sequence[tuple[Value, .
     counts = Counter(chosen)
     for k, column in enumerate(values):
         form = _form(column)
-        if form is not None and (counts[chosen[k]] > 1 or chosen[k][0] in _VAGUE):
+        if form is not None and (counts[chosen[k]] > 1 or chosen[k][0] in _VAGUE - {"file"}):
             chosen[k] = form
 
 

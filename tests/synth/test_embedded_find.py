@@ -110,6 +110,8 @@ def test_a_pattern_in_a_test_is_no_text(test: str, tmp_path: Path) -> None:
     assert any(name.startswith("x") for name in ends[0])
 
 
-def test_a_pattern_with_a_mark_inside_is_left_to_the_shell() -> None:
-    with pytest.raises(ShellError, match="a pattern in a test"):
-        compile_program((parse('for f in *.txt; do [[ $f == a?b ]] || mv "$f" "x$f"; done'),), (), FACTS, writes=True)
+@pytest.mark.parametrize("test", ["[[ $f == a?b ]]", "[[ $f == a*b ]]", "[ $f = new_* ]", "test $f = new_*", "[ -e new_* ]"])
+def test_another_pattern_in_a_test_is_left_to_the_shell(test: str) -> None:
+    """In single brackets it stands for names of files."""
+    with pytest.raises(ShellError):
+        compile_program((parse(f'for f in *.txt; do {test} || mv "$f" "x$f"; done'),), (), FACTS, writes=True)

@@ -17,6 +17,7 @@ from sandbox.interface import Sandbox
 from verifiers.interface import Report, Verdict
 from verifiers.worlds import differential
 from verifiers.worlds.disputed import unproven
+from verifiers.worlds.smallest import excused
 from verifiers.worlds.template import as_pattern
 
 LOGS = {
@@ -235,6 +236,8 @@ def test_commands_that_are_not_right_on_all_starts_are_no_witnesses_beyond_their
     def look(context: Any, evidenced: Any, out: Any, trial: Any, first: Any, record: Any) -> None:
         beyond = unproven(context, evidenced.gs, trial)
         found.setdefault(trial.g.task_id, set()).update([beyond.name] if beyond is not None else [])
+        # Nor is it a counterexample: not a smaller one, and none that was kept from before.
+        assert beyond is None or excused(context, evidenced, trial, first, record)
         of_all(context, evidenced, out, trial, first, record)
 
     of_all = differential._look

@@ -41,7 +41,7 @@ def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, case: Case, 
     found: list[Dispute] = []
     for other, literal in _forms(gs, g):
         commands = other.template.fill(world.args, literal)
-        here = _stated(context, other, replace(trial, world=replace(world, commands=commands)))
+        here = _stated(context, other, replace(trial, world=replace(world, commands=commands)), may_end=True)
         sides = here is not None and _did(context, g, here, record)
         if not (sides or (not literal and not _same(context, case, here))):
             continue
@@ -125,10 +125,14 @@ def _holds(context: Context, g: Grammar, other: Grammar, literal: tuple[Hole, ..
     return alike and not differences(recorded.tree, x.tree, root=False)
 
 
-def _stated(context: Context, other: Grammar, trial: Trial) -> Case | None:
-    """What a form does there, through links too: there it may be as careless as the skill. A command that fails behind the
-    change (a folder that is not empty now) takes nothing back of it."""
+def _stated(context: Context, other: Grammar, trial: Trial, *, may_end: bool = False) -> Case | None:
+    """What a form does there, through links too: there it may be as careless as the skill.
+
+    Args:
+        may_end: what it changed before a command failed counts (a folder that is not empty now). On a recorded start it does not:
+            no form is right that fails where it was recorded to succeed.
+    """
     trial = replace(trial, world=replace(trial.world, stays=()))
     record = context.traces.map([shell_request(trial.world.base, trial.world.commands)])[0]
     label = f"trace {other.task_id} on {trial.world.task_id}"
-    return stated(context, replace(trial, g=other), [record], label, may_be_idle=True, may_end=True)
+    return stated(context, replace(trial, g=other), [record], label, may_be_idle=True, may_end=may_end)
