@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.records import decoded, encoded, takes_lines
-from verifiers.worlds.variation import Choice, Example, Rule, Said, Stage, Variation, contents, of_content
+from verifiers.worlds.variation import Choice, Example, Rule, Stage, Variation, contents, of_content
 from verifiers.worlds.variations.near import transposed
 
 MOST_GONE = 4
@@ -53,13 +52,6 @@ def altered(g: Grammar) -> list[Choice]:
     return [(p, way) for p in g.contents for way in (LETTERED, OFF) if gone(g, p)]
 
 
-def has_remarks(choice: Choice, gs: Sequence[Grammar]) -> Said:
-    """Whether a recording says what a line with such a mark is: to some formats it means nothing."""
-    suffix = PurePosixPath(str(choice[0])).suffix
-    contents = (e.content for g in gs for p, e in g.base.items() if e.type == "file" and PurePosixPath(p).suffix == suffix)
-    return Said.ALL if choice[-1] != OFF or any(re.search(rb"(?m)^[ \t]*#", c) for c in contents) else Said.HARM
-
-
 def gone(g: Grammar, path: str) -> list[str]:
     """The first lines of a file that are not there after the task."""
     before, after = g.base[path], g.expectation.tree.get(path)
@@ -91,7 +83,6 @@ VARIATIONS = (
         name="altered-lines",
         why="A file has lines that hold one which the trace changes, with letters, a digit or a mark before it.",
         choices=altered, apply=of_content(_beside_altered), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=4,
-        recorded=has_remarks, never="no line of such a file begins with #",
         examples=(
             Example(("a", LETTERED), {"a": "k=1\n"}, {"a": "xk=1\nx_k=1\nk=1\n"}, SET, "sed -i s/^k=.*/k=2/ a", {"a": "k=2\n"}),
             Example(("a", LETTERED), {"a": "9 k\n"}, {"a": "19 k\n9 k\n"}, SET, "sed -i 's/^9 k/9 j/' a", {"a": "9 j\n"}),

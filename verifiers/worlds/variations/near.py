@@ -43,8 +43,7 @@ def near(text: str, said: Sequence[str], way: str = LETTERS) -> list[str]:
                 f"{head}{before}{word}{tail}",
                 f"{head}{transposed(word)}{tail}",
             ]
-            # Of a pair, a quote or a bracket, one is not there without the other.
-            out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ \n\"'([{<" else []
+            out += [f"{head[:-1]}{word}{tail}"] if head[:-1] and not head[-1].isalnum() and head[-1] not in "/ \n" else []
     return list(dict.fromkeys(t for t in out if t != text))[:MOST_NEAR]
 
 
