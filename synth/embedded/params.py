@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from synth.detect.features import singular
+from synth.embedded.forms import BEFORE_PLACE, FORMS, form_of
 from synth.embedded.literals import is_known
 from synth.embedded.places import Context, contexts
 from synth.embedded.pythoncode import NAMES
@@ -126,30 +127,8 @@ _PATHS = frozenset({"file", "output_file", "path", "source", "destination", "fol
 """Names for what is a whole path."""
 
 
-_FORMS = {
-    r"\d{1,3}(\.\d{1,3}){3}": ("address", "IP address, such as 10.0.0.7"),
-    r"v?\d+(\.\d+)+[\w.\-]*": ("version", "Version, such as 1.2.0"),
-    r"\d{4}-\d\d-\d\d": ("date", "Date, such as 2026-01-31"),
-    r"\d{4}-\d\d": ("month", "Month, such as 2026-01"),
-    r"(19|20)\d\d": ("year", "Year, such as 2026"),
-    r"\d\d?:\d\d(:\d\d)?": ("time", "Time of day, such as 09:30"),
-    r"[\w.+\-]+@[\w\-]+(\.[\w\-]+)+": ("email", "Mail address"),
-    r"[a-z]{3,5}://\S+": ("url", "Address on the web"),
-}
-"""What values are by their form, whatever they stand in."""
-_BY_FORM = ("address", "version")
-"""Those that say more than the place."""
-
-
-def _form(values: tuple[Value, ...]) -> tuple[str, str] | None:
-    """What all values are by their form, the first that fits."""
-    texts = [v for v in values if isinstance(v, str)]
-    whole = len(texts) == len(values)
-    return next((said for form, said in _FORMS.items() if whole and all(re.fullmatch(form, t) for t in texts)), None)
-
-
 def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
-    by_form = _form(values)
+    by_form = form_of(values)
     form = by_form[0] if by_form is not None else ""
     if isinstance(values[0], tuple):
         return ("paths", "Paths, relative to the workspace")
@@ -180,7 +159,7 @@ def _choose(at: Context, values: tuple[Value, ...]) -> tuple[str, str]:
         if at.command != "sed" and at.before.endswith("^"):
             return ("prefix", "Beginning of the name")
         return _IN_SCRIPT[_place(at)]
-    if by_form is not None and form in _BY_FORM:
+    if by_form is not None and form in BEFORE_PLACE:
         return by_form
     if at.role == "key" or ((at.command, at.option) == ("cut", "-f") and all(re.fullmatch(r"\d+", str(v)) for v in values)):
         return _COLUMN
@@ -290,7 +269,8 @@ def make_params(
     _name_the_exchanged(chosen, {k: labels.get(k) or word for k, word in (said or {}).items()})
     chosen = [_FOLDER if k in folders and c[0] in ("file", "source", "path", "value") else c for k, c in enumerate(chosen)]
     there = {k: _FILE if k in written else _READ for k in files}
-    chosen = _distinct([there[k] if k in there and c[0] == "value" else c for k, c in enumerate(chosen)])
+    # A name that is there is a file's, also where it looks like a version.
+    chosen = _distinct([there[k] if k in there and (c[0] == "value" or c in FORMS.values()) else c for k, c in enumerate(chosen)])
     out: list[Param] = []
     for k, values in enumerate(template.values):
         kind = "list[str]" if isinstance(values[0], tuple) else "str"
@@ -323,7 +303,7 @@ def _name_the_absent(
     for k, word in said.items():
         if (chosen[k][0] in _VAGUE and (word or chosen[k][0] == "file")) or (k in pieces and chosen[k][0] in _PATHS):
             name = _usable(word or _one_of(first.get(k)), "folder" if chosen[k][0] == "folder" else "name")
-            form = None if word else _form(values[k])
+            form = None if word else form_of(values[k])
             kept = chosen[k][1] if name == chosen[k][0] else "The name"
             chosen[k] = form or (name, f"The {name}" if word else _in_its_place(first.get(k)) or kept)
 
@@ -360,7 +340,7 @@ def _name_by_form(chosen: list[tuple[str, str]], values: Sequence[tuple[Value, .
     """What has a vague name, or one of several alike, is called as its form says: a version, a date."""
     counts = Counter(chosen)
     for k, column in enumerate(values):
-        form = _form(column)
+        form = form_of(column)
         if form is not None and (counts[chosen[k]] > 1 or chosen[k][0] in _VAGUE - {"file"}):
             chosen[k] = form
 

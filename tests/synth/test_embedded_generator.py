@@ -228,6 +228,22 @@ def test_parameters_are_described_by_where_they_stand(
 
 
 @pytest.mark.parametrize(
+    ("line", "values", "name"),
+    [
+        ("awk '$9 == {}' a.txt > out.txt", ("2024", "2019"), "year"),
+        ("awk '$9 == {}' a.txt > out.txt", ("2024", "404"), "value"),
+        ("sort -u {} > out.txt", ("1.2.log", "2.10.log"), "file"),  # a name is no version
+    ],
+)
+def test_a_value_without_a_name_is_called_as_its_form(line: str, values: tuple[str, str], name: str) -> None:
+    told = [evidence([line.format(v)], True, f"t{v}") for v in values]
+    logs = {v: Entry("file", content=b"x\n") for v in values if v.endswith(".log")}
+    traces = [replace(e, base=BASE.replace(logs), post=e.post.replace(logs) if e.post else None) for e in told]
+    candidate = next(EmbeddedGenerator().generate(pattern(traces), traces))
+    assert set(candidate.bindings[f"t{values[0]}"]) == {name}
+
+
+@pytest.mark.parametrize(
     ("one", "other", "name"),
     [
         ("the most {} responses", "the most {} responses", "value"),
