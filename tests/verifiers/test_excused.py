@@ -70,7 +70,7 @@ def sandbox() -> Iterator[Sandbox]:
     ("kept", "said"),
     [
         ("row", ""),
-        ('row.split("#")[0]', "changes more than that"),
+        ('row.split("#")[0]', "differs from the trace's commands"),
         ("row.split('\"')[0]", "a double quote at"),
     ],
 )
