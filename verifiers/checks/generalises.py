@@ -61,7 +61,7 @@ class Generalises:
         "A memoriser of the recordings must be refused here."
     )
     stage = "dynamic"
-    version = 35
+    version = 36
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
-from random import Random
 
 import yaml
 
+from verifiers.worlds.invariants.documents import Document
 from verifiers.worlds.invariants.json_shape import read as read_json
-from verifiers.worlds.invariants.kind import Learned, Lesson
 
 
 @lru_cache(maxsize=256)
@@ -46,27 +45,4 @@ def _keys(node: yaml.MappingNode) -> list[str]:
     return [str(key.value) for key, _ in node.value]
 
 
-class YamlShape:
-    name = "yaml"
-    scopes = frozenset({"content"})
-
-    def learn(self, seen: Sequence[str]) -> Lesson | None:
-        found = [keys_of(text) for text in seen]
-        known = [keys for keys in found if keys is not None]
-        if not known or len(known) < len(found):
-            return None
-        return Lesson(tuple(sorted(frozenset.intersection(*known))), len(known))
-
-    def holds(self, value: Learned, text: str) -> bool:
-        found = keys_of(text)
-        return found is not None and isinstance(value, tuple) and found >= set(value)
-
-    def keep(self, value: Learned, text: str, rng: Random) -> str:
-        return text
-
-    def says(self, value: Learned) -> str:
-        keys = ", ".join(map(str, value)) if isinstance(value, tuple) else ""
-        return f"is YAML with the keys {keys}" if keys else "is valid YAML"
-
-
-KIND = YamlShape()
+KIND = Document("yaml", "YAML", keys_of)
