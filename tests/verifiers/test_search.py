@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case
 from verifiers.expectation.oracle import Expectation
+from verifiers.search.brackets import in_brackets, pairs
 from verifiers.search.forced import opened
 from verifiers.search.members import ESCAPED, archives
 from verifiers.search.mutate import folded, from_arguments, from_constants
@@ -125,6 +126,25 @@ def test_lines_of_the_task_come_again() -> None:
     assert b"top\nport: 80\nweb = yes\nweb  yes\n" in saying
     assert not changed & saying
     assert b"top\nport: 80\nweb = yes\nweb # yes\n" in saying  # in the place of a field
+
+
+def test_brackets_are_written_otherwise() -> None:
+    base = Snapshot({"a": Entry("file", content=b'x = {"[": 1}\nk = ["a", "b"]\nl = (it\'s)\n')})
+    end = Snapshot({"a": Entry("file", content=b'x = {"[": 1}\nk = ["a", "b", "c"]\nl = (it\'s)\n')})
+    made = [s.base["a"].content.split(b"\nk = ")[1].partition(b"\nl")[0] for s in in_brackets(recorded(case(base, end)))]
+    assert [m for m in made if m != b'["a", "b"]'] == [b"[]", b'["a", "b",]', b'[\n    "a",\n    "b"\n]', b'["a"]']
+
+
+def test_brackets_are_met_where_an_argument_is_said() -> None:
+    base = Snapshot({"a": Entry("file", content=b"f(p)\ng(web)\n"), "b": Entry("file", content=b"(x)\n")})
+    made = [s.base["a"].content for s in in_brackets(recorded(case(base, base, name="web")))]
+    assert b"f(p)\ng()\n" in made
+
+
+@given(st.binary(max_size=80))
+def test_brackets_that_belong_together_hold_no_other_half(text: bytes) -> None:
+    for begin, end in pairs(text):
+        assert text[begin - 1 : begin] + text[end : end + 1] in (b"[]", b"()", b"{}")
 
 
 def test_signs_come_about_all_fields_that_say_an_argument() -> None:
