@@ -84,6 +84,7 @@ HOLDS = [
     ("toml", ["[a]\nb = 1\n", "[c]\n"], "[d]\ne = 'x'\n", "[d]\ne = x\n"),
     ("ini", ["[a]\nb\n", "[a]\nc: 1\n d\n[e]\nf=%(x\n"], "[a]\n", "a=1\n[a]\n"),
     ("ini", ["[a]\nb = 1\n", "[c]\n"], "[d]\nb = 2\n", "[d]\nb = 2\nb = 3\n"),
+    ("equal-widths", ["alpha    12 x\nbe        1 y\nc       123 z\n"], "delta     4 y\n", "delta    4 y\ndelta    40 y\n"),
     ("numeric-columns", ["n,v\na,1\nb,2\n", "n,v\nc,3\nd,4\n"], "n,v\nx,9\n", "n,v\nx,y\n"),
     ("text-in-utf-8", ["a", "é"], "ü", "\udcff"),
     ("plain-characters", ["alpha", "Beta", "a.b"], "gamma.x", "a b"),

@@ -10,7 +10,7 @@ from verifiers.source.branches import watched
 from verifiers.source.kinds import TELLING
 
 HEAD = """
-import collections, contextlib, functools, glob, json, operator, os, shutil, subprocess
+import collections, contextlib, functools, glob, json, operator, os, re, shutil, subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +51,8 @@ HIDDEN = {
     "an emptied text": ("if name == 'x':\n    data = b''", "data = b''"),
     "an item more": ("if name == 'x':\n    files.append(Path('y'))", "files.append"),
     "a map over an empty glob": ("list(map(os.unlink, glob.glob('x*')))", "acts: os.unlink"),
+    "a replacement that acts": ("re.sub('q', lambda m: os.unlink(m[0]), name)", "acts: os.unlink(m[0])"),
+    "a method of a pattern that is given one": ("if name == 'x':\n    re.compile('q').sub(files[0], name)", "acts: "),
     "a method mapped": ("list(map(Path.unlink, Path().glob('x*')))", "acts: Path.unlink"),
     "a call made by its name, mapped": (
         "list(map(operator.methodcaller('unlink'), Path().glob('x*')))",
@@ -158,6 +160,8 @@ HARMLESS = {
     "a loop's turn skipped": "for q in files:\n    if q.is_dir():\n        continue",
     "a count": "count = 0\nif name == 'x':\n    count += 1",
     "reading what nothing uses": "if path.exists():\n    text = path.read_text()\n    lines = text.splitlines()",
+    "numbers read one by one": "if name == 'x':\n    parts = [*map(int, name.split())]",
+    "a pattern's places": "if name == 'x':\n    re.compile('a').sub(f'{len(data)}', name)\n    re.sub('a', 'b', name)",
     "a set that nothing uses": "seen = set()\nfor q in []:\n    seen.add(q.name)",
 }
 

@@ -28,7 +28,7 @@ from verifiers.worlds.hostile import patterns
 from verifiers.worlds.matchers import _telling
 from verifiers.worlds.past import Failing, Past
 from verifiers.worlds.plans import Plan, dealt, plans, systematic
-from verifiers.worlds.records import decoded, encoded
+from verifiers.worlds.records import decoded, encoded, put
 from verifiers.worlds.template import templates
 from verifiers.worlds.tokens import DATE, all_text, is_real
 from verifiers.worlds.trials import Evidenced
@@ -495,3 +495,12 @@ def test_every_record_stands_twice_for_an_answer(after: dict[str, str], doubled:
     g = of_example(Example((), {"a": "1\n2\n"}, {}, {"f": "a"}, "cat a", made=after))
     found = decoded(twice(b"1\n2\n", Draft(g, 0), "a"))
     assert found == doubled if doubled is not None else len(found.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("row", "new", "made"),
+    [("a   12 b", "1", "a    1 b"), ("a   12 b", "345", "a  345 b"), ("a 12 b", "1", "a 1 b"), ("a  12 b", "3456", "a  3456 b")],
+)
+def test_what_stands_behind_a_number_stays_where_it_is(row: str, new: str, made: str) -> None:
+    at = row.index("12")
+    assert put(row, (at, at + 2), new) == made

@@ -67,14 +67,21 @@ _PURE_FUNCTIONS = frozenset({
     "asyncio.sleep", "dataclasses.field",
 })  # fmt: skip
 
+_CALLED = {
+    "map": 0, "filter": 0, "itertools.starmap": 0, "itertools.takewhile": 0, "itertools.dropwhile": 0, "itertools.filterfalse": 0,
+    "functools.reduce": 0, "itertools.accumulate": 1, "itertools.groupby": 1, "collections.defaultdict": 0, "re.sub": 1,
+    "re.subn": 1,
+}  # fmt: skip
+"""Functions that call what they are given, and the place of that."""
 _HIGHER = frozenset({
-    "map", "filter", "starmap", "reduce", "takewhile", "dropwhile", "filterfalse", "accumulate", "methodcaller", "attrgetter",
-    "itemgetter", "partial", "csv.writer", "csv.DictWriter", "json.dump", "re.sub", "re.subn", "json.load", "csv.reader",
-    "defaultdict", "groupby",
+    "methodcaller", "attrgetter", "itemgetter", "partial", "csv.writer", "csv.DictWriter", "json.dump", "json.load",
+    "csv.reader",
 })  # fmt: skip
 """Names of functions that are not harmless as such although their module is: they call what they are given, or write."""
 _READS = frozenset({"csv.reader", "csv.DictReader", "json.load"})
-_CALLBACKS = frozenset({"key", "default", "cls", "onerror", "onexc", "hook", "default_factory", "copy_function", "ignore"})
+_CALLBACKS = frozenset({
+    "key", "default", "cls", "onerror", "onexc", "hook", "default_factory", "copy_function", "ignore", "func", "repl",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +102,8 @@ class Harmless:
 
     def harmless_function(self, node: ast.expr) -> bool:
         """Whether calling what ``node`` names is known to do no more than read and compute."""
-        if isinstance(node, ast.Constant):
-            return True
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            return True  # a text, which nothing calls
         if isinstance(node, ast.Lambda):
             return not self.acts(node.body)
         if isinstance(node, ast.Name) and node.id not in self.names.imported:
@@ -105,12 +112,8 @@ class Harmless:
         dotted = self.names.dotted(node)
         if dotted:
             return dotted in _PURE_MODULES or self._harmless_dotted(dotted)
-        return (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id in ("str", "bytes", "dict")
-            and node.attr in _PURE_METHODS
-        )
+        plain = isinstance(node, ast.Attribute) and not self.names.aliases and node.attr in _PURE_METHODS - {"start"}
+        return plain and isinstance(node, ast.Attribute) and node.attr not in self.names.attributes | self.names.methods
 
     def _acts_itself(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Yield | ast.YieldFrom | ast.NamedExpr):
@@ -134,8 +137,10 @@ class Harmless:
         if isinstance(func, ast.Name) and func.id == "open" and "open" not in self.names.own:
             return not _reads(call, 1)
         dotted = self.names.dotted(func)
-        if dotted == "collections.defaultdict":  # its items call what it is given
-            return not all(map(self.harmless_function, call.args[:1]))
+        plain = func.id if isinstance(func, ast.Name) and func.id not in self.names.own and not dotted else dotted
+        if (place := _CALLED.get(plain)) is not None:
+            starred = any(isinstance(a, ast.Starred) for a in call.args)
+            return starred or not all(map(self.harmless_function, call.args[place : place + 1]))
         if dotted:
             return not self._harmless_dotted(dotted)
         if isinstance(func, ast.Name) and func.id == "iter" and len(call.args) > 1:
@@ -170,6 +175,8 @@ class Harmless:
             return not call.args
         if func.attr == "start":  # of a match: a thread does what it was made for
             return not any(thing.partition(".")[0] == "threading" for thing in self.names.imported.values())
+        if func.attr in ("sub", "subn"):  # of a pattern
+            return bool(call.args) and self.harmless_function(call.args[0])
         if func.attr in _COLLECTING:
             return _root(func.value) in self.names.containers
         return func.attr in _PURE_METHODS

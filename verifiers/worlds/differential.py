@@ -16,7 +16,7 @@ from verifiers.interface import Finding
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.commanded import instead, judgeable, moved_to, unmarked
-from verifiers.worlds.disputed import disputed, unproven
+from verifiers.worlds.disputed import disputed
 from verifiers.worlds.draw import draw, shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import (
@@ -31,11 +31,7 @@ from verifiers.worlds.harm import (
     words_lost,
     words_unsaid,
 )
-from verifiers.worlds.indulgence import (
-    ENDING,
-    indulged,
-    takes_an_ending,
-)
+from verifiers.worlds.indulgence import indulged
 from verifiers.worlds.judged import CHECK_ID, Judged, Refused, Suspect, ask, grammars, unasked
 from verifiers.worlds.noticed import alike, seen
 from verifiers.worlds.past import matching
@@ -44,6 +40,7 @@ from verifiers.worlds.refusals import weigh_refusals
 from verifiers.worlds.smallest import excused, finding_of, judged_again, refused_whole, shrunk
 from verifiers.worlds.tokens import substitute
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
+from verifiers.worlds.unlike import after_all
 from verifiers.worlds.variation import Rule, Turns, Variation
 from verifiers.worlds.variations.ends import LINE_ENDS
 from verifiers.worlds.world import realise
@@ -95,14 +92,10 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
         out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
     elif trial.beyond is not None or wrong is None:
         _beyond(context, evidenced, out, trial, case, record)
-    elif takes_an_ending(trial, case):
-        _beyond(context, evidenced, out, replace(trial, beyond=ENDING), case, record)
     elif refused_whole(context, case, record):
         out.refused.append(Refused(trial, case, record, wrong))
-    elif (dispute := disputed(context, evidenced.gs, trial, case, record)) is not None:
-        _beyond(context, evidenced, out, replace(trial, beyond=dispute.beyond), case, record)
-    elif (own := unproven(context, evidenced.gs, trial)) is not None:
-        _beyond(context, evidenced, out, replace(trial, beyond=own), case, record)
+    elif (beyond := after_all(context, evidenced, trial, case, record)) is not None:
+        _beyond(context, evidenced, out, replace(trial, beyond=beyond), case, record)
     else:
         _held_against(context, evidenced, out, trial, case, record, wrong)
 

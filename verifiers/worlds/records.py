@@ -179,3 +179,14 @@ def _read(items: Sequence[str]) -> list[object]:
         with contextlib.suppress(ValueError):
             out.append(json.loads(item))
     return out
+
+
+def put(row: str, at: tuple[int, int], new: str) -> str:
+    """The line with another text at a place. Where blanks stand before it, as in columns of one width, what follows stays where
+    it is."""
+    begin, end = at
+    free = begin - len(row[:begin].rstrip(" "))
+    more = len(new) - (end - begin)
+    if free > 1 and more < free:
+        begin, new = begin - max(more, 0), new.rjust(end - begin)
+    return row[:begin] + new + row[end:]

@@ -8,7 +8,6 @@ from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Wrong
 from verifiers.interface import Finding
 from verifiers.worlds.commanded import judgeable, second_look
-from verifiers.worlds.disputed import disputed, unproven
 from verifiers.worlds.draw import shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import untouched
@@ -17,6 +16,7 @@ from verifiers.worlds.judged import CHECK_ID
 from verifiers.worlds.past import Failing
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.trials import Evidenced, Trial
+from verifiers.worlds.unlike import after_all
 
 
 def judged_again(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> tuple[Wrong | None, Case]:
@@ -37,9 +37,7 @@ def refused_whole(context: Context, case: Case, record: ReplayRecord) -> bool:
 
 def excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
     """Whether the commands say nothing there that a skill has to keep to."""
-    if indulged(context, trial, case, record) or disputed(context, evidenced.gs, trial, case, record) is not None:
-        return True
-    return unproven(context, evidenced.gs, trial) is not None
+    return bool(indulged(context, trial, case, record)) or after_all(context, evidenced, trial, case, record) is not None
 
 
 def _wrong_on(context: Context, evidenced: Evidenced, g: Grammar, plan: Plan, *, refused: bool) -> tuple[Case, Wrong] | None:

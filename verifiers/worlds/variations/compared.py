@@ -6,7 +6,7 @@ import re
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.records import decoded, encoded, takes_lines
+from verifiers.worlds.records import decoded, encoded, put, takes_lines
 from verifiers.worlds.tokens import DATE
 from verifiers.worlds.variation import Choice, Example, Stage, Variation, of_content
 
@@ -51,7 +51,7 @@ def compared(content: bytes, draft: Draft, path: str, k: int, n: int) -> bytes:
     for i in range(len(lines) - 1 - content.endswith(b"\n"), -1, -2):
         found = numbers(lines[i])
         if len(found) > k:
-            lines[i] = f"{lines[i][: found[k].start()]}{n}{lines[i][found[k].end() :]}"
+            lines[i] = put(lines[i], found[k].span(), str(n))
     return encoded("\n".join(lines))
 
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.records import decoded, encoded, takes_lines
+from verifiers.worlds.records import decoded, encoded, put, takes_lines
 from verifiers.worlds.template import as_text
 from verifiers.worlds.variation import Choice, Example, Said, Stage, Variation, of_content
 
@@ -48,7 +48,7 @@ def figured(content: bytes, k: int, way: str) -> bytes:
     for i in having:
         found = [*_form(way).finditer(lines[i])][-1 - k]
         figure = {NOUGHT: "0", BELOW: f"-{found[0]}", LONGER: "10"}[way]
-        lines[i] = f"{lines[i][: found.start()]}{figure}{lines[i][found.end() :]}"
+        lines[i] = put(lines[i], found.span(), figure)
     return encoded("\n".join(lines)) if having else content
 
 

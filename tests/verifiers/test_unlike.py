@@ -1,0 +1,121 @@
+"""Starts on which it turns out that no recording says what is right: where commands do several times what was done once, and
+where a value is made of characters that none had."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judging import generalised, told
+
+from sandbox import open_sandbox
+from sandbox.interface import Sandbox
+from verifiers.interface import Report, Verdict
+from verifiers.worlds.unlike import places
+
+SKILL = '''
+from pathlib import Path
+
+from skill_api import Query, skill_command
+
+
+@skill_command(autowire=True)
+def set_key(
+    file: str = Query(..., description="The file"),
+    key: str = Query(..., description="The key"),
+    value: str = Query(..., description="Its new value"),
+) -> dict:
+    """Give a key another value.
+
+    Args:
+        file: The file.
+        key: The key.
+        value: Its new value.
+
+    Returns:
+        ok
+    """
+    LIMIT
+    rows = Path(file).read_bytes().split(b"\\n")
+    found = [n for n, row in enumerate(rows) if row.startswith(f"{key}=".encode())]
+    if not found:
+        raise LookupError(key)
+    for n in TAKEN:
+        rows[n] = f"{key}={value}".encode()
+    new = b"\\n".join(rows)
+    if new != Path(file).read_bytes():
+        Path(file).write_bytes(new)
+    return {"ok": True}
+'''
+SETTINGS = {
+    "web.conf": ("host", "north", "host=south\nowner=mara\nidle=3\nlog=yes\nroot=/srv\nage=9\n"),
+    "mail.conf": ("spool", "/srv", "level=4\nspool=/var\nplace=harbour\nowner=tom\nsize=20\nqueue=fast\n"),
+    "chat.conf": ("mode", "fast", "owner=ida\nplace=mill\nmode=slow\nlog=no\nroom=red\ntopic=news\nlimit=50\n"),
+}
+TWO = {"web.conf": ("host", "north", SETTINGS["web.conf"][2] + "host=east\n")}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox() as box:
+        yield box
+
+
+def judged(folder: Path, box: Sandbox, source: str, settings: Mapping[str, tuple[str, str, str]]) -> Report:
+    rows: list[object] = []
+    for file, (key, value, text) in settings.items():
+        after = re.sub(rf"(?m)^{key}=.*", f"{key}={value}", text)
+        rows.append(told(file, f"sed -i 's|^{key}=.*|{key}={value}|' {file}", "", {file: text}, {file: after}))
+    args = {file: {"file": file, "key": key, "value": value} for file, (key, value, _) in settings.items()}
+    return generalised(folder, box, source, args, rows)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("settings", "verdict"), [(SETTINGS, Verdict.PASS), (SETTINGS | TWO, Verdict.FAIL)])
+def test_who_changes_one_place_of_several_is_asked_about_where_no_recording_has_several(
+    settings: dict[str, tuple[str, str, str]], verdict: Verdict, tmp_path: Path, sandbox: Sandbox
+) -> None:
+    report = judged(tmp_path, sandbox, SKILL.replace("TAKEN", "found[:1]").replace("LIMIT", ""), settings)
+    assert report.verdict is verdict, report.why
+    assert bool(report.questions) is (verdict is Verdict.PASS)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("limit", "verdict"),
+    [
+        ('if "." in key or "+" in key:\n        return {"ok": True}', Verdict.PASS),
+        ('if "." in key:\n        Path(file).write_bytes(b"")\n        return {"ok": True}', Verdict.FAIL),
+    ],
+)
+def test_who_does_nothing_for_a_value_of_other_characters_is_asked_about(
+    limit: str, verdict: Verdict, tmp_path: Path, sandbox: Sandbox
+) -> None:
+    report = judged(tmp_path, sandbox, SKILL.replace("TAKEN", "found").replace("LIMIT", limit), SETTINGS)
+    assert report.verdict is verdict, report.why
+    assert verdict is Verdict.FAIL or any(q.invariant == "plain-values" for q in report.questions)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        (b"a\nb\nc\n", b"a\nx\nc\n", 1),
+        (b"a\nb\nc\n", b"a\nx\ny\nc\n", 1),
+        (b"a\nb\nc\nd\n", b"x\nb\nc\ny\n", 2),
+        (b"a\nb\nc\n", b"b\n", 2),
+        (b"", b"a\n", 1),
+        (b"a\n", b"a\n", 0),
+    ],
+)
+def test_lines_that_stand_together_are_one_place(old: bytes, new: bytes, count: int) -> None:
+    assert places(old, new) == count
+
+
+@given(rows=st.lists(st.sampled_from([b"a", b"b", b"c"]), max_size=12), at=st.integers(0, 12), new=st.binary(max_size=5))
+def test_a_stretch_put_in_is_one_place_at_most(rows: list[bytes], at: int, new: bytes) -> None:
+    other = [*rows[:at], *new.splitlines(), *rows[at:]]
+    assert places(b"\n".join(rows), b"\n".join(other)) <= 1
