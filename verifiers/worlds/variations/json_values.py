@@ -66,6 +66,42 @@ def written(value: Json, like: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def same_keys_within(draft: Draft) -> None:
+    """Each object has another one in its first place, with the same keys and other values: a text in which a key is looked for
+    says that one first."""
+    word = draft.word()
+    for path in documents(draft.g):
+        text = draft.content(path).decode("utf-8", "replace")
+        value: Json = json.loads(text)
+        some: list[Json] = value if isinstance(value, list) else [value]
+        made: list[Json] = [{word: _each_leaf(v, lambda x: _other(x, word)), **v} if isinstance(v, dict) else v for v in some]
+        draft.edit(path, written(made if isinstance(value, list) else made[0], like=text))
+
+
+def _other(value: Json, word: str) -> Json:
+    if isinstance(value, bool) or value is None:
+        return not value
+    return f"{value}{word}" if isinstance(value, str) else value if isinstance(value, dict | list) else value + 1
+
+
+def keys_are_known_within(_: Choice, gs: Sequence[Grammar]) -> Said:
+    """Whether a recorded object has a key of its own further down too."""
+    texts = (g.base[p].content.decode("utf-8", "replace") for g in gs for p in documents(g))
+    return Said.ALL if any(_comes_again(json.loads(text)) for text in texts) else Said.HARM
+
+
+def _comes_again(value: Json) -> bool:
+    if isinstance(value, list):
+        return any(map(_comes_again, value))
+    return isinstance(value, dict) and any(set(value) & _keys(v) for v in value.values())
+
+
+def _keys(value: Json) -> set[str]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    own = set(value) if isinstance(value, dict) else set[str]()
+    return own.union(*map(_keys, inner))
+
+
 def ways(g: Grammar) -> list[Choice]:
     found = documents(g)
     one = [(way, p) for p in found[:MOST_FILES] for way in (EMPTY, NULL)]
@@ -89,6 +125,16 @@ VARIATIONS = (
         apply=vary, stage=Stage.EDIT, alone=1,
         recorded=lists_are_known, never="no value in the JSON files is a list", asks=False,
         examples=(Example((LISTED, ""), {"a.json": '{"a": 1}'}, {"a.json": '{"a": 1, "…": [{"…0": 0}, "…"]}'}),),
+    ),
+    Variation(
+        name="json-keys-within", why="Objects in JSON files have their own keys further down too.",
+        choices=lambda g: [()] if any(b"{" in g.base[p].content for p in documents(g)) else [],
+        apply=same_keys_within, stage=Stage.EDIT, alone=1,
+        recorded=keys_are_known_within, never="no key of an object in a JSON file stands further down in it too",
+        examples=(
+            Example((), {"a.json": '{"a": "x", "b": [1]}'}, {"a.json": '{"…": {"a": "x…", "b": [1]}, "a": "x", "b": [1]}'}),
+            Example((), {"a.json": '[{"a": 1}, 2]'}, {"a.json": '[{"…": {"a": 2}, "a": 1}, 2]'}),
+        ),
     ),
     Variation(
         name="json-values", why="Values of JSON files are empty or null, lie deeper, or are many.",
