@@ -163,13 +163,17 @@ def _beyond(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, c
     elif failure(record.outcome) is not None and untouched(case.base, record):
         out.information.append(f"{case.label}: refused, and nothing was changed ({beyond.name})")
     else:
-        out.parted.append(case)
+        right = replace(case, expectation=replace(case.expectation, tree=record.post))
+        if beyond.vouched and context.judge.wrong(record, right.expectation) is None:
+            out.passed.append(Generated(right, record, "differential", trial.world.varied))
+        else:
+            out.parted.append(case)
         _parts(context, evidenced, out, trial, case, record, beyond)
 
 
 def _shared(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
     dispute = disputed(context, evidenced.gs, trial, case, record)
-    return dispute is not None and dispute.sides
+    return dispute is not None and dispute.vouched
 
 
 def _parts(

@@ -4,7 +4,7 @@ for what stood in their own start and are not right on the others."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context
@@ -24,21 +24,12 @@ from verifiers.worlds.world import World
 SENTENCE = "the commands as another recording has them, or with each value as plain text, do the same"
 
 
-@dataclass(frozen=True, slots=True)
-class Dispute:
-    """Another form of the commands does something else on a start than they do."""
-
-    beyond: Beyond
-    sides: bool
-    """Whether it does there what the skill did."""
-
-
-def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, case: Case, record: ReplayRecord) -> Dispute | None:
+def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, case: Case, record: ReplayRecord) -> Beyond | None:
     """What speaks against taking the commands for right on a start: they do otherwise there in another form. That is what another
     recording has, or their own with values that stand for themselves in patterns, as far as the skill does as that does. Another
     form speaks only if it does on every recorded start what was recorded, its own one where the commands as they are do so."""
     g, world = trial.g, trial.world
-    found: list[Dispute] = []
+    found: list[Beyond] = []
     for other, literal in _forms(gs, g):
         commands = other.template.fill(world.args, literal)
         here = _stated(context, other, replace(trial, world=replace(world, commands=commands)), may_end=True)
@@ -51,7 +42,7 @@ def disputed(context: Context, gs: Sequence[Grammar], trial: Trial, case: Case, 
             asked = [k for k in asked if k.task_id in (g.task_id, other.task_id)]
         if all(_holds(context, k, other, literal) for k in asked):
             what = ",".join(sorted({h.parameter for h in literal})) or other.task_id
-            found.append(Dispute(Beyond(f"commands-disagree:{what}", SENTENCE, always=True), sides))
+            found.append(Beyond(f"commands-disagree:{what}", SENTENCE, always=True, vouched=sides))
             if sides:
                 break
     return found[-1] if found else None

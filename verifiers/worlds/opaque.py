@@ -91,8 +91,7 @@ def _unclear(
     if beyond is not None and not _damages(case, record, edited=not (trial.unprintable or trial.marks_a_line)):
         return beyond
     world = World(trial.g.task_id, trial.expected.base, trial.called, (), frozenset())
-    dispute = disputed(context, gs, Trial(trial.g, Plan(), world), case, record) if answers else None
-    return dispute.beyond if dispute is not None else None
+    return disputed(context, gs, Trial(trial.g, Plan(), world), case, record) if answers else None
 
 
 def _beyond(trial: Opaque, facts: Facts, *, answers: bool) -> Beyond | None:

@@ -41,6 +41,8 @@ class Beyond:
     """What is odd about the start, as a sentence: then no recording is said to have had anything."""
     always: bool = False
     """Whether it is asked about whatever the variation is worth."""
+    vouched: bool = False
+    """Whether another recording's commands do there what the skill did."""
 
 
 @dataclass(frozen=True, slots=True)

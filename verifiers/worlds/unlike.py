@@ -30,8 +30,7 @@ def after_all(context: Context, evidenced: Evidenced, trial: Trial, case: Case, 
         return PLAIN
     if (several := _several(evidenced, case.expectation)) is not None:
         return several
-    dispute = disputed(context, evidenced.gs, trial, case, record)
-    return dispute.beyond if dispute is not None else unproven(context, evidenced.gs, trial)
+    return disputed(context, evidenced.gs, trial, case, record) or unproven(context, evidenced.gs, trial)
 
 
 def _idle(context: Context, case: Case, record: ReplayRecord) -> bool:
