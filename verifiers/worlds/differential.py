@@ -25,6 +25,7 @@ from verifiers.worlds.harm import (
     glued,
     line_lost,
     lost,
+    overwritten,
     reached,
     untouched,
     vanished,
@@ -83,7 +84,7 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
     """What one run says of the skill."""
     wrong, case = judged_again(context, trial, first, record)
     if wrong is None and not _hurts(context, evidenced, trial, case, record):
-        _ask_about_glue(context, evidenced, out, trial, case, record)
+        _ask_about_both(context, evidenced, out, trial, case, record)
         out.judged += 1
         out.beyond += trial.beyond is not None
         out.within += [trial] if trial.beyond is None and not context.judge.refuses(record) else []
@@ -223,9 +224,13 @@ def _hurts(context: Context, evidenced: Evidenced, trial: Trial, case: Case, rec
     return found or reached(case, record, trial.world.stays)
 
 
-def _ask_about_glue(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord) -> None:
-    """Commands and skill agree, and the user's last line is no line any more: only a person can want that."""
-    if trial.beyond is not None and glued(case, record, evidenced.keeps(case)):
+def _ask_about_both(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, case: Case, record: ReplayRecord) -> None:
+    """Commands and skill agree, and the user's last line is no line any more, or a file that is moved takes the place of another
+    one: only a person can want that."""
+    if trial.beyond is None:
+        return
+    moved = [substitute(p, trial.world.renames, inside=trial.g.inside) for p in moved_to(trial.g) if p not in trial.g.base]
+    if glued(case, record, evidenced.keeps(case)) or overwritten(case, record, moved):
         ask(context, out, trial.beyond, case, record)
 
 

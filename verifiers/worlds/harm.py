@@ -205,6 +205,13 @@ def glued(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeping]) -> b
     return False
 
 
+def overwritten(case: Case, record: ReplayRecord, places: Collection[str]) -> bool:
+    """Whether what stood at one of the places is nowhere any more."""
+    stood = [case.base[p].content for p in places if p in case.base and case.base[p].type == "file"]
+    left = {e.content for e in record.post.values()}
+    return any(content and content not in left for content in stood)
+
+
 def reached(case: Case, record: ReplayRecord, stays: Collection[str]) -> Wrong | None:
     """A path that only a link leads to, and that the run changes."""
     for path in stays:

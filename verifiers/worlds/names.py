@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from verifiers.worlds.grammar import Grammar
@@ -54,8 +55,18 @@ def renamed_stem(name: str, word: str, g: Grammar) -> str:
 
 def numbered(name: str, n: int, g: Grammar) -> str:
     """A file name with another number in the place of its last one: ``part2`` of a series goes on to ``part11``."""
-    found = [m for m in TOKEN.finditer(name) if m.group().isdecimal() and m.group().isascii()]
-    if not found or found[-1].group() in argument_tokens(g):
+    last = _last_number(name)
+    if last is None or last.group() in argument_tokens(g):
         return ""
-    last = found[-1]
     return f"{name[: last.start()]}{str(int(last.group()) + n + 1).zfill(len(last.group()))}{name[last.end() :]}"
+
+
+def last_number(name: str) -> int:
+    """The last number in a name; 0 for none."""
+    found = _last_number(name)
+    return int(found.group()) if found else 0
+
+
+def _last_number(name: str) -> re.Match[str] | None:
+    found = [m for m in TOKEN.finditer(name) if m.group().isdecimal() and m.group().isascii()]
+    return found[-1] if found else None
