@@ -31,9 +31,9 @@ def grown(
     meant: Collection[str] = (),
 ) -> bytes:
     """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, in the order that
-    they have, each with a word of its own. Every second one keeps the words that arguments have ``said``: it is about the same
-    thing still; words that are ``meant`` stay if there are others. A record that has no word but what all have comes no second
-    time: it begins or ends something. Of a text whose lines are framed by others all come, as they are."""
+    they have, each with a word of its own. Every second one keeps the words that arguments have ``said``, if it has others: it
+    is about the same thing still; words that are ``meant`` stay if there are others. A record that has no word but what all have
+    comes no second time: it begins or ends something. Of a text whose lines are framed by others all come, as they are."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < 1 + named:
         return content
@@ -46,8 +46,9 @@ def grown(
     count = beyond(numbers, len(items) + 40, MAX_LINES)
     total = sum(map(len, items))
     while len(items) < count or total <= length or (total <= BUFFER and len(items) < ENOUGH_LINES):
-        kept = common | set(said) if len(items) % 2 else common
         item = pool[len(items) % len(pool)]
+        about = common | set(said)
+        kept = about if len(items) % 2 and (framed or set(re.findall(_WORD, item)) - about - {*meant}) else common
         items.append(item if framed else _own(item, len(items), kept, frame, meant))
         total += len(items[-1])
     return found.joined(items)
@@ -79,7 +80,7 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
         size=g.record_lines(path),
         said=draft.said,
         framing=g.framing(path),
-        meant=_replaced(g, path) | _of_several(g, path),
+        meant=_replaced(g, path) | _of_several(g, path) | {*g.formal},
     )
 
 
@@ -93,13 +94,10 @@ def _replaced(g: Grammar, path: str) -> set[str]:
 
 
 def _of_several(g: Grammar, path: str) -> set[str]:
-    """Words that files with this ending have in more than one recording: headings, keys, and what else says what a line is. What
-    the commands look for, where it is a whole word, is told from what is nearly so."""
+    """Words that files with this ending have in more than one recording: headings, keys, and what else says what a line is."""
     contents = g.recorded.get(PurePosixPath(path).suffix, ())
     counts = Counter(word for content in contents for word in set(re.findall(_WORD, decoded(content))))
-    text = decoded(g.base[path].content)
-    sought = {t for t in tokens(g.template.literal_text()) if re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", text)}
-    return {word for word, times in counts.items() if times > 1} - sought
+    return {word for word, times in counts.items() if times > 1}
 
 
 def framed_once(choice: Choice, gs: Sequence[Grammar]) -> Said:
