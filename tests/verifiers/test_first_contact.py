@@ -65,6 +65,9 @@ WRONG = {
     "21/mosquitto_topic_access/nadia": "takes the value of topic for more than text",
     "21/lrc-offset/ines": "bytes that are no UTF-8",
     "28/rdb-days-above/w_limit_counts": "the answer at output differs",
+    "29/ghcn-heavy-rain-days/w_more_than": "the answer at output differs",
+    "29/older-versions-aside/w_text_order": "removed differs",
+    "29/stale-pid-files/w_joined_string": "created differs",
 }
 """Skill -> what is said of it."""
 
@@ -85,19 +88,22 @@ RIGHT += [
         "17/reverse_depends/awk",
         "17/gcode_pause/lines", "18/ffmeta-chapter/ok_sections", "18/patch_added_lines/numstat", "19/palette-colour/line-list",
         "28/automake-drop-source/token_spans", "28/disc-folders-flatten/find_and_move", "28/catalog-drop-library/sed_ranges",
+        "29/readme_table_cell/line_walk", "29/prom-label-above/json_labels", "29/mail-domain-change/address_tokens",
     )
 ]  # fmt: skip
 """With some that were refused at first: they refuse to overwrite, their records have two lines, they leave alone a file whose
 ending no recording has, write numbers otherwise, take a dotted ending for two, cut a log's lines at their quotes, know a
 line that holds no more than an argument, read digests, times, tables, records under a heading, JSON whose keys come once and
 names of files, do without a file that one recording has not, take no other word for true and false, keep the ends of lines that
-are Windows' already, leave alone what is done where another recording's commands do, leave out blanks around a line, or know a
-format better than commands that are right on their own start alone."""
+are Windows' already, leave alone what is done where another recording's commands do, leave out blanks around a line, know a
+format better than commands that are right on their own start alone, change one table of several, or know of what signs a value is
+made."""
 
 REACHED = (
     "2/tick_todo/s1", "2/rename_note/s4", "2/csv_group_sum/s6", "3/release-notes/s7", "3/scaffold-module/s1", "4/photo_prefix/s7",
     "21/lenex_club_athletes/stefan", "21/parts_by_piece/ewa", "27/csv-ids-unmatched/own_parser", "27/copyright-years/c_bytes",
     "8/gedcom_occupation/s5", "14/dated-scans/c_move_class", "14/gpx-highest/c_waypoints", "16/fasta-length/pathlib_groups",
+    "29/pyproject_extra_add/masked_text", "29/diary-day-files/entry_objects", "29/older-versions-aside/running_best",
 )  # fmt: skip
 """Correct ones with branches that only a search meets, or that do no more than raise."""
 

@@ -17,7 +17,17 @@ from verifiers.worlds.commanded import _says_nothing_is_there
 from verifiers.worlds.constants import NO_CONSTANTS, Constants
 from verifiers.worlds.decided import _wrong
 from verifiers.worlds.grammar import Grammar, grammar
-from verifiers.worlds.harm import Keeping, ends_changed, harmless, line_lost, lost, untouched, words_lost, words_unsaid
+from verifiers.worlds.harm import (
+    Keeping,
+    ends_changed,
+    harmless,
+    line_lost,
+    lost,
+    overwritten,
+    untouched,
+    words_lost,
+    words_unsaid,
+)
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.names import renamed_stem
 from verifiers.worlds.noticed import alike
@@ -51,10 +61,10 @@ def case(before: dict[str, bytes], after: dict[str, bytes]) -> Case:
 
 def test_bytes_that_the_commands_keep_and_that_are_nowhere_are_lost() -> None:
     kept = case({"a": b"one\ntwo\n", "b": b"x\n"}, {"a": b"one\ntwo\n", "b": b"y\n"})
-    removed, overwritten = ran({"b": b"y\n"}), ran({"a": b"other\n", "b": b"y\n"})
+    removed, edited = ran({"b": b"y\n"}), ran({"a": b"other\n", "b": b"y\n"})
     assert (found := lost(kept, removed)) is not None
     assert "a is lost" in found.message
-    assert lost(kept, overwritten) is not None
+    assert lost(kept, edited) is not None
 
 
 def test_what_is_moved_edited_or_changed_by_the_commands_too_is_not_lost() -> None:
@@ -100,6 +110,12 @@ def test_a_refusal_may_leave_what_is_right_or_as_it_was_and_nothing_else() -> No
     assert not harmless(begun, ran({"b": b"1"}, raised=True))
     assert untouched(begun.base, ran({"a": b"1", "b": b"1"}, raised=True))
     assert not untouched(begun.base, ran({"a": b"2", "b": b"1"}, raised=True))
+
+
+@pytest.mark.parametrize(("after", "gone"), [({"b": b"new"}, True), ({"b": b"new", "c": b"old"}, False), ({"b": b"old"}, False)])
+def test_what_stood_where_a_file_is_moved_to_is_overwritten(after: dict[str, bytes], *, gone: bool) -> None:
+    """Unless it is somewhere still."""
+    assert overwritten(case({"a": b"new", "b": b"old"}, after), ran(after), ["b", "d"]) is gone
 
 
 def test_a_line_is_lost_where_the_task_only_adds() -> None:
