@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
@@ -40,11 +41,35 @@ def repeated(content: bytes, said: Sequence[str]) -> bytes:
 
 
 def added_to(g: Grammar) -> list[Choice]:
-    return [(p, way) for p in g.contents if g.added(p) for way in (SUFFIXED, PREFIXED, ABOVE)]
+    whole = [(p, way) for p in g.contents if g.added(p) for way in (SUFFIXED, PREFIXED, ABOVE)]
+    return [*((p, OFF) for p in g.contents if put_in(g, p)), *whole]
+
+
+def put_in(g: Grammar, path: str) -> list[str]:
+    """The first lines that the trace adds to a file all of whose lines stay."""
+    before, after = g.base[path], g.expectation.tree.get(path)
+    if after is None or after.type != "file" or not takes_lines(before.content):
+        return []
+    old, new = decoded(before.content).split("\n"), decoded(after.content).split("\n")
+    more = [line for line in dict.fromkeys(new) if line not in old and line.lstrip()[:1].isalnum()]
+    return [] if set(old) - set(new) else more[:MOST_GONE]
 
 
 def _held(content: bytes, draft: Draft, path: str, way: str) -> bytes:
+    if way == OFF:
+        return _switched_off(content, draft, path)
     return holding(content, [draft.renamed(line) for line in draft.g.added(path)], way)
+
+
+def _switched_off(content: bytes, draft: Draft, path: str) -> bytes:
+    """Each line that the trace adds stands where it will, as a comment."""
+    added = {*put_in(draft.g, path)}
+    for before, line in pairwise(decoded(draft.g.expectation.tree[path].content).split("\n")):
+        row, word = encoded(draft.renamed(before)) + b"\n", line.lstrip()
+        if line in added and before not in added and before.strip():
+            margin = line[: len(line) - len(word)]
+            content = content.replace(row, row + encoded(f"{margin}# {draft.renamed(word)}\n"), 1)
+    return content
 
 
 def altered(g: Grammar) -> list[Choice]:
@@ -90,10 +115,11 @@ VARIATIONS = (
         ),
     ),
     Variation(
-        name="holding-lines", why="A file has lines that hold one which the trace adds, with a letter more.",
-        choices=added_to, apply=of_content(_held), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=3,
+        name="holding-lines", why="A file has lines that hold one which the trace adds, with a letter or a mark more.",
+        choices=added_to, apply=of_content(_held), rule=Rule.BYSTANDER, stage=Stage.EDIT, alone=4,
         examples=(
             Example(("a", SUFFIXED), {"a": "1\n"}, {"a": "1\nmilkx\n"}, MILK, "echo milk >> a", {"a": "1\nmilk\n"}),
+            Example(("a", OFF), {"a": "1\n"}, {"a": "1\n# milk\n"}, MILK, "echo milk >> a", {"a": "1\nmilk\n"}),
             Example(("a", ABOVE), {"a": "1\n"}, {"a": "milkx\n1\n"}, MILK, "echo milk >> a", {"a": "1\nmilk\n"}),
         ),
     ),
