@@ -65,10 +65,10 @@ WRONG = {
     "21/mosquitto_topic_access/nadia": "takes the value of topic for more than text",
     "21/lrc-offset/ines": "bytes that are no UTF-8",
     "28/rdb-days-above/w_limit_counts": "the answer at output differs",
-    "29/apache-server-alias/w_comment_counts": "content differs",
+    "29/apache-server-alias/w_comment_counts": "content: expected",
     "29/ghcn-heavy-rain-days/w_more_than": "the answer at output differs",
-    "29/older-versions-aside/w_text_order": "removed differs",
-    "29/stale-pid-files/w_joined_string": "created differs",
+    "29/older-versions-aside/w_text_order": "removed: expected",
+    "29/stale-pid-files/w_joined_string": "created: expected",
 }
 """Skill -> what is said of it."""
 
