@@ -53,6 +53,7 @@ HIDDEN = {
     "a map over an empty glob": ("list(map(os.unlink, glob.glob('x*')))", "acts: os.unlink"),
     "a replacement that acts": ("re.sub('q', lambda m: os.unlink(m[0]), name)", "acts: os.unlink(m[0])"),
     "a method of a pattern that is given one": ("if name == 'x':\n    re.compile('q').sub(files[0], name)", "acts: "),
+    "what calls, mapped": ("import itertools\nlist(map(itertools.starmap, [os.unlink], [[files]]))", "acts: list(map("),
     "a method mapped": ("list(map(Path.unlink, Path().glob('x*')))", "acts: Path.unlink"),
     "a call made by its name, mapped": (
         "list(map(operator.methodcaller('unlink'), Path().glob('x*')))",

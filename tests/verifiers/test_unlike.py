@@ -85,6 +85,14 @@ def test_who_changes_one_place_of_several_is_asked_about_where_no_recording_has_
 
 
 @pytest.mark.engine
+def test_who_does_something_else_where_there_are_several_is_wrong(tmp_path: Path, sandbox: Sandbox) -> None:
+    """It may leave out some of what the commands do, and no more."""
+    other = SKILL.replace('    new = b"', '    for n in found[1:]:\n        rows[n] = b"x=1"\n    new = b"')
+    report = judged(tmp_path, sandbox, other.replace("TAKEN", "found[:1]").replace("LIMIT", ""), SETTINGS)
+    assert report.verdict is Verdict.FAIL
+
+
+@pytest.mark.engine
 @pytest.mark.parametrize(
     ("limit", "verdict"),
     [

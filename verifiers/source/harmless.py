@@ -159,6 +159,8 @@ class Harmless:
     def _harmless_dotted(self, dotted: str) -> bool:
         if dotted in _READS or dotted in _PURE_FUNCTIONS:
             return True
+        if dotted in _CALLED:
+            return False  # where it is not called here, nobody knows what it will call
         module, _, name = dotted.rpartition(".")
         return (module in _PURE_MODULES or _is_pure_class(module)) and name not in _HIGHER and dotted not in _HIGHER
 

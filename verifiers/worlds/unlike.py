@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from sandbox.interface import ReplayRecord
+from sandbox.interface import ROOT, ReplayRecord
 from verifiers.context import Case, Context
+from verifiers.expectation.answers import answer_at
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.disputed import disputed, unproven
 from verifiers.worlds.indulgence import ENDING, takes_an_ending
@@ -23,7 +24,8 @@ def after_all(context: Context, evidenced: Evidenced, trial: Trial, case: Case, 
     """Why another outcome of the skill is no failure on a start within the evidence; None where it is one."""
     if takes_an_ending(trial, case):
         return ENDING
-    if (several := _several(evidenced, case.expectation)) is not None:
+    several = _several(evidenced, case.expectation)
+    if several is not None and _some_of(context, case.expectation, record):
         return several
     return disputed(context, evidenced.gs, trial, case, record) or unproven(context, evidenced.gs, trial)
 
@@ -38,6 +40,23 @@ def _several(evidenced: Evidenced, x: Expectation) -> Beyond | None:
     if len(x.answer.splitlines()) > 1 and all(len(r.answer.splitlines()) == 1 for r in recorded):
         return ONE_LINE
     return None
+
+
+def _some_of(context: Context, x: Expectation, record: ReplayRecord) -> bool:
+    """Whether the skill did in some of the places what the commands do in all, and nothing else."""
+    for path in {*x.base, *x.tree, *record.post} - {ROOT}:
+        then, wanted, now = x.base.get(path), x.tree.get(path), record.post.get(path)
+        if now in (then, wanted):
+            continue
+        if then is None or now is None or (then.type, then.mode) != (now.type, now.mode):
+            return False
+        known = {*then.content.splitlines(), *(wanted.content.splitlines() if wanted is not None else ())}
+        if not known.issuperset(now.content.splitlines()):
+            return False
+    if context.judge.answer_path is None:
+        return True
+    answer = answer_at(getattr(record.outcome, "value", None), context.judge.answer_path)
+    return answer is not None and {*answer.splitlines()} <= {*x.answer.splitlines()}
 
 
 def _changed(x: Expectation) -> list[str]:
