@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from judging import generalised, told
 
 from sandbox import open_sandbox
-from sandbox.interface import Sandbox
+from sandbox.interface import Entry, ReplayRecord, Returned, Sandbox, Snapshot
+from verifiers.expectation.oracle import Expectation
 from verifiers.interface import Report, Verdict
-from verifiers.worlds.unlike import places
+from verifiers.worlds.unlike import _several, _some_of, places
 
 SKILL = '''
 from pathlib import Path
@@ -84,12 +86,37 @@ def test_who_changes_one_place_of_several_is_asked_about_where_no_recording_has_
     assert bool(report.questions) is (verdict is Verdict.PASS)
 
 
-@pytest.mark.engine
-def test_who_does_something_else_where_there_are_several_is_wrong(tmp_path: Path, sandbox: Sandbox) -> None:
-    """It may leave out some of what the commands do, and no more."""
-    other = SKILL.replace('    new = b"', '    for n in found[1:]:\n        rows[n] = b"x=1"\n    new = b"')
-    report = judged(tmp_path, sandbox, other.replace("TAKEN", "found[:1]").replace("LIMIT", ""), SETTINGS)
-    assert report.verdict is Verdict.FAIL
+BEFORE, ALL = b"a=1\nb=1\na=2\n", b"a=9\nb=1\na=9\n"
+
+
+def outcome(before: bytes, after: bytes, answer: str = "") -> Expectation:
+    trees = [Snapshot({"f": Entry("file", content=c)}) for c in (before, after)]
+    return Expectation(*trees, frozenset(), answer, True, (0,), (True,))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "did", "asked"),
+    [
+        (b"a=9\n", b"a=9\nb=1\na=2\n", True),
+        (b"a=9\n", BEFORE, True),
+        (b"a=9\n", b"a=9\nb=1\nx=1\n", False),
+        (b"a=9\nb=1\na=9\n", b"a=9\nb=1\na=2\n", False),
+    ],
+)
+def test_some_of_several_places_are_asked_about_and_nothing_else(recorded: bytes, did: bytes, *, asked: bool) -> None:
+    """Where every recording has one."""
+    one = SimpleNamespace(expectation=outcome(recorded.replace(b"9", b"1"), recorded))
+    x, context = outcome(BEFORE, ALL), SimpleNamespace(judge=SimpleNamespace(answer_path=None))
+    record = ReplayRecord(Returned({"ok": True}), (), Snapshot({"f": Entry("file", content=did)}), "exited")
+    assert (_several(SimpleNamespace(gs=(one,)), x) is not None and _some_of(context, x, record)) is asked  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("answer", "asked"), [("x", True), ("x\ny", True), ("z", False)])
+def test_so_are_some_of_several_lines(answer: str, *, asked: bool) -> None:
+    one, x = SimpleNamespace(expectation=outcome(BEFORE, BEFORE, "x")), outcome(BEFORE, BEFORE, "x\ny\n")
+    context = SimpleNamespace(judge=SimpleNamespace(answer_path="output"))
+    record = ReplayRecord(Returned({"output": answer}), (), x.base, "exited")
+    assert (_several(SimpleNamespace(gs=(one,)), x) is not None and _some_of(context, x, record)) is asked  # type: ignore[arg-type]
 
 
 @pytest.mark.engine
