@@ -14,21 +14,21 @@ QUOTED = re.compile(r"""(?<==)"([^"\\\n]*[^\W\d_][^"\\\n]*)"([^\s\w"<>/&])""")
 """The value of a name, and a sign behind it that parts something."""
 
 
-def _free(g: Grammar, text: str) -> bool:
-    """Whether neither an argument nor the commands say it."""
-    return text not in g.template.literal_text() and not any(as_text(v) in text for v in g.args.values() if as_text(v))
+def free(g: Grammar, path: str) -> set[str]:
+    """The quoted texts of a file that neither an argument nor the commands say."""
+    content, literal = g.base[path].content, g.template.literal_text()
+    said = [text for v in g.args.values() if (text := as_text(v))]
+    found = {m[1] for m in QUOTED.finditer(decoded(content))} if takes_lines(content) else set[str]()
+    return {text for text in found if text not in literal and not any(v in text for v in said)}
 
 
 def with_quotes(g: Grammar) -> list[Choice]:
-    texts = ((p, decoded(g.base[p].content)) for p in g.contents if takes_lines(g.base[p].content))
-    return [(p,) for p, text in texts if any(_free(g, m[1]) for m in QUOTED.finditer(text))]
+    return [(p,) for p in g.contents if free(g, p)]
 
 
-def holding(content: bytes, draft: Draft, _path: str) -> bytes:
-    g, text = draft.g, decoded(content)
-    back = {new: old for old, new in draft.renames.items()}
-    made = QUOTED.sub(lambda m: f'"{m[1]}{m[2]}z"{m[2]}' if _free(g, back.get(m[1], m[1])) else m[0], text)
-    return encoded(made)
+def holding(content: bytes, draft: Draft, path: str) -> bytes:
+    own = {draft.renamed(text) for text in free(draft.g, path)}
+    return encoded(QUOTED.sub(lambda m: f'"{m[1]}{m[2]}z"{m[2]}' if m[1] in own else m[0], decoded(content)))
 
 
 VARIATIONS = (

@@ -37,17 +37,13 @@ def cut(draft: Draft, where: str) -> None:
     """Every second one, by its first sign or its last; never to what stands in a file already."""
     found = shared(draft.g)
     book = Counter(p for paths in found.values() for p in sorted(paths)).most_common(1)[0][0]
-    there = "\n".join(decoded(draft.content(p)) for p in draft.g.contents)
+    there = {w for p in draft.g.contents for w in re.findall(r"\w+", decoded(draft.content(p)))}
     shorter = {w: w[1:] if n % 4 else w[:-1] for n, w in enumerate(found) if not n % 2}
+    shorter = {w: part for w, part in shorter.items() if part not in there}
     for path in sorted({p for paths in found.values() for p in paths}):
         if (path == book) is (where == MOST):
             text = decoded(draft.content(path))
-            made = WORD.sub(lambda m: w if (w := shorter.get(m[0])) and not _stands(w, there) else m[0], text)
-            draft.edit(path, encoded(made))
-
-
-def _stands(word: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+            draft.edit(path, encoded(WORD.sub(lambda m: shorter.get(m[0], m[0]), text)))
 
 
 VARIATIONS = (
