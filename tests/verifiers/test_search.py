@@ -147,6 +147,12 @@ def test_brackets_that_belong_together_hold_no_other_half(text: bytes) -> None:
         assert text[begin - 1 : begin] + text[end : end + 1] in (b"[]", b"()", b"{}")
 
 
+def test_signs_come_within_quotes_of_the_line_that_says_most() -> None:
+    tree = {"a": Entry("file", content=b'# web\nm{l="web",k="abcd"} 1\n')}
+    _, saying = in_lines_of_the_task(recorded(case(tree, tree, name="web", metric="m{")), "def f(x):\n    return '%' in x\n")
+    assert next(saying).base["a"].content == b'# web\nm{l="web",k="abcd"} 1\nm{l="w%eb",k="abcd"} 1\n'
+
+
 def test_signs_come_about_all_fields_that_say_an_argument() -> None:
     """As paths of a header are quoted, both."""
     tree = {"a": Entry("file", content=b"diff a/x b/x\n")}

@@ -13,10 +13,11 @@ from verifiers.source.parsing import parsed
 from verifiers.source.statements import Statement
 from verifiers.worlds.variations.own_patterns import samples
 
-MOST_LINES, MOST_TOLD, MOST_SIGNS, MOST_FIELDS = 2, 6, 8, 6
+MOST_LINES, MOST_TOLD, MOST_SIGNS, MOST_FIELDS, MOST_QUOTED = 2, 6, 8, 6, 1
 _MARK = re.compile(rb"[!-/:-@\[-`{-~]")
 _WORD = re.compile(rb"\w+")
 _FIELD = re.compile(rb"\S+")
+_QUOTED = re.compile(rb'"([^"\n]+)"')
 _NAME = re.compile(r"[^\W\d]\w*")
 
 Way = tuple[int, bytes, str]
@@ -39,7 +40,8 @@ def in_lines_of_the_task(start: Start, source: str, wanted: Sequence[Statement] 
         end = start.case.expectation.tree.get(path)
         kept = set(end.content.splitlines(keepends=True)) if end is not None else set(rows)
         first = [n for n, row in enumerate(rows) if row not in kept][:MOST_LINES]
-        other = [n for n, row in enumerate(rows) if row in kept and any(v in row for v in said)][:MOST_LINES]
+        telling = [n for n, row in enumerate(rows) if row in kept and any(v in row for v in said)]
+        other = sorted(telling, key=lambda n: -sum(v in rows[n] for v in said))[:MOST_LINES]
         changed += [_again(start, path, rows, n, signs, said) for n in first]
         saying += [_again(start, path, rows, n, signs, said) for n in other]
     return by_turns(changed), by_turns(saying)
@@ -96,17 +98,26 @@ def _flat(turns: Iterable[tuple[Way | None, ...]]) -> Iterator[Way]:
 
 
 def _with(row: bytes, sign: str, said: Sequence[bytes]) -> Iterator[Way]:
-    """The line with a text about what an argument says, at its end, in the middle of its longest word, before it."""
+    """The line with a text within its quotes, about what an argument says, at its end, in the middle of its longest word, before
+    it."""
     text = sign.encode("utf-8", "surrogateescape")
     longest = max(_WORD.findall(row), key=len, default=b"")
     half, body = len(longest) // 2, row.rstrip(b"\r\n")
     values = [v for v in said if v in row]
+    yield from _quoted(row, text, sign)
     yield from _about(row, text, sign, values[:1])
     yield 0, body + text.rstrip(b"\r\n") + row[len(body) :], f"with {sign!r} at its end"
     yield 0, row.replace(longest, longest[:half] + text + longest[half:], 1), f"with {sign!r} in it"
     yield 1, text + row, f"behind {sign!r}, before it"
     yield from _instead(row, text, sign)
     yield from _about(row, text, sign, values[1:])
+
+
+def _quoted(row: bytes, text: bytes, sign: str) -> Iterator[Way]:
+    """The line with a text in the middle of one of its first quoted ones."""
+    for m in list(_QUOTED.finditer(row))[:MOST_QUOTED]:
+        half = (m.start(1) + m.end(1)) // 2
+        yield 0, row[:half] + text + row[half:], f"with {sign!r} within its {m[0].decode('utf-8', 'replace')}"
 
 
 def _instead(row: bytes, text: bytes, sign: str) -> Iterator[Way]:
