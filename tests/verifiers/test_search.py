@@ -150,7 +150,9 @@ def test_brackets_that_belong_together_hold_no_other_half(text: bytes) -> None:
 def test_signs_come_within_quotes_of_the_line_that_says_most() -> None:
     tree = {"a": Entry("file", content=b'# web\nm{l="web",k="abcd"} 1\n')}
     _, saying = in_lines_of_the_task(recorded(case(tree, tree, name="web", metric="m{")), "def f(x):\n    return '%' in x\n")
-    assert next(saying).base["a"].content == b'# web\nm{l="web",k="abcd"} 1\nm{l="w%eb",k="abcd"} 1\n'
+    made = [s.base["a"].content for s in islice(saying, 30)]
+    assert b'# web\nm{l="web",k="abcd"} 1\nm{l="w%eb",k="abcd"} 1\n' in made
+    assert made[0].startswith(b'# web\nm{l="web",k="abcd"} 1\nm{l')
 
 
 def test_signs_come_about_all_fields_that_say_an_argument() -> None:
