@@ -145,18 +145,20 @@ def test_a_value_stands_for_itself_in_one_of_several_forms(tmp_path: Path, sandb
     [
         ("grep -c ' WARN ' LOG", "WARN", Verdict.PASS, True),
         ("cat LOG | grep -c WARN", "WARN", Verdict.PASS, False),
-        ("cat LOG | grep -c WARN", " WARN ", Verdict.FAIL, False),
+        ("cat LOG | grep -c WARN", " WARN ", Verdict.PASS, False),
         ("grep -c ' WARN ' LOG", ":", Verdict.FAIL, False),
     ],
 )
 def test_what_only_some_recordings_say_is_a_question(
     tmp_path: Path, sandbox: Sandbox, odd: str, word: str, verdict: Verdict, asks: bool
 ) -> None:
-    """Other words for one thing say nothing new; a skill that none of them speaks for is wrong."""
+    """Other words for one thing say nothing new; a skill that none of them speaks for is wrong, and asked about where it only
+    leaves out what is nearly the word."""
     report = judged(tmp_path, sandbox, ["grep -c WARN LOG", "grep -c WARN LOG", odd, "grep -c WARN LOG"], word)
     (check,) = [c for c in report.checks if c.id == "generalises"]
     assert check.verdict is verdict, check.findings
     assert any(q.invariant.startswith("commands-disagree:") for q in report.questions) is asks
+    assert any(q.invariant == "grown-alike" for q in report.questions) is (word == " WARN ")
 
 
 SHORT = {

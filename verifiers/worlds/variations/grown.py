@@ -6,6 +6,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 
 from verifiers.worlds.draft import Draft
@@ -71,8 +72,10 @@ def _line_at(text: str, at: int) -> str:
     return text[text.rfind("\n", 0, at) + 1 :].partition("\n")[0]
 
 
-def _edited(content: bytes, draft: Draft, path: str) -> bytes:
+def _edited(content: bytes, draft: Draft, path: str, *, alike: bool = False) -> bytes:
+    """``alike``: what the commands look for may get letters too."""
     g = draft.g
+    told = _replaced(g, path) | _of_several(g, path) | {*g.formal}
     return grown(
         content,
         g.constants.numbers,
@@ -80,7 +83,7 @@ def _edited(content: bytes, draft: Draft, path: str) -> bytes:
         size=g.record_lines(path),
         said=draft.said,
         framing=g.framing(path),
-        meant=_replaced(g, path) | _of_several(g, path) | {*g.formal},
+        meant=told - _sought(g, path) if alike else told | _sought(g, path),
     )
 
 
@@ -100,6 +103,16 @@ def _of_several(g: Grammar, path: str) -> set[str]:
     return {word for word, times in counts.items() if times > 1}
 
 
+def _sought(g: Grammar, path: str) -> set[str]:
+    """Whole words of a file that the commands look for."""
+    text = decoded(g.base[path].content)
+    return {t for t in tokens(g.template.literal_text()) if re.search(rf"(?<![\w-]){re.escape(t)}(?![\w-])", text)}
+
+
+def sought(g: Grammar) -> list[Choice]:
+    return [(p,) for p in g.contents if _sought(g, p)]
+
+
 def framed_once(choice: Choice, gs: Sequence[Grammar]) -> Said:
     """What it means that all of a text comes again whose lines are framed by others, no recording says."""
     for g in (g for g in gs if choice[0] in g.base):
@@ -111,6 +124,17 @@ def framed_once(choice: Choice, gs: Sequence[Grammar]) -> Said:
 
 
 VARIATIONS = (
+    Variation(
+        name="grown-alike", why="A file is longer, and more of its lines say nearly what the commands look for.",
+        choices=sought, apply=of_content(partial(_edited, alike=True)), stage=Stage.EDIT, alone=2,
+        recorded=framed_once, never="what stands between marks that come again is there once",
+        odd="nearly what is looked for",
+        examples=(
+            Example(
+                ("a",), {"a": f"WW {'1' * 200}\n"}, {"a": f"WW {'1' * 200}\n" + f"WW… {'1' * 200}\n" * 40}, commands="grep WW a"
+            ),
+        ),
+    ),
     Variation(
         name="grown", why="A file has more lines than any number that the skill mentions, and is longer than a buffer.",
         choices=contents, apply=of_content(_edited), stage=Stage.EDIT, drawn=2, alone=3,
