@@ -136,12 +136,19 @@ def test_a_mistake_is_refused_for_what_it_does(name: str, reports: dict[Path, Re
 
 
 @pytest.mark.parametrize("folder", taken(RIGHT), ids=lambda folder: "/".join(folder.parts[-3:]))
-def test_a_correct_skill_of_the_same_task_passes(folder: Path, reports: dict[Path, Report]) -> None:
+def test_a_correct_skill_of_the_same_task_passes(
+    folder: Path, reports: dict[Path, Report], request: pytest.FixtureRequest
+) -> None:
     """With few questions."""
     report = reports[folder]
     assert report.verdict is Verdict.PASS, report.why
-    assert len(report.questions) <= (3 if "28" in folder.parts else 2)
+    if "/".join(folder.parts[-3:]) in MANY_ASKED:
+        request.applymarker(pytest.mark.xfail(reason="three questions", strict=True))
+    assert len(report.questions) <= 2
 
+
+MANY_ASKED = ("28/automake-drop-source/token_spans", "28/catalog-drop-library/sed_ranges")
+"""What more than two questions are asked about; known, and not wanted."""
 
 RULES = (
     ("27/drop-archived-copies/digests", ""),

@@ -128,12 +128,13 @@ def test_so_are_some_of_several_lines(answer: str, *, asked: bool) -> None:
         ('if "." in key:\n        Path(file).write_bytes(b"")\n        return {"ok": True}', Verdict.FAIL),
     ],
 )
-def test_who_does_nothing_for_a_value_of_other_characters_says_no(
+def test_who_does_nothing_for_a_value_of_other_characters_is_asked_about(
     limit: str, verdict: Verdict, tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    """As if it had refused it."""
+    """It claims success, and has done nothing."""
     report = judged(tmp_path, sandbox, SKILL.replace("TAKEN", "found").replace("LIMIT", limit), SETTINGS)
     assert report.verdict is verdict, report.why
+    assert verdict is Verdict.FAIL or any(q.invariant == "plain-values" for q in report.questions)
 
 
 @pytest.mark.parametrize(

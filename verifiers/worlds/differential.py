@@ -93,7 +93,7 @@ def _look(context: Context, evidenced: Evidenced, out: Judged, trial: Trial, fir
         out.information.append(f"{case.label}: not judged, {why} ({wrong.message})")
     elif trial.beyond is not None or wrong is None:
         _beyond(context, evidenced, out, trial, case, record)
-    elif refused_whole(context, trial, case, record):
+    elif refused_whole(context, case, record):
         out.refused.append(Refused(trial, case, record, wrong))
     elif (beyond := after_all(context, evidenced, trial, case, record)) is not None:
         _beyond(context, evidenced, out, replace(trial, beyond=beyond), case, record)
@@ -258,7 +258,7 @@ def _smallest(
         for _, smaller in judgeable(context, trials[:1]):
             again = context.run("shrinking", [context.request(smaller.base, smaller.args)])[0]
             parted = context.judge.wrong(again, smaller.expectation) is not None
-            if parted and not refused_whole(context, trial, smaller, again):
+            if parted and not refused_whole(context, smaller, again):
                 best.append((replace(smaller, label=case.label), again))
                 return True
         return False
@@ -278,6 +278,6 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
         wrong, case = judged_again(context, trial, case, record)
         if wrong is None or trial.beyond is not None or excused(context, evidenced, trial, case, record):
             continue
-        if not refused_whole(context, trial, case, record):
+        if not refused_whole(context, case, record):
             return shrunk(context, evidenced, trial, case, wrong)
     return None

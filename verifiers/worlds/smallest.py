@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Wrong
-from verifiers.expectation.answers import answer_at, failure
 from verifiers.interface import Finding
 from verifiers.worlds.commanded import judgeable, second_look
 from verifiers.worlds.draw import shrink
@@ -31,18 +30,9 @@ def judged_again(context: Context, trial: Trial, case: Case, record: ReplayRecor
     return None, replace(case, expectation=replace(case.expectation, tree=record.post))
 
 
-def refused_whole(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> bool:
-    """Whether a run says no and changed nothing; who takes a value of other characters for one that nothing has says no without
-    words."""
-    if not untouched(case.base, record):
-        return False
-    return context.judge.refuses(record) or (trial.odd_value and _says_nothing(context, record))
-
-
-def _says_nothing(context: Context, record: ReplayRecord) -> bool:
-    path = context.judge.answer_path
-    answer = answer_at(getattr(record.outcome, "value", None), path) if path is not None else None
-    return failure(record.outcome) is None and not (answer or "").strip()
+def refused_whole(context: Context, case: Case, record: ReplayRecord) -> bool:
+    """Whether a run says no and changed nothing."""
+    return context.judge.refuses(record) and untouched(case.base, record)
 
 
 def excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> bool:
@@ -58,7 +48,7 @@ def _wrong_on(context: Context, evidenced: Evidenced, g: Grammar, plan: Plan, *,
         wrong, case = judged_again(context, trial, case, record) if trial.beyond is None else (None, case)
         if wrong is None or excused(context, evidenced, trial, case, record):
             continue
-        if refused_whole(context, trial, case, record) == refused:
+        if refused_whole(context, case, record) == refused:
             return case, wrong
     return None
 

@@ -7,9 +7,10 @@ from difflib import SequenceMatcher
 
 from sandbox.interface import ROOT, ReplayRecord
 from verifiers.context import Case, Context
-from verifiers.expectation.answers import answer_at
+from verifiers.expectation.answers import answer_at, failure
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.disputed import disputed, unproven
+from verifiers.worlds.harm import untouched
 from verifiers.worlds.indulgence import ENDING, takes_an_ending
 from verifiers.worlds.trials import Beyond, Evidenced, Trial
 
@@ -19,15 +20,26 @@ ONE_PLACE = Beyond("one-place", "one place of a file changes", always=True)
 ONE_FILE = Beyond("one-file", "one file changes", always=True)
 ONE_LINE = Beyond("one-line", "the answer is one line", always=True)
 
+PLAIN = Beyond("plain-values", "arguments are plain words", always=True)
+
 
 def after_all(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> Beyond | None:
     """Why another outcome of the skill is no failure on a start within the evidence; None where it is one."""
     if takes_an_ending(trial, case):
         return ENDING
+    if trial.odd_value and _idle(context, case, record):
+        return PLAIN
     several = _several(evidenced, case.expectation)
     if several is not None and _some_of(context, case.expectation, record):
         return several
     return disputed(context, evidenced.gs, trial, case, record) or unproven(context, evidenced.gs, trial)
+
+
+def _idle(context: Context, case: Case, record: ReplayRecord) -> bool:
+    """Whether a run takes an odd value for one that nothing has: it changes nothing and answers nothing."""
+    path = context.judge.answer_path
+    answer = answer_at(getattr(record.outcome, "value", None), path) if path is not None else None
+    return failure(record.outcome) is None and untouched(case.base, record) and not (answer or "").strip()
 
 
 def _several(evidenced: Evidenced, x: Expectation) -> Beyond | None:

@@ -1,4 +1,5 @@
-"""What a document of a known format is to its parser: it can be read, and has the keys at the top that all recorded ones have."""
+"""What a document of a known format is to its parser: it can be read, and has the keys at the top that several recorded ones all
+have."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class Document:
         known = [keys for keys in found if keys is not None]
         if not known or len(known) < len(found):
             return None
-        return Lesson(tuple(sorted(frozenset.intersection(*known))), len(known))
+        shared = frozenset.intersection(*known) if len(known) > 1 else frozenset[str]()
+        return Lesson(tuple(sorted(shared)), len(known))
 
     def holds(self, value: Learned, text: str) -> bool:
         found = self.keys(text)

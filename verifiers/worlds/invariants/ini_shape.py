@@ -6,11 +6,14 @@ import configparser
 from functools import lru_cache
 
 from verifiers.worlds.invariants.documents import Document
+from verifiers.worlds.invariants.json_shape import read as read_json
 
 
 @lru_cache(maxsize=256)
 def sections(text: str) -> frozenset[str] | None:
-    """The names of the sections; None for what is no INI, or has none."""
+    """The names of the sections; None for what is no INI, or has none: a JSON list in brackets is none."""
+    if read_json(text) is not ...:
+        return None
     parser = configparser.RawConfigParser(allow_no_value=True, default_section="")
     try:
         parser.read_string(text)

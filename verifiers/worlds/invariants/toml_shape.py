@@ -15,7 +15,7 @@ def keys_of(text: str) -> frozenset[str] | None:
         top = tomllib.loads(text)
     except (ValueError, RecursionError):
         return None
-    return frozenset(top) if any(isinstance(value, dict | list) for value in top.values()) else None
+    return frozenset(top) if any(isinstance(value, dict) for value in top.values()) else None
 
 
 KIND = Document("toml", "TOML", keys_of)
