@@ -124,6 +124,12 @@ def test_so_are_some_of_several_lines(answer: str, *, asked: bool) -> None:
     ("limit", "verdict"),
     [
         ('if "." in key or "+" in key:\n        return {"ok": True}', Verdict.PASS),
+        (
+            'rows = Path(file).read_text().split("\\n")\n'
+            "    if any(r.startswith(key) and r[len(key) :][:1].isalnum() for r in rows):\n"
+            '        return {"ok": True}',
+            Verdict.FAIL,
+        ),
         ('if key not in ("host", "spool", "mode"):\n        return {"ok": True}', Verdict.FAIL),
         ('if "." in key:\n        Path(file).write_bytes(b"")\n        return {"ok": True}', Verdict.FAIL),
     ],

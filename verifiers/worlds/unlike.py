@@ -12,6 +12,7 @@ from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.disputed import disputed, unproven
 from verifiers.worlds.harm import untouched
 from verifiers.worlds.indulgence import ENDING, takes_an_ending
+from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.trials import Beyond, Evidenced, Trial
 
 MOST_LINES = 400
@@ -27,12 +28,18 @@ def after_all(context: Context, evidenced: Evidenced, trial: Trial, case: Case, 
     """Why another outcome of the skill is no failure on a start within the evidence; None where it is one."""
     if takes_an_ending(trial, case):
         return ENDING
-    if trial.odd_value and _idle(context, case, record):
+    if _odd_argument(evidenced, trial) and _idle(context, case, record):
         return PLAIN
     several = _several(evidenced, case.expectation)
     if several is not None and _some_of(context, case.expectation, record):
         return several
     return disputed(context, evidenced.gs, trial, case, record) or unproven(context, evidenced.gs, trial)
+
+
+def _odd_argument(evidenced: Evidenced, trial: Trial) -> bool:
+    """Whether an argument is made of signs that no recorded one has, and not only what stands beside it in a file."""
+    start, recorded = (Start(x.base, x.args) for x in (trial.world, trial.g))
+    return any(f.scope == "value" for f in evidenced.facts.broken(start, recorded))
 
 
 def _idle(context: Context, case: Case, record: ReplayRecord) -> bool:
