@@ -34,21 +34,21 @@ def indulged(context: Context, trial: Trial, case: Case, record: ReplayRecord) -
         return "the shell takes a pattern for a name there"
     if _dashed(context, trial, case, record):
         return "a name that begins with a dash only has ./ before it"
-    if not _right_but_for_files(context, case.expectation, record):
+    if not right_but_for_files(context, case.expectation, record):
         return ""
     if makes_no_empty_directory(trial, case, record):
         return "the commands make a directory there, and put nothing into it"
     return "the commands only write JSON otherwise there" if leaves_as_written(trial, case, record) else ""
 
 
-def _right_but_for_files(context: Context, x: Expectation, record: ReplayRecord) -> bool:
+def right_but_for_files(context: Context, x: Expectation, record: ReplayRecord) -> bool:
     """Whether what a run says of itself would be right if its files were."""
     return context.judge.wrong(replace(record, post=x.tree), x) is None
 
 
 def right_but_for_quotes(context: Context, g: Grammar, x: Expectation, record: ReplayRecord) -> bool:
     """Whether a run parts from the commands in nothing but quotes that say nothing."""
-    return requoted(g, x, record.post) and _right_but_for_files(context, x, record)
+    return requoted(g, x, record.post) and right_but_for_files(context, x, record)
 
 
 def _dashed(context: Context, trial: Trial, case: Case, record: ReplayRecord) -> bool:

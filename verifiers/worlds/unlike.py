@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from sandbox.interface import ROOT, ReplayRecord
@@ -11,15 +10,13 @@ from verifiers.expectation.answers import answer_at, failure
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.disputed import disputed, unproven
 from verifiers.worlds.harm import untouched
-from verifiers.worlds.indulgence import ENDING, takes_an_ending
+from verifiers.worlds.indulgence import ENDING, right_but_for_files, takes_an_ending
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.trials import Beyond, Evidenced, Trial
 
 MOST_LINES = 400
 """Of a stretch in which places of change are told apart: a longer one is many."""
 ONE_PLACE = Beyond("one-place", "one place of a file changes", always=True)
-ONE_FILE = Beyond("one-file", "one file changes", always=True)
-ONE_LINE = Beyond("one-line", "the answer is one line", always=True)
 
 PLAIN = Beyond("plain-values", "arguments are plain words", always=True)
 
@@ -30,9 +27,8 @@ def after_all(context: Context, evidenced: Evidenced, trial: Trial, case: Case, 
         return ENDING
     if _odd_argument(evidenced, trial) and _idle(context, case, record):
         return PLAIN
-    several = _several(evidenced, case.expectation)
-    if several is not None and _some_of(context, case.expectation, record):
-        return several
+    if _has_several(evidenced, case.expectation) and _some_of(context, case.expectation, record):
+        return ONE_PLACE
     return disputed(context, evidenced.gs, trial, case, record) or unproven(context, evidenced.gs, trial)
 
 
@@ -49,16 +45,9 @@ def _idle(context: Context, case: Case, record: ReplayRecord) -> bool:
     return failure(record.outcome) is None and untouched(case.base, record) and not (answer or "").strip()
 
 
-def _several(evidenced: Evidenced, x: Expectation) -> Beyond | None:
-    """What every recording has one of and the commands make several of there: nobody has said whether all of them are meant."""
-    recorded = [g.expectation for g in evidenced.gs]
-    if len(_changed(x)) > 1 and all(len(_changed(r)) == 1 for r in recorded):
-        return ONE_FILE
-    if _places(x) > 1 and all(_places(r) == 1 for r in recorded):
-        return ONE_PLACE
-    if len(x.answer.splitlines()) > 1 and all(len(r.answer.splitlines()) == 1 for r in recorded):
-        return ONE_LINE
-    return None
+def _has_several(evidenced: Evidenced, x: Expectation) -> bool:
+    """Whether the commands change several places of a file where every recording has one: nobody has said if all are meant."""
+    return _places(x) > 1 and all(_places(g.expectation) == 1 for g in evidenced.gs)
 
 
 def _some_of(context: Context, x: Expectation, record: ReplayRecord) -> bool:
@@ -72,27 +61,14 @@ def _some_of(context: Context, x: Expectation, record: ReplayRecord) -> bool:
         known = {*then.content.splitlines(), *(wanted.content.splitlines() if wanted is not None else ())}
         if not known.issuperset(now.content.splitlines()):
             return False
-    if context.judge.answer_path is None:
-        return True
-    answer = answer_at(getattr(record.outcome, "value", None), context.judge.answer_path)
-    return answer is not None and {*answer.splitlines()} <= {*x.answer.splitlines()}
-
-
-def _changed(x: Expectation) -> list[str]:
-    """Files that are gone or others after the task."""
-    return [p for p, e in x.base.items() if e.type == "file" and x.tree.get(p) != e]
+    return right_but_for_files(context, x, record)
 
 
 def _places(x: Expectation) -> int:
     """The most places at which a file changes: lines that stand together are one."""
-    return max((places(*both) for both in _contents(x)), default=0)
-
-
-def _contents(x: Expectation) -> Iterator[tuple[bytes, bytes]]:
-    for path in _changed(x):
-        after = x.tree.get(path)
-        if after is not None and after.type == "file":
-            yield x.base[path].content, after.content
+    both = ((e, x.tree.get(path)) for path, e in x.base.items())
+    changed = ((old, new) for old, new in both if new is not None and (old.type, new.type) == ("file", "file") and new != old)
+    return max((places(old.content, new.content) for old, new in changed), default=0)
 
 
 def places(old: bytes, new: bytes) -> int:
