@@ -17,7 +17,7 @@ from verifiers.interface import Args, Binding, Report
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
 
-EACH = 8
+EACH = 12
 """Of the judged cases CI takes each so many-th: all of them take longer than everything else."""
 T = TypeVar("T")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+import string
+from collections.abc import Collection, Sequence
 
 from synth.embedded.antiunify import Mismatch, unify
 from synth.embedded.literals import arguments, in_literals
@@ -13,6 +14,7 @@ from synth.embedded.places import inner_name
 from synth.embedded.pythoncode import NAMES
 from synth.embedded.steps import Work
 from synth.embedded.template import Program, Template
+from verifiers.binding.other_form import said_and_done
 from verifiers.shell.commands import roles
 from verifiers.shell.tree import Lit, Redirect, Simple, Word, rebuilt
 
@@ -89,26 +91,39 @@ def lifted(w: Work, others: Sequence[Work] = ()) -> Template:
     """One trace's program with the words that its description shares with it as holes, unless all others' commands say them."""
     program = normal(w.program)
     elsewhere = ["\n".join(o.evidence.commands) for o in others if o is not w]
-    words = [t for t in tokens(w.evidence.description) if re.search(r"\w", t)]
+    words = [t for t in (*said_and_done(w.evidence), *tokens(w.evidence.description)) if re.search(r"\w", t)]
     said = [t for t in words if not elsewhere or not all(_says(text, t) for text in elsewhere)]
-    other = substitute(program, {t: f"{t[: len(t) - len(t.lstrip('.'))]}q{k}" for k, t in enumerate(dict.fromkeys(said))})
-    found = unify([program, other])
+    parts = {t for t in said if not _says("\n".join(w.evidence.commands), t)}
+    changes = {t: _other(t, k) for k, t in enumerate(dict.fromkeys(said))}
+    requests = (w.evidence.description, _pattern(changes).sub(lambda m: changes[m[0]], w.evidence.description))
+    found = unify([program, substitute(program, changes, parts)], requests)
     return dataclasses.replace(found, values=tuple(column[:1] for column in found.values))
+
+
+def _other(text: str, k: int) -> str:
+    """A text of the same build in which every word is another one."""
+    words = (f"q{k}{letter}" for letter in string.ascii_lowercase * len(text))
+    return re.sub(r"\w+", lambda _: next(words), text)
 
 
 def _says(text: str, word: str) -> bool:
     return re.search(rf"(?<![\w\-]){re.escape(word)}(?![\w\-])", text) is not None
 
 
-def substitute(program: Program, changes: dict[str, str]) -> Program:
-    """Whole tokens exchanged in the constants of words that are not syntax. Among the code of a program only numbers are."""
+def substitute(program: Program, changes: dict[str, str], parts: Collection[str] = ()) -> Program:
+    """Whole tokens exchanged in the constants of words that are not syntax, ``parts`` of them (the 2025 of ``2019-2025``) too.
+    Among the code of a program only numbers are."""
     if not changes:
         return program
-    inner = "|".join(re.escape(k) for k in sorted(changes, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![\w\-])(?:{inner})(?![\w\-])")
-    out = _Substitution(pattern, changes).of(program)
+    out = _Substitution(_pattern(changes, parts), changes).of(program)
     assert isinstance(out, tuple)
     return out
+
+
+def _pattern(words: Collection[str], parts: Collection[str] = ()) -> re.Pattern[str]:
+    """Finds any of the words, the longest first, those of ``parts`` between hyphens too."""
+    ends = {w: r"[^\W_]" if w in parts else r"[\w\-]" for w in sorted(words, key=len, reverse=True)}
+    return re.compile("|".join(rf"(?<!{end}){re.escape(w)}(?!{end})" for w, end in ends.items()) or r"(?!)")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

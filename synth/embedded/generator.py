@@ -46,7 +46,7 @@ _FINAL = frozenset({"evidence-reproduces", "bindings", "controls-fail"})
 """Checks whose refusal of one candidate holds for another form of the same commands."""
 
 
-MOST_LIFTED = 3
+MOST_LIFTED = 5
 """Traces from each of which alone a skill is tried, where few have the same form."""
 
 

@@ -14,7 +14,8 @@ _MARK = 0xE000
 
 _STRING = r'"(?:\\.|[^"\\])*"'
 _SINGLE = r"'(?:\\.|[^'\\])*'"
-_REGEX = r"(?:(?<=[({,;!~&|\n])|(?<=[({,;!~&|\n] )|\A)/(?:\\.|[^/\\\n])+/"
+_REGEX = r"(?:(?<=[({,;!~&|?:=\n])|(?<=[({,;!~&|?:=\n] )|\A)/(?:\\.|[^/\\\n])+/"
+"""What stands before it can end no number that is divided."""
 _AWK = rf"(?P<comment>\#[^\n]*)|(?P<string>{_STRING})|(?P<pattern>{_REGEX})"
 _JQ = rf"(?P<comment>\#[^\n]*)|(?P<json>{_STRING})"
 _SQL = (

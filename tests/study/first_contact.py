@@ -61,14 +61,16 @@ def candidates(root: Path, task: str | None = None) -> list[Candidate]:
     return out
 
 
-def judge(candidate: Candidate, sandbox: Sandbox, memory: Memory) -> Row:
+def judge(candidate: Candidate, sandbox: Sandbox, memory: Memory, checks: frozenset[str] | None = None) -> Row:
     began = time.monotonic()
     folder = candidate.folder
     beside = folder / "evidence.jsonl"
     evidence = load_evidence(beside if beside.exists() else folder.parent / "evidence.jsonl")
     rows = json.loads((folder / "bindings.json").read_text(encoding="utf-8"))
     bindings = {task_id: Binding(task_id, row["args"]) for task_id, row in rows.items()}
-    report = verify(load_subject(folder / "skill.py"), evidence, bindings, sandbox=sandbox, options=Options(memory=memory))
+    report = verify(
+        load_subject(folder / "skill.py"), evidence, bindings, sandbox=sandbox, options=Options(memory=memory, checks=checks)
+    )
     return Row(candidate, report, time.monotonic() - began)
 
 

@@ -1,8 +1,10 @@
-"""All made starts of a round's skills on which they differ from the commands, without a stop at the first: how each was made.
+"""All made starts of rounds' skills on which they differ from the commands, without a stop at the first: how each was made.
 
-    python tests/study/starts.py ROUND_DIR [--skill TASK/NAME] [--expect PASS|REFUSE] [--jobs 2] [--show] [--json FILE]
+    python tests/study/starts.py ROUND_DIR… [--skill TASK/NAME] [--expect PASS|REFUSE] [--every N] [--variation NAME]
+        [--jobs 2] [--show] [--json FILE]
 
 What is held against a skill is a ``finding``, harm beyond the evidence one too; ``question`` is asked, ``refused`` weighed.
+With ``--variation`` nothing but its own starts is made: so a new one is measured on skills that it was not written for.
 """
 
 from __future__ import annotations
@@ -11,16 +13,21 @@ import argparse
 import difflib
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
 from first_contact import Candidate, candidates, judge
 
 from sandbox import open_sandbox
+from verifiers.checks import generalises
+from verifiers.context import Context
 from verifiers.worlds import differential
 from verifiers.worlds.differential import Judged
+from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.plans import Plan, systematic
 from verifiers.worlds.trials import Trial
 
 LOOK = differential._look
@@ -40,6 +47,16 @@ def look(context, evidenced, out: Judged, trial: Trial, first, record) -> None: 
     here.rows += [("refused", trial, r.wrong.message) for r in alone.refused]
 
 
+def only(variation: str):  # type: ignore[no-untyped-def]
+    """Makes the plans of one variation, of every recording."""
+
+    def made(context: Context, gs: Sequence[Grammar]) -> list[tuple[Grammar, Plan]]:
+        found = [(g, p) for g in differential._able(gs) for p in systematic(g)]
+        return [(g, p.held(gs)) for g, p in found if any(s.variation == variation for s in p.steps)]
+
+    return patch.object(differential, "_plans", made)
+
+
 def changed(trial: Trial) -> Iterator[str]:
     """The start against the recorded one, as a diff."""
     old, new = trial.g.base, trial.world.base
@@ -52,9 +69,11 @@ def changed(trial: Trial) -> Iterator[str]:
     yield f"args {dict(trial.world.args)}" + (f", recorded {dict(trial.g.args)}" if trial.world.args != trial.g.args else "")
 
 
-def tried(candidate: Candidate, sandbox, show: bool) -> tuple[Candidate, str, list[dict[str, object]]]:  # type: ignore[no-untyped-def]
+def tried(
+    candidate: Candidate, sandbox, show: bool, checks: frozenset[str] | None
+) -> tuple[Candidate, str, list[dict[str, object]]]:  # type: ignore[no-untyped-def]
     here.rows = []
-    row = judge(candidate, sandbox, {})
+    row = judge(candidate, sandbox, {}, checks)
     out = []
     for kind, trial, message in here.rows:
         steps = [f"{s.variation}{list(s.choice)}" for s in trial.plan.steps]
@@ -65,18 +84,26 @@ def tried(candidate: Candidate, sandbox, show: bool) -> tuple[Candidate, str, li
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("root", type=Path)
+    parser.add_argument("roots", type=Path, nargs="+")
     parser.add_argument("--skill", action="append", default=[])
+    parser.add_argument("--every", type=int, default=1, help="Of the chosen ones, each so many-th.")
+    parser.add_argument("--variation", help="Only starts that this one has a part in, and no other oracle.")
     parser.add_argument("--expect", choices=("PASS", "REFUSE"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    chosen = [c for c in candidates(given.root) if not given.skill or any(c.name.startswith(s) for s in given.skill)]
-    chosen = [c for c in chosen if given.expect is None or c.good == (given.expect == "PASS")]
+    chosen = [c for root in given.roots for c in candidates(root) if given.expect is None or c.good == (given.expect == "PASS")]
+    chosen = [c for c in chosen if not given.skill or c.name.startswith(tuple(given.skill))][:: given.every]
+    checks = frozenset({"generalises"}) if given.variation else None
     rows = []
-    with open_sandbox() as sandbox, ThreadPoolExecutor(given.jobs) as pool, patch.object(differential, "_look", look):
-        for candidate, verdict, found in pool.map(lambda c: tried(c, sandbox, given.show), chosen):
+    with ExitStack() as stack:
+        sandbox, pool = stack.enter_context(open_sandbox()), stack.enter_context(ThreadPoolExecutor(given.jobs))
+        stack.enter_context(patch.object(differential, "_look", look))
+        if given.variation:
+            stack.enter_context(only(given.variation))
+            stack.enter_context(patch.object(generalises, "ORACLES", {"differential": generalises.ORACLES["differential"]}))
+        for candidate, verdict, found in pool.map(lambda c: tried(c, sandbox, given.show, checks), chosen):
             print(f"{candidate.name} {'correct' if candidate.good else 'wrong'} {verdict}", flush=True)
             for r in found:
                 print(f"  {r['kind']:8} {r['beyond'] or 'within'}: {' + '.join(r['steps'])} ({r['trace']}) {r['message']}"[:400])  # type: ignore[arg-type]

@@ -193,6 +193,21 @@ def test_one_trace_is_lifted_by_its_request() -> None:
     assert lifted(w).values == (("scripts",), ("sh",))
 
 
+@pytest.mark.parametrize(
+    ("request_text", "line", "values"),
+    [
+        ("spring onions are scallions in menus", "sed -i 's/@spring onions{/@scallions{/' menus/*.cook",
+         {"spring onions", "scallions", "menus"}),
+        ("Bring the years of Blue Heron Ltd in src up to 2025",
+         "sed -i -E 's/([0-9]+)(-[0-9]+)? Blue Heron Ltd/\\1-2025 Blue Heron Ltd/' src/a.c", {"Blue Heron Ltd", "src", "2025"}),
+    ],
+)  # fmt: skip
+def test_words_that_stand_together_are_one_value(request_text: str, line: str, values: set[str]) -> None:
+    """A name of several words, and a year behind a hyphen."""
+    w = Work(Evidence("t", request_text, (line,), (), None, None, None, None, True), (parse(line),), (0,), ())
+    assert {column[0] for column in lifted(w).values} == values
+
+
 def test_jq_takes_a_name_and_a_text() -> None:
     """The text behind ``--arg NAME`` is data, not the program."""
     made = unify(programs(*(f"jq --arg n {n} --arg v {v} '.d[$n] = $v' f" for n, v in (("a", "1.0"), ("b", "2.0")))))

@@ -46,6 +46,14 @@ def test_strings_of_awk_are_the_value(value: str) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(value=TEXT)
+def test_patterns_of_awk_are_the_value(value: str) -> None:
+    """Wherever one stands, a quote in it or not."""
+    for before, after in (("/<", ">/ {print 1}"), ('{hit = /^a<"?', '>/} hit {print "" 1}'), ("{print NR ? /<", ">/ : 0}")):
+        assert said("awk", written("awk", before, value, after), given=f"a<{value}>b\n") == "1\n"
+
+
+@settings(max_examples=40, deadline=None)
+@given(value=TEXT)
 def test_patterns_and_replacements_of_sed_are_the_value(value: str) -> None:
     """Looked for as it is, put in as it is, with whatever mark the command is written."""
     for mark in "/|,":

@@ -104,7 +104,7 @@ REACHED = (
     "2/tick_todo/s1", "2/rename_note/s4", "2/csv_group_sum/s6", "3/release-notes/s7", "3/scaffold-module/s1", "4/photo_prefix/s7",
     "21/lenex_club_athletes/stefan", "21/parts_by_piece/ewa", "27/csv-ids-unmatched/own_parser", "27/copyright-years/c_bytes",
     "8/gedcom_occupation/s5", "14/dated-scans/c_move_class", "14/gpx-highest/c_waypoints", "16/fasta-length/pathlib_groups",
-    "29/pyproject_extra_add/masked_text", "29/diary-day-files/entry_objects", "29/older-versions-aside/running_best",
+    "29/diary-day-files/entry_objects",
 )  # fmt: skip
 """Correct ones with branches that only a search meets, or that do no more than raise."""
 
@@ -147,7 +147,7 @@ def test_a_correct_skill_of_the_same_task_passes(
     assert len(report.questions) <= 2
 
 
-MANY_ASKED = ("28/automake-drop-source/token_spans", "28/catalog-drop-library/sed_ranges")
+MANY_ASKED = ("28/catalog-drop-library/sed_ranges", "29/readme_table_cell/line_walk", "29/prom-label-above/json_labels")
 """What more than two questions are asked about; known, and not wanted."""
 
 RULES = (
@@ -164,7 +164,7 @@ RULES = (
     ("27/copyright-years/c_plan", ""),
     ("25/logiqx-rename-roms/plan_two_steps", ""),
     ("27/duplicity-retire-chains/w_overwrite", "is lost"),
-    ("27/fail2ban-still-banned/w_part_of_name", "answer"),
+    ("27/fail2ban-still-banned/w_part_of_name", "takes the value of jail for more than text"),
 )
 """Skill -> what is said of it; nothing of a correct one."""
 
@@ -186,10 +186,17 @@ def test_every_branch_of_a_correct_skill_is_met(name: str) -> None:
     assert report.verdict is Verdict.PASS, report.why
 
 
-def test_a_branch_is_met_where_the_skill_parts_from_the_commands() -> None:
-    """It puts in the key that the start lacks; the commands then change the next device. Quotes are written as YAML asks."""
+@pytest.mark.parametrize(
+    "name",
+    taken(
+        ["13/zigbee_friendly_name/c3_inserts", "29/pyproject_extra_add/masked_text", "29/older-versions-aside/running_best",
+         "30/ldif-unit-mails/awk_pipeline"]
+    ),
+)  # fmt: skip
+def test_a_branch_is_met_where_generalises_has_tried(name: str) -> None:
+    """One puts in a key that the start lacks, where the commands then change the next device: the skill parts from them there."""
     with open_sandbox() as sandbox:
-        report = judged(ROUNDS / "13/zigbee_friendly_name/c3_inserts", sandbox, {}, "generalises", "exercised")
+        report = judged(ROUNDS / name, sandbox, {}, "generalises", "exercised")
     assert report.verdict is Verdict.PASS, report.why
     assert len(report.questions) <= 2
 
@@ -217,4 +224,4 @@ def test_an_older_result_in_the_way_is_asked_about() -> None:
     with open_bench() as bench:
         report = bench.judge(label, Options(checks=frozenset(["generalises"]))).report
     assert report.verdict is Verdict.PASS, report.why
-    assert [q.invariant for q in report.questions] == ["nothing-in-the-way"]
+    assert {q.invariant for q in report.questions} == {"nothing-in-the-way", "plain-values"}  # nor is c.xxml one of xml

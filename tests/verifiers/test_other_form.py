@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from sandbox.interface import Entry, Snapshot
-from verifiers.binding.other_form import MOST_PROPOSALS, proposals
+from verifiers.binding.other_form import MOST_PROPOSALS, proposals, said_and_done
 from verifiers.interface import Evidence
 
 
@@ -35,3 +38,24 @@ def test_many_parameters_end_soon() -> None:
     bound = trace(1, "x", "run " + " ".join(words), "f")
     known = {"t1": {f"p{n}": w for n, w in enumerate(words)}}
     assert len(list(proposals(known, [bound], trace(2, "y", "go " + " ".join(w[::-1] for w in words), "f")))) <= MOST_PROPOSALS
+
+
+def test_several_words_are_one_value() -> None:
+    """Those that request and commands have in common, whatever the form of the commands."""
+    bound = trace(
+        1, "butter is margarine in recipes", "grep -rl @butter recipes | xargs sed -i 's/@butter{/@margarine{/'", "recipes/"
+    )
+    known = {"t1": {"old": "butter", "new": "margarine", "folder": "recipes"}}
+    other = trace(
+        2, "Make spring onions scallions in cook.", "find cook -exec sed -i 's/@spring onions{/@scallions{/' {} +", "cook/"
+    )
+    assert said_and_done(other) == ["spring onions", "scallions", "cook"]
+    assert {"old": "spring onions", "new": "scallions", "folder": "cook"} in list(proposals(known, [bound], other))[:6]
+
+
+@given(st.lists(st.text("ab1 .,-'/\n", max_size=12), min_size=1, max_size=3).map(" ".join), st.text("ab1 .,-'/\n{", max_size=30))
+def test_what_is_said_and_done_stands_in_both(request: str, command: str) -> None:
+    for words in said_and_done(trace(1, request, command)):
+        assert words in request
+        assert words in command
+        assert any(c.isalnum() for c in words)

@@ -31,7 +31,8 @@ from verifiers.worlds.harm import (
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.names import renamed_stem
 from verifiers.worlds.noticed import alike
-from verifiers.worlds.odd import BOM, FORMS, _image, with_bytes, with_marks, with_modes
+from verifiers.worlds.odd import BOM, FORMS, Opaque, _image, with_bytes, with_marks, with_modes
+from verifiers.worlds.opaque import _loses
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
@@ -266,7 +267,14 @@ def of_texts(*texts: str, words: tuple[str, ...] = ()) -> Evidenced:
 def test_words_that_a_skill_knows_are_of_the_form_where_some_recording_lacks_them() -> None:
     """Who knew the recordings by their words would need one in each."""
     assert {"Restore"} < of_texts("Restore x", "y", "z", words=("Restore", "other")).common
-    assert not {"Restore", "Again"} & of_texts("Restore x", "Again y", "Restore z", words=("Restore", "Again")).common
+    assert not {"Restore", "Again"} & of_texts("Restore x", "Again y", "other z", words=("Restore", "Again", "other")).common
+
+
+def test_a_word_of_two_recordings_is_common_and_stays_where_others_are_free() -> None:
+    """``scram`` is a value of the format; it stays in both, and a word of one recording is renamed instead."""
+    e = of_texts("scram alice", "scram bob", "carol")
+    assert "scram" in e.common
+    assert [g.free_words for g in e.gs] == [("alice",), ("bob",), ("carol",)]
 
 
 def test_a_word_of_the_form_that_becomes_another_is_asked_about() -> None:
@@ -322,6 +330,24 @@ def test_a_sign_of_the_skills_own_stands_before_a_line_too() -> None:
     marked = [t for t in with_bytes(g) if t.marks_a_line]
     assert {t.what.partition(" at ")[0] for t in marked} == {"the skill's own text in '%…'"}
     assert all(any(row.startswith(b"%k") for row in t.expected.base["f0.csv"].content.split(b"\n")) for t in marked)
+
+
+def test_a_blank_at_the_edge_of_a_line_may_set_it_in() -> None:
+    """What stands there before and behind a word of a line's edge; within a line it is a part of the word."""
+    around = [t for t in with_bytes(replace(one_grammar(), free_words=("k", "v"))) if t.around_a_line]
+    assert around
+    for t in around:
+        rows = t.expected.base["f0.csv"].content.split(b"\n")
+        assert any(row.startswith(t.odd) or row.endswith(t.odd) for row in rows)
+        assert t.odd != t.odd.strip()
+
+
+@pytest.mark.parametrize(("left", "lost"), [(b" k,1\n", False), (b" x,1\nk,1\n", True), (b"k,1\n", True)])
+def test_who_lets_an_odd_line_stand_loses_nothing(left: bytes, *, lost: bool) -> None:
+    x = outcome({"f": b" k,1\n"}, {"f": b" k,2\n"})
+    trial = Opaque(one_grammar(), "a blank before", x, odd=b" k", around_a_line=True)
+    record = ReplayRecord(Returned({"ok": True}), (), Snapshot({"f": Entry("file", content=left)}), "exited")
+    assert _loses(trial, Case("", {}, x, "0"), record) is lost
 
 
 def test_modes_stay_with_the_files_that_are_edited() -> None:

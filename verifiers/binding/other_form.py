@@ -7,6 +7,7 @@ does what the trace did. A trace without commands has no form: what it wrote is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
@@ -17,6 +18,10 @@ from verifiers.interface import Args, Evidence
 
 MOST_VALUES, MOST_PROPOSALS = 8, 96
 """Values that are proposed for a parameter; proposals altogether."""
+_WORD = re.compile(r"[^\s\"'`()]*[^\W_]")
+"""A word of a request, without the marks that end it."""
+MOST_LETTERS = 200
+"""Of a value."""
 MOST_ROWS = 20_000
 """Combinations of values that are put in order."""
 
@@ -35,8 +40,8 @@ def proposals(known: Mapping[str, Args], bound: Sequence[Evidence], trace: Evide
     names = sorted({name for args in known.values() for name in args})
     kinds = {name: {_kind(known[e.task_id][name], e) for e in bound if name in known.get(e.task_id, {})} for name in names}
     spoken = trace.description.lower()
-    words = list(dict.fromkeys(_clean(x.value) for x in literals(trace) if x.hint != "list" and len(x.value) <= 200))
-    words.sort(key=lambda w: w.lower() not in spoken)
+    parts = sorted((x.value for x in literals(trace) if x.hint != "list"), key=lambda w: _clean(w).lower() not in spoken)
+    words = [w for w in dict.fromkeys(map(_clean, [*said_and_done(trace), *parts])) if len(w) <= MOST_LETTERS]
     values = ([_typed(w, kinds[name]) for w in words] for name in names)
     columns = [[v for v in row if v is not None and _kind(v, trace) in kinds[n]] for n, row in zip(names, values, strict=True)]
     most = next(k for k in range(MOST_VALUES, 0, -1) if k ** len(names) <= MOST_ROWS or k == 1)
@@ -44,6 +49,23 @@ def proposals(known: Mapping[str, Args], bound: Sequence[Evidence], trace: Evide
     likeliest = sorted(rows, key=lambda row: sum(k for k, _ in row))
     seen = (dict(zip(names, (v for _, v in row), strict=True)) for row in likeliest if len({str(v) for _, v in row}) == len(row))
     yield from islice(seen, MOST_PROPOSALS)
+
+
+def said_and_done(trace: Evidence) -> list[str]:
+    """The longest runs of words that a request and its commands have in common, as they stand: ``spring onions``."""
+    request, commands = trace.description, "\n".join(trace.commands)
+    found: list[str] = []
+    reached = 0
+    for begin in (m.start() for m in _WORD.finditer(request)):
+        ends = [m.end() for m in _WORD.finditer(request, begin) if begin < m.end() <= begin + MOST_LETTERS]
+        end = next((e for e in reversed(ends) if _stands(request[begin:e], commands)), 0)
+        found += [request[begin:end]] if end > reached else []
+        reached = max(reached, end)
+    return found
+
+
+def _stands(words: str, text: str) -> bool:
+    return re.search(rf"(?<![^\W_]){re.escape(words)}(?![^\W_])", text) is not None
 
 
 def _kind(value: JsonValue, trace: Evidence) -> str:

@@ -48,7 +48,7 @@ class Exercised:
         "is still missing is told with the condition that would have to hold."
     )
     stage = "dynamic"
-    version = 20
+    version = 21
     good = (
         rename("every branch runs"),
         rename(

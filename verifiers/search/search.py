@@ -103,7 +103,7 @@ def _starts(context: Context, wanted: Sequence[Statement]) -> Iterator[Start]:
     for n, case in enumerate(cases):
         start, rng = recorded(case), context.rng(f"constants {n}")
         ways += [_in_turn(states(start, paths[case.label]), n, len(cases)), from_arguments(start, words)]
-        ways += [in_brackets(start)] if n == 0 else []
+        ways += [in_brackets(start)]
         ways += [from_constants(start, context.subject.source, rng, paths[case.label], told), archives(start)]
         ways += 2 * in_lines_of_the_task(start, context.subject.source, wanted)  # two of each at a turn: they find most
     yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)

@@ -52,7 +52,7 @@ class Grammar:
     records: Mapping[str, int] = field(default_factory=dict)
     """File -> lines of a record, where that is known."""
     common: frozenset[str] = frozenset()
-    """Words of contents that every recording has: of headings and keys, say."""
+    """Words of contents that several recordings have: of headings and keys, say."""
     recorded: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
     """Ending -> the contents that files with it have, in any recording."""
     names: frozenset[str] = frozenset()

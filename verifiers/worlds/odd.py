@@ -83,6 +83,10 @@ class Opaque:
     """The bytes are no characters that people write: what they do to a new file or an answer is for a person to say."""
     marks_a_line: bool = False
     """A line begins with the sign before the word: it may be a comment or a heading by that, so the same holds."""
+    around_a_line: bool = False
+    """Blanks stand before a word that begins a line, or behind one that ends it: that sets the line in, or says nothing."""
+    odd: bytes = b""
+    """The word with what makes it odd."""
     unusual: bool = False
     """The word is none that people write, nor one of the skill's own: where only an answer differs, it is asked about."""
     form: str = ""
@@ -160,6 +164,8 @@ def _bytes(g: Grammar, word: str, what: str, form: str) -> Opaque:
         before=form.partition("{}")[0],
         sign="" if form in QUERIES.values() else odd[:1],
         unprintable=not odd.replace("\t", "").isprintable(),
+        around_a_line=form in {*AT_THE_END.values(), *AT_THE_START.values()},
+        odd=form.format(word).encode("utf-8", "surrogateescape"),
         unusual=form in {*FORMS.values(), *AT_THE_END.values(), *AT_THE_START.values()},
         form=what,
     )

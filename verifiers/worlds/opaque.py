@@ -22,13 +22,14 @@ from verifiers.worlds.harm import harmless
 from verifiers.worlds.indulgence import right_but_for_quotes, table
 from verifiers.worlds.invariants.facts import Facts, Start
 from verifiers.worlds.judged import CHECK_ID, Judged, Suspect, grammars
-from verifiers.worlds.odd import PLAIN, Opaque, with_bytes, with_marks, with_modes, with_names
+from verifiers.worlds.odd import Opaque, with_bytes, with_marks, with_modes, with_names
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.trials import Beyond, Evidenced, Trial
 from verifiers.worlds.world import World
 
 UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
 MARKED = Beyond("line-marks", "no line begins with a sign that the skill knows")
+SET_IN = Beyond("line-margins", "the line neither begins nor ends with a blank")
 CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
 KNOWN = Beyond("known-signs", "no word has a quote, or the sign of a remark, that the skill knows")
 SYNTAX = frozenset("\"'#")
@@ -88,7 +89,8 @@ def _unclear(
     known = trial.sign in SYNTAX and any(trial.sign in text for text in texts(context.subject.source))
     known = known and not _loses(trial, case, record)
     beyond = KNOWN if known else _beyond(trial, facts, answers=answers)
-    if beyond is not None and not _damages(case, record, edited=not (trial.unprintable or trial.marks_a_line)):
+    exact = trial.unprintable or ((trial.marks_a_line or trial.around_a_line) and _loses(trial, case, record))
+    if beyond is not None and not _damages(case, record, edited=not exact):
         return beyond
     world = World(trial.g.task_id, trial.expected.base, trial.called, (), frozenset())
     return disputed(context, gs, Trial(trial.g, Plan(), world), case, record) if answers else None
@@ -96,9 +98,11 @@ def _unclear(
 
 def _beyond(trial: Opaque, facts: Facts, *, answers: bool) -> Beyond | None:
     """Why odd bytes may mean something after all: people do not write them, they part the file in another way, or they are blanks
-    around a line, which an answer (if nothing but that differs) may leave out."""
+    around a line: these set it in, or say nothing."""
     if trial.unprintable:
         return UNPRINTABLE
+    if trial.around_a_line:
+        return SET_IN
     if trial.marks_a_line:
         return MARKED
     base = trial.expected.base
@@ -167,10 +171,9 @@ def _shown(recorded: Case, trial: Opaque, record: ReplayRecord) -> Expectation |
 
 
 def _loses(trial: Opaque, case: Case, record: ReplayRecord) -> bool:
-    """Whether what the sign stands before is not in the files any more as often as it should be: to read it otherwise is one
-    thing, to throw it away another."""
-    odd = f"{trial.sign}{PLAIN.format('')}".encode()
-    wanted, found = (sum(e.content.count(odd) for e in tree.values()) for tree in (case.expectation.tree, record.post))
+    """Whether the odd word is not in the files any more as often as it should be: to read it otherwise is one thing, to throw it
+    away another."""
+    wanted, found = (sum(e.content.count(trial.odd) for e in tree.values()) for tree in (case.expectation.tree, record.post))
     return found < wanted
 
 

@@ -65,7 +65,8 @@ class Evidenced:
     gs: tuple[Grammar, ...]
     facts: Facts
     common: frozenset[str] = frozenset()
-    """Words that stand in the contents of every recorded start: of a header, say, or keys."""
+    """Words that stand in the contents of several recorded starts: of a header, say, keys, or values that the format has. People
+    seldom write the same by chance."""
     keeping: Mapping[str, Keeping] = field(default_factory=dict)
     """Roles of files that the task changes, with the lines that every recording lets stand."""
 
@@ -73,12 +74,13 @@ class Evidenced:
     def of(cls, gs: Sequence[Grammar]) -> Evidenced:
         facts = learn([Start(g.base, g.args) for g in gs])
         words = [frozenset(t for e in g.base.values() for t in tokens(e.content.decode("utf-8", "replace"))) for g in gs]
-        common = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
+        everywhere = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
         kinds = _kinds(gs)
         formal = _of_the_form(gs, words) | kinds
-        common |= formal
+        common = formal | {t for t, n in Counter(t for found in words for t in found).items() if n > 1}
         contents = contents_by_ending(g.base for g in gs)
-        form = (common | _endings(gs)) - frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else common
+        always = frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else frozenset[str]()
+        form = (everywhere | formal | _endings(gs)) - always
         names = frozenset(p.rpartition("/")[2] for g in gs for p in g.base)
         known = tuple(replace(_knowing(g, facts, common, form, formal), recorded=contents, names=names, kinds=kinds) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
@@ -110,8 +112,8 @@ class Evidenced:
         if world.base == g.base and not world.varied:
             return None
         found = self.facts.broken(Start(world.base, world.args), recorded)
-        if plan.has(Rule.BYSTANDER, Rule.ITEM):
-            # What the commands do with the odd name decides whether it counts, whatever names were recorded.
+        if plan.has(Rule.BYSTANDER):
+            # That the commands leave what has the odd name alone is said by them, whatever names were recorded.
             found = tuple(f for f in found if f.scope != "name")
         values = sorted((f for f in found if f.scope == "value"), key=lambda f: not isinstance(f.kind, Values))[:1]
         if values and unkept:

@@ -25,10 +25,10 @@ def values(g: Grammar) -> list[str]:
 
 def places(g: Grammar) -> list[Choice]:
     """Each value in turn for each word that nothing mentions, first for those that are all of a text, a cell or a line. No place
-    is what every recording has, what stands in a first line (both may be headings), or beside a value, or where the task
-    changes something."""
+    is what several recordings have, what stands in a first line (both may be headings), or beside a value, or where the task
+    changes something, or begins a line of a file that it changes: that may be a key."""
     lines = list(_lines(g))
-    taken = g.common.union(*(tokens(line) for line, free in lines if not free))
+    taken = g.common.union(_keys(g), *(tokens(line) for line, free in lines if not free))
     whole = {w for line, free in lines if free for w in _WHOLE.findall(line)}
     words = sorted((w for w in g.free_words if w not in taken), key=lambda w: w not in whole)
     return [(word, value) for word in words for value in values(g)]
@@ -43,6 +43,11 @@ def _lines(g: Grammar) -> Iterator[tuple[str, bool]]:
         kept = set(rows if after is None else decoded(after.content).split("\n"))
         for n, row in enumerate(rows):
             yield row, bool(n) and row in kept and not any(v in row for v in said)
+
+
+def _keys(g: Grammar) -> set[str]:
+    changed = [decoded(e.content) for p, e in g.base.items() if e.type == "file" and g.expectation.tree.get(p) != e]
+    return {word for text in changed for row in text.split("\n") for word in tokens(row)[:1]}
 
 
 def elsewhere(draft: Draft, word: str, value: str) -> None:
