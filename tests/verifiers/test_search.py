@@ -213,6 +213,17 @@ def test_an_archive_gets_unusual_members() -> None:
     assert all(s.forbidden == {ESCAPED} for s in made[:-3])
 
 
+def test_members_are_called_as_the_skill_s_own_texts() -> None:
+    """Below a folder of that name, and with it before their own: what is there comes too."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        file.writestr("in/page1.jpg", b"one")
+    made = list(archives(recorded(case({"x.zip": Entry("file", content=out.getvalue())}, {})), ["__MACOSX", "."]))
+    names = [set(zipfile.ZipFile(io.BytesIO(s.base["x.zip"].content)).namelist()) for s in made]
+    assert {"__MACOSX/page1.jpg", "__MACOSXpage1.jpg", "in/page1.jpg"} in names
+    assert {"./page1.jpg", ".page1.jpg", "in/page1.jpg"} in names
+
+
 def test_a_tar_gets_them_too() -> None:
     """Packed as it was."""
     out = io.BytesIO()

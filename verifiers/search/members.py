@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +11,7 @@ from verifiers.worlds.packed import Member, remade
 
 ESCAPED = "escaped-member.txt"
 DATA = b"a member\n"
-MOST_FOLDERS = 4
+MOST_FOLDERS, MOST_WORDS = 4, 12
 
 _KINDS: tuple[tuple[str, tuple[Member, ...]], ...] = (
     ("a directory as a member", (Member("extra-dir/", b"", "dir"),)),
@@ -23,8 +23,10 @@ _KINDS: tuple[tuple[str, tuple[Member, ...]], ...] = (
 )
 
 
-def archives(start: Start) -> Iterator[Start]:
-    """The start with each of its archives given an unusual member, none at all, or what is no file for each."""
+def archives(start: Start, words: Sequence[str] = ()) -> Iterator[Start]:
+    """The start with each of its archives given an unusual member, one whose name begins with a word, none at all, or what is no
+    file for each."""
+    named = {f"has a member whose name begins with {w!r}": partial(_named, w) for w in words[:MOST_WORDS]}
     for path, entry in start.base.items():
         if entry.type != "file" or not entry.content:
             continue
@@ -34,10 +36,16 @@ def archives(start: Start) -> Iterator[Start]:
             if made is not None:
                 # The archive itself is still the user's, though its content is made here.
                 yield replace(made, forbidden=frozenset({ESCAPED}))
-        for how, change in _WHOLE.items():
+        for how, change in {**_WHOLE, **named}.items():
             made = start.changed({path: replace(entry, content=remade(entry.content, change))}, f"{path} {how}")
             if made is not None:
                 yield made
+
+
+def _named(word: str, old: list[Member]) -> list[Member]:
+    """The first file once more, below a folder of that name, and with the word before its own."""
+    first = [m for m in old if m.kind == "file"][:1]
+    return [*(replace(m, name=f"{word}{mark}{m.name.rpartition('/')[2]}") for m in first for mark in ("/", "")), *old]
 
 
 def _as_directories(old: list[Member]) -> list[Member]:

@@ -104,7 +104,7 @@ def _starts(context: Context, wanted: Sequence[Statement]) -> Iterator[Start]:
         start, rng = recorded(case), context.rng(f"constants {n}")
         ways += [_in_turn(states(start, paths[case.label]), n, len(cases)), from_arguments(start, words)]
         ways += [in_brackets(start)]
-        ways += [from_constants(start, context.subject.source, rng, paths[case.label], told), archives(start)]
+        ways += [from_constants(start, context.subject.source, rng, paths[case.label], told), archives(start, words)]
         ways += 2 * in_lines_of_the_task(start, context.subject.source, wanted)  # two of each at a turn: they find most
     yield from (made for turn in zip_longest(*ways) for made in turn if made is not None)
 
