@@ -89,7 +89,7 @@ def _unclear(
     known = trial.sign in SYNTAX and any(trial.sign in text for text in texts(context.subject.source))
     known = known and not _loses(trial, case, record)
     beyond = KNOWN if known else _beyond(trial, facts, answers=answers)
-    exact = trial.unprintable or ((trial.marks_a_line or trial.around_a_line) and _loses(trial, case, record))
+    exact = (trial.unprintable or trial.marks_a_line or trial.around_a_line) and _loses(trial, case, record)
     if beyond is not None and not _damages(case, record, edited=not exact):
         return beyond
     world = World(trial.g.task_id, trial.expected.base, trial.called, (), frozenset())
