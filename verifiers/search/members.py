@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -26,7 +26,9 @@ _KINDS: tuple[tuple[str, tuple[Member, ...]], ...] = (
 def archives(start: Start, words: Sequence[str] = ()) -> Iterator[Start]:
     """The start with each of its archives given an unusual member, one whose name begins with a word, none at all, or what is no
     file for each."""
-    named = {f"has a member whose name begins with {w!r}": partial(_named, w) for w in words[:MOST_WORDS]}
+    named: dict[str, Callable[[list[Member]], list[Member]]] = {
+        f"has a member whose name begins with {w!r}": partial(_named, w) for w in words[:MOST_WORDS]
+    }
     for path, entry in start.base.items():
         if entry.type != "file" or not entry.content:
             continue
