@@ -20,8 +20,8 @@ MOST_VALUES, MOST_PROPOSALS = 8, 96
 """Values that are proposed for a parameter; proposals altogether."""
 _WORD = re.compile(r"[^\s\"'`()]*[^\W_]")
 """A word of a request, without the marks that end it."""
-MOST_LETTERS = 200
-"""Of a value."""
+MOST_LETTERS, MOST_REQUEST = 200, 2_000
+"""Of a value, and of a request that is read."""
 MOST_ROWS = 20_000
 """Combinations of values that are put in order."""
 
@@ -53,7 +53,7 @@ def proposals(known: Mapping[str, Args], bound: Sequence[Evidence], trace: Evide
 
 def said_and_done(trace: Evidence) -> list[str]:
     """The longest runs of words that a request and its commands have in common, as they stand: ``spring onions``."""
-    request, commands = trace.description, "\n".join(trace.commands)
+    request, commands = trace.description[:MOST_REQUEST], "\n".join(trace.commands)
     found: list[str] = []
     reached = 0
     for begin in (m.start() for m in _WORD.finditer(request)):

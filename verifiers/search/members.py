@@ -27,7 +27,7 @@ def archives(start: Start, words: Sequence[str] = ()) -> Iterator[Start]:
     """The start with each of its archives given an unusual member, one whose name begins with a word, none at all, or what is no
     file for each."""
     named: dict[str, Callable[[list[Member]], list[Member]]] = {
-        f"has a member whose name begins with {w!r}": partial(_named, w) for w in words[:MOST_WORDS]
+        f"has a member whose name begins with {w!r}": partial(_named, w) for w in words[:MOST_WORDS] if w.isprintable()
     }
     for path, entry in start.base.items():
         if entry.type != "file" or not entry.content:

@@ -112,8 +112,8 @@ class Evidenced:
         if world.base == g.base and not world.varied:
             return None
         found = self.facts.broken(Start(world.base, world.args), recorded)
-        if plan.has(Rule.BYSTANDER):
-            # That the commands leave what has the odd name alone is said by them, whatever names were recorded.
+        if plan.has(Rule.BYSTANDER, Rule.ITEM):
+            # What the commands do with the odd name decides whether it counts, whatever names were recorded.
             found = tuple(f for f in found if f.scope != "name")
         values = sorted((f for f in found if f.scope == "value"), key=lambda f: not isinstance(f.kind, Values))[:1]
         if values and unkept:

@@ -63,12 +63,14 @@ def _says_alone(g: Grammar) -> bool:
 
 
 def call(draft: Draft, path: str) -> None:
-    """More files like one, each called as a text of the skill is, or with that at the end or at the start of its name."""
+    """More files like one, each called as a text of the skill is, or with that at the end or at the start of its name. None is
+    hidden where that one is not: ``*`` of a shell does not name them."""
     source = draft.renamed(path)
     where, _, name = source.rpartition("/")
     dot, ending = name.rpartition(".")[1:]
     forms = ("{}", "a{}", "{}z", "a{}.z", *(["{}" + dot + ending] if dot else []))
     names = [n for t in told(draft.g) if "/" not in t for n in (f.replace("{}", t) for f in forms) if n.strip(". ")]
+    names = [n for n in names if name.startswith(".") or not n.startswith(".")]
     # A name that another recording has is known from there: whether such a file belongs to the task, its folder may say.
     beside = (below(where, n) for n in names if n not in draft.g.names)
     draft.changes |= {p: draft.base[source] for p in beside if p not in draft.base}
@@ -87,6 +89,7 @@ VARIATIONS = (
         choices=lambda g: [(p,) for p in g.files if told(g)], apply=call, rule=Rule.ITEM, turns=Turns.FIRST, alone=2,
         examples=(
             Example(("p",), {"p": ""}, {"p": "", "own.x": "", "aown.x": "", "own.xz": "", "aown.x.z": ""}, texts=("own.x",)),
+            Example(("p",), {"p": ""}, {"p": "", "a.own": "", "a.own.z": ""}, texts=(".own",)),
         ),
     ),
     Variation(
