@@ -92,7 +92,7 @@ RIGHT += [
         "17/gcode_pause/lines", "18/ffmeta-chapter/ok_sections", "18/patch_added_lines/numstat", "19/palette-colour/line-list",
         "28/automake-drop-source/token_spans", "28/disc-folders-flatten/find_and_move", "28/catalog-drop-library/sed_ranges",
         "29/readme_table_cell/line_walk", "29/prom-label-above/json_labels", "29/mail-domain-change/address_tokens",
-        "30/pg-hba-user-method/rule_objects", "30/influx-tag-value/head_regex", "30/ldif-unit-mails/unfold_regex",
+        "30/pg-hba-user-method/awk_program", "30/influx-tag-value/head_regex", "30/ldif-unit-mails/unfold_regex",
     )
 ]  # fmt: skip
 """With some that were refused at first: they refuse to overwrite, their records have two lines, they leave alone a file whose
