@@ -101,6 +101,7 @@ def outcome(before: bytes, after: bytes, answer: str = "") -> Expectation:
         (b"a=9\n", b"a=9\nb=1\na=2\n", True),
         (b"a=9\n", BEFORE, True),
         (b"a=9\n", b"a=9\nb=1\nx=1\n", False),
+        (b"a=9\n", b"a=9\na=2\n", False),
         (b"a=9\nb=1\na=9\n", b"a=9\nb=1\na=2\n", False),
     ],
 )
@@ -134,6 +135,18 @@ def test_who_does_nothing_for_a_value_of_other_characters_is_asked_about(
     report = judged(tmp_path, sandbox, SKILL.replace("TAKEN", "found").replace("LIMIT", limit), SETTINGS)
     assert report.verdict is verdict, report.why
     assert verdict is Verdict.FAIL or any(q.invariant == "plain-values" for q in report.questions)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("spoils", ['row.split(b"=")[0]', 'row.replace(b"=", b" = ")'])
+def test_who_spoils_lines_that_are_set_in_is_refused(spoils: str, tmp_path: Path, sandbox: Sandbox) -> None:
+    """The blanks before them are still there."""
+    rows = 'Path(file).read_bytes().split(b"\\n")'
+    spoilt = f'b"\\n".join({spoils} if row[:1] in (b" ", b"\\t") else row for row in {rows})'
+    source = SKILL.replace("TAKEN", "found").replace("LIMIT", f"Path(file).write_bytes({spoilt})")
+    report = judged(tmp_path, sandbox, source, SETTINGS)
+    assert report.verdict is Verdict.FAIL
+    assert "blank before" in report.why
 
 
 @pytest.mark.parametrize(

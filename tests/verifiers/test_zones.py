@@ -342,7 +342,9 @@ def test_a_blank_at_the_edge_of_a_line_may_set_it_in() -> None:
         assert t.odd != t.odd.strip()
 
 
-@pytest.mark.parametrize(("left", "lost"), [(b" k,1\n", False), (b" x,1\nk,1\n", True), (b"k,1\n", True)])
+@pytest.mark.parametrize(
+    ("left", "lost"), [(b" k,1\n", False), (b" x,1\nk,1\n", True), (b"k,1\n", True), (b" k\n", True), (b" k = 1\n", True)]
+)
 def test_who_lets_an_odd_line_stand_loses_nothing(left: bytes, *, lost: bool) -> None:
     x = outcome({"f": b" k,1\n"}, {"f": b" k,2\n"})
     trial = Opaque(one_grammar(), "a blank before", x, odd=b" k", around_a_line=True)

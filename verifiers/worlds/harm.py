@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Wrong
 from verifiers.expectation.answers import answer_at
 from verifiers.expectation.equivalence import content_digest, differences, durable_effects, show
+from verifiers.expectation.oracle import Expectation
 from verifiers.expectation.rows import renumbered
 from verifiers.interface import Args
 from verifiers.worlds.template import as_text
@@ -125,6 +126,23 @@ def line_lost(case: Case, record: ReplayRecord, keeping: Mapping[str, Keeping]) 
         if keeps.holds(old, right, case.args) and not keeps.holds(old, new, case.args):
             return Wrong("effect", f"{path} loses a line that the trace's commands keep", show(wanted), show(now))
     return None
+
+
+def between(paths: Iterable[str], x: Expectation, post: Snapshot, blanks: bytes = b"") -> bool:
+    """Whether each of these paths is as it was, as it should be, or something between: a file of the same mode in which each line
+    comes as often as in the one or the other, or a number of times between. ``blanks`` around lines do not count."""
+    return all(_is_between(x.base.get(p), x.tree.get(p), post.get(p), blanks) for p in paths)
+
+
+def _is_between(then: Entry | None, wanted: Entry | None, now: Entry | None, blanks: bytes) -> bool:
+    if now in (then, wanted):
+        return True
+    if then is None or now is None or (then.type, then.mode) != (now.type, now.mode):
+        return False
+    right = wanted.content if wanted is not None else then.content
+    rows = (content.split(b"\n") for content in (then.content, right, now.content))
+    old, new, found = (Counter(row.strip(blanks) if blanks else row for row in each) for each in rows)
+    return old & new <= found <= old | new
 
 
 def words_lost(case: Case, record: ReplayRecord, recorded: Snapshot) -> Wrong | None:

@@ -18,7 +18,7 @@ from verifiers.worlds.asking import answered, question
 from verifiers.worlds.constants import texts
 from verifiers.worlds.disputed import disputed
 from verifiers.worlds.grammar import Grammar
-from verifiers.worlds.harm import harmless
+from verifiers.worlds.harm import between, harmless
 from verifiers.worlds.indulgence import right_but_for_quotes, table
 from verifiers.worlds.invariants.facts import Facts, Start
 from verifiers.worlds.judged import CHECK_ID, Judged, Suspect, grammars
@@ -171,10 +171,11 @@ def _shown(recorded: Case, trial: Opaque, record: ReplayRecord) -> Expectation |
 
 
 def _loses(trial: Opaque, case: Case, record: ReplayRecord) -> bool:
-    """Whether the odd word is not in the files any more as often as it should be: to read it otherwise is one thing, to throw it
-    away another."""
-    wanted, found = (sum(e.content.count(trial.odd) for e in tree.values()) for tree in (case.expectation.tree, record.post))
-    return found < wanted
+    """Whether the odd word is not in the files any more as often as it should be, or anything of them is neither as it was nor as
+    it should be: to read it otherwise is one thing, to throw it away, or to spoil what stands beside it, another."""
+    x = case.expectation
+    wanted, found = (sum(e.content.count(trial.odd) for e in tree.values()) for tree in (x.tree, record.post))
+    return found < wanted or not between(x.base, x, record.post, b" \t")
 
 
 def _damages(case: Case, record: ReplayRecord, *, edited: bool) -> bool:

@@ -9,7 +9,7 @@ from verifiers.context import Case, Context
 from verifiers.expectation.answers import answer_at, failure
 from verifiers.expectation.oracle import Expectation
 from verifiers.worlds.disputed import disputed, unproven
-from verifiers.worlds.harm import untouched
+from verifiers.worlds.harm import between, untouched
 from verifiers.worlds.indulgence import ENDING, right_but_for_files, takes_an_ending
 from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.trials import Beyond, Evidenced, Trial
@@ -52,16 +52,8 @@ def _has_several(evidenced: Evidenced, x: Expectation) -> bool:
 
 def _some_of(context: Context, x: Expectation, record: ReplayRecord) -> bool:
     """Whether the skill did in some of the places what the commands do in all, and nothing else."""
-    for path in {*x.base, *x.tree, *record.post} - {ROOT}:
-        then, wanted, now = x.base.get(path), x.tree.get(path), record.post.get(path)
-        if now in (then, wanted):
-            continue
-        if then is None or now is None or (then.type, then.mode) != (now.type, now.mode):
-            return False
-        known = {*then.content.splitlines(), *(wanted.content.splitlines() if wanted is not None else ())}
-        if not known.issuperset(now.content.splitlines()):
-            return False
-    return right_but_for_files(context, x, record)
+    paths = {*x.base, *x.tree, *record.post} - {ROOT}
+    return between(paths, x, record.post) and right_but_for_files(context, x, record)
 
 
 def _places(x: Expectation) -> int:
