@@ -13,7 +13,7 @@ from records import file
 from sandbox.interface import Sandbox
 from verifiers.checks.generalises import CHECK as GENERALISES
 from verifiers.evidence import load_evidence
-from verifiers.interface import Args, Binding, Report
+from verifiers.interface import Args, Binding, Decision, Report
 from verifiers.subject import parse_subject
 from verifiers.verify import Options, verify
 
@@ -37,10 +37,17 @@ def told(task: str, command: str, output: str, before: Mapping[str, str], after:
     }  # fmt: skip
 
 
-def generalised(folder: Path, sandbox: Sandbox, source: str, args: Mapping[str, Args], rows: Sequence[object]) -> Report:
+def generalised(
+    folder: Path,
+    sandbox: Sandbox,
+    source: str,
+    args: Mapping[str, Args],
+    rows: Sequence[object],
+    decisions: Sequence[Decision] = (),
+) -> Report:
     """The report of that check alone, with the arguments of each recording."""
     (folder / "evidence.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     evidence = load_evidence(folder / "evidence.jsonl")
     bindings = {e.task_id: Binding(e.task_id, args[e.task_id]) for e in evidence}
-    options = Options(budget="fast", checks=frozenset({"generalises"}))
+    options = Options(budget="fast", checks=frozenset({"generalises"}), decisions=tuple(decisions))
     return verify(parse_subject(source, Path("skill.py")), evidence, bindings, sandbox=sandbox, options=options)

@@ -13,6 +13,7 @@ import argparse
 import difflib
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -22,11 +23,15 @@ from unittest.mock import patch
 from first_contact import Candidate, candidates, judge
 
 from sandbox import open_sandbox
+from sandbox.interface import ROOT, ReplayRecord
 from verifiers.checks import generalises
-from verifiers.context import Context
+from verifiers.context import Case, Context
+from verifiers.expectation.answers import answer_at
+from verifiers.expectation.equivalence import differences
 from verifiers.worlds import differential
 from verifiers.worlds.differential import Judged
 from verifiers.worlds.grammar import Grammar
+from verifiers.worlds.harm import between, untouched
 from verifiers.worlds.plans import Plan, systematic
 from verifiers.worlds.trials import Trial
 
@@ -41,10 +46,26 @@ def look(context, evidenced, out: Judged, trial: Trial, first, record) -> None: 
     out.runs += alone.runs
     out.judged += alone.judged
     out.passed += alone.passed
-    here.rows += [("finding", trial, f.message) for f in alone.findings]
-    here.rows += [("odd", trial, s.finding.message) for s in alone.suspects.values()]
-    here.rows += [("question", trial, q.message) for q in alone.questions]
-    here.rows += [("refused", trial, r.wrong.message) for r in alone.refused]
+    how = parts(context, first, record)
+    here.rows += [("finding", trial, how, f.message) for f in alone.findings]
+    here.rows += [("odd", trial, how, s.finding.message) for s in alone.suspects.values()]
+    here.rows += [("question", trial, how, q.message) for q in alone.questions]
+    here.rows += [("refused", trial, how, r.wrong.message) for r in alone.refused]
+
+
+def parts(context: Context, case: Case, record: ReplayRecord) -> str:
+    """How a run's end differs: it did less than the commands, and nothing else, or more; the same of the lines of its answer."""
+    x, path = case.expectation, context.judge.answer_path
+    out = []
+    if differences(x.tree, record.post, root=False):
+        less = between({*x.base, *x.tree, *record.post} - {ROOT}, x, record.post)
+        out.append(("nothing" if untouched(case.base, record) else "some") if less else "more")
+    if path is not None and x.answer_known:
+        said = Counter((answer_at(getattr(record.outcome, "value", None), path) or "").splitlines())
+        wanted = Counter(x.answer.splitlines())
+        if said != wanted:
+            out.append("fewer lines" if said < wanted else "more lines" if said > wanted else "other lines")
+    return ", ".join(out) or "no difference"
 
 
 def only(variation: str):  # type: ignore[no-untyped-def]
@@ -75,9 +96,10 @@ def tried(
     here.rows = []
     row = judge(candidate, sandbox, {}, checks)
     out = []
-    for kind, trial, message in here.rows:
+    for kind, trial, how, message in here.rows:
         steps = [f"{s.variation}{list(s.choice)}" for s in trial.plan.steps]
-        known = {"kind": kind, "steps": steps, "trace": trial.g.task_id, "beyond": trial.beyond.name if trial.beyond else None}
+        beyond = trial.beyond.name if trial.beyond else "within"
+        known = {"kind": kind, "how": how, "steps": steps, "trace": trial.g.task_id, "beyond": beyond}
         out.append(known | {"message": message[:300], "start": [*changed(trial)] if show else []})
     return candidate, str(row.report.verdict), out
 
@@ -106,7 +128,8 @@ def main() -> None:
         for candidate, verdict, found in pool.map(lambda c: tried(c, sandbox, given.show, checks), chosen):
             print(f"{candidate.name} {'correct' if candidate.good else 'wrong'} {verdict}", flush=True)
             for r in found:
-                print(f"  {r['kind']:8} {r['beyond'] or 'within'}: {' + '.join(r['steps'])} ({r['trace']}) {r['message']}"[:400])  # type: ignore[arg-type]
+                how = f"{r['kind']:8} ({r['how']}) {r['beyond']}: {' + '.join(r['steps'])}"  # type: ignore[arg-type]
+                print(f"  {how} ({r['trace']}) {r['message']}"[:400])
                 print("".join(f"      {line[:200]}\n" for line in r["start"][:40]), end="")  # type: ignore[index]
             rows.append({"skill": candidate.name, "good": candidate.good, "verdict": verdict, "starts": found})
     if given.json:

@@ -52,14 +52,15 @@ class Generalises:
         "it, other line ends, values that look like numbers or options, numbers below nought, answers of odd bytes): one "
         "kind of oddness alone is a question, two are a failure. *Beyond the evidence*, where a case breaks just one such "
         "thing, changes a word that several recordings have, or sets a line in, raising with nothing changed is right and "
-        "any other difference is an open question in the report, never a failure; `assay answer` decides it. Of a trace "
+        "any other difference is an open question in the report, never a failure; `assay answer` decides it, and whether a "
+        "difference within the evidence counts where starts are made as that one is: harm does in any case. Of a trace "
         "with edits or without steps, commands cannot say what is right: there values of the arguments are replaced "
         "throughout start, arguments and recorded end, and the skill must reach that end; where the old value stands "
         "elsewhere too, or inside longer words, changing it there is a question. A memoriser of the recordings must be "
         "refused here."
     )
     stage = "dynamic"
-    version = 37
+    version = 38
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 
@@ -83,9 +84,11 @@ class Generalises:
             "not_checked": list[JsonValue](sorted({f"{p}: {why}" for g in gs for p, why in g.template.why_not.items()})),
         }
         runs = sum(p.runs for p in parts.values())
-        questions = (*(s.question for s in suspects), *(q for p in parts.values() for q in p.questions))
+        odd = tuple(s.question for s in suspects if s.question is not None)
         if findings:
-            return CheckResult(self.id, Verdict.FAIL, tuple(findings), runs=runs, measured=measured)
+            contested = tuple(q for p in parts.values() for q in p.contested) or odd
+            return CheckResult(self.id, Verdict.FAIL, tuple(findings), runs=runs, measured=measured, questions=contested)
+        questions = (*odd, *(q for p in parts.values() for q in p.questions))
         why = "" if speaking else "no generated case could be judged: the evidence leaves nothing that may vary"
         why = why or ("" if measured["memoriser_rejected"] else "a memoriser of the recordings would pass")
         if why:

@@ -12,7 +12,6 @@ from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.answers import answer_at, failure
 from verifiers.expectation.equivalence import differences
-from verifiers.interface import Finding
 from verifiers.worlds.asking import answered, question
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.commanded import instead, judgeable, moved_to, unmarked
@@ -58,8 +57,7 @@ def differential(context: Context, gs: Sequence[Grammar]) -> Judged:
     out = Judged()
     known = _wrong_again(context, evidenced)
     if known is not None:
-        out.findings.append(known)
-        out.judged += 1
+        out.hold(known)
         return out
     waiting = trials(context, evidenced)
     for at in range(0, len(waiting), AT_ONCE):
@@ -107,8 +105,7 @@ def _held_against(
     """A difference within the evidence is a finding. On an odd start only harm is one, and another kind of oddness beside it."""
     v = trial.plan.odd
     if v is None or _hurts(context, evidenced, replace(trial, beyond=_oddly(v)), case, record) is not None:
-        out.judged += 1
-        out.findings.append(shrunk(context, evidenced, trial, case, wrong))
+        out.hold(shrunk(context, evidenced, trial, case, record, wrong))
     elif v.odd not in out.suspects and v.name not in answered(context.decisions):
         out.judged += 1
         asked = question(case, record, _oddly(v), context.judge.answer_path)
@@ -267,7 +264,7 @@ def _smallest(
     return best[-1]
 
 
-def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
+def _wrong_again(context: Context, evidenced: Evidenced) -> Suspect | None:
     """A past counterexample that is still one. Those that pass count nowhere: reports do not depend on what was kept."""
     stored = matching(context.past.failing(), evidenced.gs) if context.past is not None else []
     trials = [t for g, p in stored for t in evidenced.trials(g, p)[:1] if (t.beyond is None or t.odd_value) and p.odd is None]
@@ -279,5 +276,5 @@ def _wrong_again(context: Context, evidenced: Evidenced) -> Finding | None:
         if wrong is None or trial.beyond is not None or excused(context, evidenced, trial, case, record):
             continue
         if not refused_whole(context, case, record):
-            return shrunk(context, evidenced, trial, case, wrong)
+            return shrunk(context, evidenced, trial, case, record, wrong)
     return None

@@ -21,10 +21,10 @@ CHECK_ID = "generalises"
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A difference on a start of one kind of oddness: alone it is asked about, and another kind beside it makes both findings."""
+    """A difference that may be the commands' accident: what is held against the skill, and what a person may say to it."""
 
     finding: Finding
-    question: Question
+    question: Question | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,18 @@ class Judged:
     judged: int = 0
     runs: int = 0
     suspects: dict[str, Suspect] = field(default_factory=dict)
-    """By their kind of oddness."""
+    """By their kind of oddness: one alone is asked about, and another beside it makes both findings."""
+    contested: list[Question] = field(default_factory=list)
+    """About what is held against the skill: a person may say that the skill is right there."""
     within: list[Trial] = field(default_factory=list)
     """Within the evidence, and right without refusing."""
     refused: list[Refused] = field(default_factory=list)
+
+    def hold(self, suspect: Suspect) -> None:
+        """Holds a difference against the skill, until somebody says otherwise."""
+        self.judged += 1
+        self.findings.append(suspect.finding)
+        self.contested += [suspect.question] if suspect.question is not None else []
 
 
 def grammars(context: Context) -> list[Grammar]:

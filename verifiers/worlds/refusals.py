@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from verifiers.context import Context
-from verifiers.worlds.judged import Judged, ask
+from verifiers.worlds.judged import Judged, Suspect, ask
 from verifiers.worlds.smallest import shrunk
 from verifiers.worlds.template import as_text
 from verifiers.worlds.trials import Beyond, Evidenced, Trial
@@ -34,9 +34,8 @@ def weigh_refusals(context: Context, evidenced: Evidenced, out: Judged) -> None:
     taken = {p for t in yes for p, _ in _said(t) - known}
     refused = Counter(p for p, _ in {said for t in held for said in _said(t) - known} if p not in taken)
     if len(held) > MOST * (len(held) + len(yes)) or any(n >= ENOUGH for n in refused.values()):
-        out.judged += 1
-        finding = shrunk(context, evidenced, r.trial, r.case, r.wrong, refused=True)
-        out.findings.append(replace(finding, notes=(*finding.notes, share)))
+        finding = shrunk(context, evidenced, r.trial, r.case, r.record, r.wrong, refused=True).finding
+        out.hold(Suspect(replace(finding, notes=(*finding.notes, share))))
         return
     out.information.append(f"{share}, and nothing was changed ({r.case.label}: {r.wrong.message})")
     if len(no) > SOME * (len(no) + len(yes)):

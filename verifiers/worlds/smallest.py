@@ -6,16 +6,19 @@ from dataclasses import replace
 
 from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Wrong
+from verifiers.expectation.answers import failure
 from verifiers.interface import Finding
+from verifiers.worlds.asking import question
+from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.commanded import judgeable, second_look
 from verifiers.worlds.draw import shrink
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.harm import untouched
 from verifiers.worlds.indulgence import indulged, right_but_for_quotes
-from verifiers.worlds.judged import CHECK_ID
+from verifiers.worlds.judged import CHECK_ID, Suspect
 from verifiers.worlds.past import Failing
 from verifiers.worlds.plans import Plan
-from verifiers.worlds.trials import Evidenced, Trial
+from verifiers.worlds.trials import Beyond, Evidenced, Trial
 from verifiers.worlds.unlike import after_all
 
 
@@ -40,7 +43,10 @@ def excused(context: Context, evidenced: Evidenced, trial: Trial, case: Case, re
     return bool(indulged(context, trial, case, record)) or after_all(context, evidenced, trial, case, record) is not None
 
 
-def _wrong_on(context: Context, evidenced: Evidenced, g: Grammar, plan: Plan, *, refused: bool) -> tuple[Case, Wrong] | None:
+Found = tuple[Case, Wrong, ReplayRecord, Plan]
+
+
+def _wrong_on(context: Context, evidenced: Evidenced, g: Grammar, plan: Plan, *, refused: bool) -> Found | None:
     """The start of a plan within the evidence, if the skill is wrong there, by refusing it or otherwise; past the first start
     nothing is looked at."""
     for trial, case in judgeable(context, evidenced.trials(g, plan)[:1]):
@@ -49,18 +55,20 @@ def _wrong_on(context: Context, evidenced: Evidenced, g: Grammar, plan: Plan, *,
         if wrong is None or excused(context, evidenced, trial, case, record):
             continue
         if refused_whole(context, case, record) == refused:
-            return case, wrong
+            return case, wrong, record, plan
     return None
 
 
-def shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wrong: Wrong, *, refused: bool = False) -> Finding:
-    """The smallest plan within the evidence that is still wrong, as a finding."""
-    best: list[tuple[Case, Wrong]] = [(case, wrong)]
+def shrunk(
+    context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord, wrong: Wrong, *, refused: bool = False
+) -> Suspect:
+    """The smallest plan within the evidence that is still wrong, as a finding; and the question whether it is."""
+    best: list[Found] = [(case, wrong, record, trial.plan)]
 
     def still_wrong(p: Plan) -> bool:
         found = _wrong_on(context, evidenced, trial.g, p, refused=refused)
         if found is not None:
-            best.append((replace(found[0], label=case.label), found[1]))
+            best.append((replace(found[0], label=case.label), *found[1:]))
         return found is not None
 
     plan = trial.plan
@@ -68,7 +76,13 @@ def shrunk(context: Context, evidenced: Evidenced, trial: Trial, case: Case, wro
         plan = shrink(plan, still_wrong, context.counts.shrink)
     if context.past is not None:
         context.past.add(Failing(trial.g.task_id, plan))
-    return finding_of(context, *best[-1])
+    case, wrong, record, plan = best[-1]
+    finding = finding_of(context, case, wrong)
+    if failure(record.outcome) is not None or not plan.steps:
+        return Suspect(finding)
+    v = CATALOG[plan.steps[0].variation]
+    held = Beyond(v.name, "", told=f"{v.why} This is held against the skill.")
+    return Suspect(finding, question(case, record, held, context.judge.answer_path))
 
 
 def finding_of(context: Context, case: Case, wrong: Wrong) -> Finding:
