@@ -86,6 +86,7 @@ HOLDS = [
     ("ini", ["[a]\nb\n", "[a]\nc: 1\n d\n[e]\nf=%(x\n"], "[a]\n", "a=1\n[a]\n"),
     ("ini", ["[a]\nb = 1\n", "[c]\nd\n"], "[d]\nb = 2\n", "[d]\nb = 2\nb = 3\n"),
     ("ini", ["[a]\nb = 1\n"], "[d]\nb = 2\n", "[1, 2]\n"),
+    ("ini", ["[a]\nb\n"], "[d]\nb\n", "[d]\nb\n goes on\n"),
     ("numeric-columns", ["n,v\na,1\nb,2\n", "n,v\nc,3\nd,4\n"], "n,v\nx,9\n", "n,v\nx,y\n"),
     ("text-in-utf-8", ["a", "é"], "ü", "\udcff"),
     ("plain-characters", ["alpha", "Beta", "a.b"], "gamma.x", "a b"),

@@ -26,6 +26,7 @@ from verifiers.worlds.draw import smaller
 from verifiers.worlds.grammar import Grammar, grammar
 from verifiers.worlds.hostile import patterns
 from verifiers.worlds.matchers import _telling
+from verifiers.worlds.names import numbered
 from verifiers.worlds.past import Failing, Past
 from verifiers.worlds.plans import Plan, dealt, plans, systematic
 from verifiers.worlds.records import decoded, encoded, put
@@ -378,6 +379,22 @@ def test_a_date_stays_a_date(seed: int) -> None:
 )
 def test_dates_of_the_calendar(date: str, real: bool) -> None:
     assert is_real(date) is real
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "made"),
+    [
+        ("shop-2026-08-31.sql.gz", 0, "shop-2026-09-01.sql.gz"),
+        ("IMG_20240228.jpg", 1, "IMG_20240301.jpg"),
+        ("2024_12_30 notes.txt", 4, "2025_01_04 notes.txt"),
+        ("serial-99999999.bin", 0, "serial-100000000.bin"),
+        ("part09.zip", 0, "part10.zip"),
+        ("notes.txt", 0, ""),
+    ],
+)
+def test_a_numbered_name_goes_on_and_days_by_the_calendar(name: str, n: int, made: str) -> None:
+    g = of_example(Example((), {name: ""}, {}, {"dir": "x"}, "ls x"))
+    assert numbered(name, n, g) == made
 
 
 def test_a_longer_word_is_joined_as_words_are_there() -> None:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
-from verifiers.worlds.tokens import TOKEN, like, tokens
+from verifiers.worlds.tokens import TOKEN, later, like, tokens
 
+DAY = re.compile(r"(?<!\d)(?:\d{8}|\d{4}([-/._])\d\d\1\d\d)(?!\d)")
+"""What may be a day of a year."""
 LONGEST_NAME = 230
 """Bytes: file systems take 255, and skills add an ending."""
 
@@ -54,10 +56,14 @@ def renamed_stem(name: str, word: str, g: Grammar) -> str:
 
 
 def numbered(name: str, n: int, g: Grammar) -> str:
-    """A file name with another number in the place of its last one: ``part2`` of a series goes on to ``part11``."""
+    """A file name with another number in the place of its last one: ``part2`` of a series goes on to ``part11``, and days go on
+    by the calendar."""
     last = _last_number(name)
     if last is None or last.group() in argument_tokens(g):
         return ""
+    day = next((m for m in DAY.finditer(name) if m.end() == last.end()), None)
+    if day is not None and (date := later(day.group(), n + 1)):
+        return f"{name[: day.start()]}{date}{name[day.end() :]}"
     return f"{name[: last.start()]}{str(int(last.group()) + n + 1).zfill(len(last.group()))}{name[last.end() :]}"
 
 

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from verifiers.worlds.invariants.name_shape import build
 
@@ -80,8 +80,12 @@ def _blocks(text: str, head: bool) -> Records | None:
     """Paragraphs that begin alike (``@book``, ``## 1.2``, a number), with a blank line between them, or parts that begin with the
     same line: no single line is a record."""
     body = text.strip("\n")
-    parts, gap = body.split("\n\n"), "\n\n"
-    if len(parts) < 2 or len({_opening(part) for part in parts}) > 1 or not _opening(body):
+    parts, gap = _alike(body.split("\n\n")), "\n\n"
+    if len(parts) > 1:
+        body = gap.join(parts)
+    elif len(ended := _ended(body)) > 1:
+        parts, gap = ended, "\n"
+    else:
         body = body[_first_mark(body) :]
         parts, gap = _beginning(body), "\n"
     before, _, after = text.partition(body) if body else ("", "", "")
@@ -96,11 +100,29 @@ def _blocks(text: str, head: bool) -> Records | None:
     return Records(items, lambda new: encoded(before + gap.join(x.removesuffix("\n") for x in (*kept, *new)) + after))
 
 
+def _alike(parts: Sequence[str]) -> list[str]:
+    """The longest run of paragraphs that begin alike: what stands before or behind them is none of them."""
+    runs = [list(run) for opening, run in groupby(parts, lambda part: _opening(part.lstrip("\n"))) if opening]
+    first, *others = max(runs, key=len, default=[""])
+    return [first.lstrip("\n"), *others]
+
+
+def _ended(body: str) -> list[str]:
+    """The parts that end with the same line of signs as the whole does (``==========``, ``//``, ``}``), and begin otherwise."""
+    lines = body.split("\n")
+    ends = [n for n, line in enumerate(lines, 1) if line == lines[-1]]
+    if re.search(r"[\w\s]", lines[-1].removesuffix("\r")) or lines[0] == lines[-1]:
+        return []
+    return ["\n".join(lines[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+
+
 def _opening(part: str) -> str:
-    """What a paragraph begins with: its sign, or the build of its first line. Nothing for a comment, a section or a blank."""
-    if re.match(r"[;\[\s]|#(?!#)", part):
+    """What a paragraph begins with: its key, its sign, or the build of its first line. Nothing for a comment, a section with a
+    name, or a blank."""
+    if re.match(r"[;\s]|\[(?!\d+\])|#(?!#)", part):
         return ""
-    return part[0] if re.match(r"[^\w]", part) else build(part.partition("\n")[0])
+    key = re.match(r"[\w-]+[:=]", part)
+    return key[0] if key else part[0] if re.match(r"[^\w]", part) else build(part.partition("\n")[0])
 
 
 def _mark(line: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import Random
 
 from sandbox.interface import ROOT, Entry, Snapshot
@@ -47,6 +47,16 @@ def is_real(date: str) -> bool:
             continue
         return True
     return False
+
+
+def later(date: str, days: int) -> str:
+    """A day so many days after one that is written like ``2026-08-31`` or ``20260831``, written alike; "" for another text."""
+    mark = next((c for c in date if not c.isdigit()), "")
+    form = mark.join(("%Y", "%m", "%d"))
+    try:
+        return (datetime.strptime(date, form) + timedelta(days)).strftime(form)  # nothing is told of a zone
+    except (ValueError, OverflowError):
+        return ""
 
 
 YES_OR_NO = re.compile(r"(?i:true|false|yes|no|on|off|enabled?|disabled?)")

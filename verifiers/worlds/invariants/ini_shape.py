@@ -17,7 +17,7 @@ def sections(text: str) -> frozenset[str] | None:
     parser = configparser.RawConfigParser(allow_no_value=True, default_section="")
     try:
         parser.read_string(text)
-    except (configparser.Error, ValueError):
+    except (configparser.Error, ValueError, AttributeError):  # the last: a name without a value that goes on in the next line
         return None
     return frozenset(parser.sections()) or None
 

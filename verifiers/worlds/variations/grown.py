@@ -34,7 +34,8 @@ def grown(
     """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, in the order that
     they have, each with a word of its own. Every second one keeps the words that arguments have ``said``, if it has others: it
     is about the same thing still; words that are ``meant`` stay if there are others. A record that has no word but what all have
-    comes no second time: it begins or ends something. Of a text whose lines are framed by others all come, as they are."""
+    comes no second time: it begins or ends something. Nor does one of several lines that is the only one with a word of an
+    argument: that may be a key. Of a text whose lines are framed by others all come, as they are."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < 1 + named:
         return content
@@ -42,7 +43,15 @@ def grown(
     common = set.intersection(*(set(re.findall(_WORD, item)) for item in items)) if len(items) > 1 else set()
     frame = set.intersection(*(set(item.split("\n")) for item in items)) if len(items) > 1 else set()
     framed = found.framed(framing)
-    pool = [item for item in found.items if framed or set(re.findall(_WORD, item)) - common - {*meant}] or found.items
+    words = [set(re.findall(_WORD, item)) for item in found.items]
+    told = Counter(w for each in words for w in each & {*said})
+    parts = any("\n" in item.rstrip("\n") for item in items)
+    several = [
+        item for item, each in zip(found.items, words, strict=True) if not parts or all(told[w] > 1 for w in each & {*said})
+    ]
+    pool = [item for item in several if framed or set(re.findall(_WORD, item)) - common - {*meant}] or several
+    if not pool:
+        return content
     length = max([0, *(n for n in numbers if n > MAX_LINES and n + 4096 <= MAX_BYTES)])
     count = beyond(numbers, len(items) + 40, MAX_LINES)
     total = sum(map(len, items))
