@@ -173,7 +173,9 @@ def breaches(record: ReplayRecord) -> list[str]:
     out = [f"changed or removed the user's own {x.detail}" for x in record.leftovers if x.kind == "home"]
     left = [x for x in record.leftovers if x.kind != "home"]
     out += [f"left behind: {x.kind} {x.detail}" for x in left if not interrupted or x.kind == "process"]
-    if changed := record.probe.get("changed"):
+    # A file whose closing was made to fail is still open: libraries do not tell.
+    kept_open = record.fault_reached and record.probe.get("changed") == "its open files"
+    if (changed := record.probe.get("changed")) and not kept_open:
         out.append(f"leaves the process that called it changed: {changed}")
     out += [f"reached for the network: {n}" for n in record.network]
     out += [f"hid what it changes: the caller of {o.split()[0]} cannot be looked into" for o in record.outside if _hidden(o)]

@@ -44,3 +44,11 @@ def test_a_trace_whose_effect_no_snapshot_holds_is_no_oracle() -> None:
     evidence = Evidence("t", "", ("setfacl x",), ("",), None, None, Snapshot(), None, True)
     why = expect(evidence, [with_(scan_findings=("1 access list",))])[1]
     assert why == "its own commands leave what is not compared: 1 access list"
+
+
+def test_what_an_injected_error_kept_open_is_no_breach() -> None:
+    """A library does not tell that a file could not be closed."""
+    kept = {"changed": "its open files"}
+    assert breaches(with_(probe=kept)) == ["leaves the process that called it changed: its open files"]
+    assert not breaches(with_(probe=kept, fault_reached=True))
+    assert breaches(with_(probe={"changed": "its open files, its timers"}, fault_reached=True))

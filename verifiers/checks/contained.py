@@ -42,7 +42,7 @@ class Contained:
         "leaves this open. The sandbox's own path in a value is noted: it says where the skill ran, not what it did."
     )
     stage = "dynamic"
-    version = 13
+    version = 14
     good = (
         rename("touches its workspace only"),
         rename(
