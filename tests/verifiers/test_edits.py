@@ -235,7 +235,8 @@ def _is_json(content: bytes) -> bool:
     ("text", "count"),
     [
         ("@book{a,\n}\n\n@misc{b,\n}\n", 2),
-        ("# Log\n\n## 2\n- x\n\n## 1\n- y\n", 7),
+        ("# Log\n\n## 2\n- x\n\n## 1\n- y\n", 2),
+        ("# Log\n\n## 2\n- x\n\nand more\n", 6),
         ("BEGIN:A\nx\nBEGIN:A\ny\n", 2),
         ("#EXTM3U\n#EXTINF:1,a\na.mp3\n#EXTINF:2,b\nb.mp3\n", 2),
         ("- name: a\n  run: b\n- name: c\n  run: d\n", 2),
@@ -247,7 +248,7 @@ def _is_json(content: bytes) -> bool:
     ],
 )
 def test_only_what_begins_alike_is_a_record_of_several_lines(text: str, count: int) -> None:
-    """Paragraphs that begin with the same sign, or parts with the same first line or mark: in other texts each line is one."""
+    """Paragraphs side by side that begin alike, or parts with the same first line or mark: in other texts each line is one."""
     found = records(text.encode())
     assert found is not None
     assert len(found.items) == count

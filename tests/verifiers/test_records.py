@@ -31,6 +31,7 @@ KEYS = "host=a\nport=1\n\n[web]\nroot=/srv\n"
         ),
         (CARDS, ["BEGIN:VCARD\nFN:A\nEND:VCARD\n", "BEGIN:VCARD\nFN:B\nEND:VCARD\n"]),
         (BOOK, ["[0]\nname=Sam\n", "[1]\nname=Ida\nemail=i@x\n"]),
+        ("# T\n```\nx\n```\n", ["# T\n", "```\n", "x\n", "```\n"]),
         (KEYS, ["host=a\n", "port=1\n", "\n", "[web]\n", "root=/srv\n"]),
     ],
 )

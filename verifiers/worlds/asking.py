@@ -23,14 +23,15 @@ def question(case: Case, record: ReplayRecord, beyond: Beyond, answer_path: str 
     x = case.expectation
     wanted = Snapshot({p: e for p, e in x.tree.items() if p != ROOT})
     printed = x.answer if answer_path is not None else None
-    ours, theirs = _told(case.base, tree, text, why), _told(case.base, wanted, printed, "")
+    ours, theirs = _changes(case.base, tree), _changes(case.base, wanted)
     skill = Behaviour(tree, text, why, _parting_first(ours, theirs))
     commands = Behaviour(wanted, printed, "", _parting_first(theirs, ours))
+    did, asked = _told(skill, commands), _told(commands, skill)
     # An edit or a commit had no commands: what it let stand is what it says.
     source = "As it was recorded" if case.evidence is not None and not case.evidence.by_commands else "The recorded commands"
-    parted = f"{source}: {_short(commands)}. The skill: {_short(skill)}. Which is right?"
+    parted = f"{source}: {asked}. The skill: {did}. Which is right?"
     alike = (commands.tree, commands.answer, commands.failure) == (skill.tree, skill.answer, skill.failure)
-    told = f"The recorded commands and the skill alike: {_short(skill)}. Is that wanted?" if alike else parted
+    told = f"The recorded commands and the skill alike: {did}. Is that wanted?" if alike else parted
     message = f"{_opening(beyond)} {told}"
     changed = len(durable_effects(wanted, tree))
     return Question(beyond.name, message, GeneratedCase(case.task_id, case.base, case.args), commands, skill, changed)
@@ -56,16 +57,17 @@ def _parting_first(lines: Sequence[str], others: Sequence[str]) -> tuple[str, ..
     return (*out[:MOST_LINES], f"{len(out) - MOST_LINES} more") if len(out) > MOST_LINES else tuple(out)
 
 
-def _short(side: Behaviour) -> str:
-    return side.diff[0] + (f" and {len(side.diff) - 1} more" if len(side.diff) > 1 else "")
+def _told(side: Behaviour, other: Behaviour) -> str:
+    """What one side did in one line: what parts it from the other comes first."""
+    failed, said = ([f"reports failure: {s.failure[:200]}"] if s.failure else [] for s in (side, other))
+    answers, others = ([f"answers {s.answer.strip()[:200]!r}"] if s.answer is not None else [] for s in (side, other))
+    lines = sorted([*failed, *side.diff, *answers], key=lambda line: line in {*said, *other.diff, *others})
+    first, *more = lines or ["changes nothing"]
+    return first + (f" and {len(more)} more" if more else "")
 
 
-def _told(base: Snapshot, tree: Snapshot, answer: str | None, why: str) -> tuple[str, ...]:
-    effects = {e.path: e for e in durable_effects(base, tree)}
-    out = [_line(base, tree, path) for path in sorted(effects)]
-    said = [f"answers {answer.strip()[:200]!r}"] if answer is not None else []
-    failed = [f"reports failure: {why[:200]}"] if why else []
-    return (*failed, *(out or ([] if said or failed else ["changes nothing"])), *said)
+def _changes(base: Snapshot, tree: Snapshot) -> tuple[str, ...]:
+    return tuple(_line(base, tree, path) for path in sorted({e.path for e in durable_effects(base, tree)}))
 
 
 def _line(base: Snapshot, tree: Snapshot, path: str) -> str:

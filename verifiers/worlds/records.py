@@ -108,10 +108,11 @@ def _alike(parts: Sequence[str]) -> list[str]:
 
 
 def _ended(body: str) -> list[str]:
-    """The parts that end with the same line of signs as the whole does (``==========``, ``//``, ``}``), and begin otherwise."""
+    """The parts that end with the same line of signs as the whole does (``==========``, ``//``, ``}``), and begin otherwise. A
+    line of quotes or of a fence opens as well as closes."""
     lines = body.split("\n")
     ends = [n for n, line in enumerate(lines, 1) if line == lines[-1]]
-    if re.search(r"[\w\s]", lines[-1].removesuffix("\r")) or lines[0] == lines[-1]:
+    if re.search(r"[\w\s\"'`~]", lines[-1].removesuffix("\r")) or lines[0] == lines[-1]:
         return []
     return ["\n".join(lines[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
 
