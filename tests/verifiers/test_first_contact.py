@@ -94,7 +94,7 @@ RIGHT += [
         "28/automake-drop-source/token_spans", "28/disc-folders-flatten/find_and_move", "28/catalog-drop-library/sed_ranges",
         "29/readme_table_cell/line_walk", "29/prom-label-above/json_labels", "29/mail-domain-change/address_tokens",
         "30/pg-hba-user-method/awk_program", "30/influx-tag-value/head_regex", "30/ldif-unit-mails/unfold_regex",
-        "31/monthly-db-dumps/groups_by_date", "31/grub-cmdline-drop/line_words", "31/robots-disallow/line_scan",
+        "31/monthly-db-dumps/groups_by_date", "31/grub-cmdline-drop/awk_value", "31/robots-disallow/line_scan",
         "31/abook-contact-field/awk_two_pass",
     )
 ]  # fmt: skip

@@ -375,10 +375,11 @@ def test_who_lets_an_odd_line_stand_loses_nothing(left: bytes, *, lost: bool) ->
     ],
 )
 def test_blanks_of_a_changed_line_alone_are_asked_about(before: bytes, wanted: bytes, did: bytes, *, alone: bool) -> None:
-    """As long as no recording has other ones than single blanks."""
+    """As long as no such line of a recording has other ones than single blanks."""
     post = Snapshot({"f": Entry("file", content=did)})
     single, several = (
-        SimpleNamespace(expectation=outcome({"f": text}, {"f": b"opt=b\n"})) for text in (b"opt=a b\n", b"opt=a b\n\nx   y\n")
+        SimpleNamespace(expectation=outcome({"f": text + b"#   x\n"}, {"f": b"opt=b\n#   x\n"}))
+        for text in (b"opt=a b\n", b"opt=a   b\n")
     )
     x = outcome({"f": before}, {"f": wanted})
     assert _tidied([single], x, post) is alone  # type: ignore[list-item]

@@ -32,7 +32,7 @@ UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
 MARKED = Beyond("line-marks", "no line begins with a sign that the skill knows")
 SET_IN = Beyond("line-margins", "the line neither begins nor ends with a blank")
 CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
-SPACED = Beyond("single-blanks", "the words of a file that changes have one blank between them")
+SPACED = Beyond("single-blanks", "the words of a line that changes have one blank between them")
 KNOWN = Beyond("known-signs", "no word has a quote, or the sign of a remark, that the skill knows")
 SYNTAX = frozenset("\"'#")
 """What opens something in most formats, so that a single one makes another text of all that follows."""
@@ -185,18 +185,20 @@ def _loses(trial: Opaque, case: Case, record: ReplayRecord) -> bool:
 
 
 def _tidied(gs: Sequence[Grammar], x: Expectation, post: Snapshot) -> bool:
-    """Whether nothing differs but blanks between words, in lines that the commands change too, where no recording has others than
+    """Whether nothing differs but blanks between words, in lines that the commands change too, where those of all recordings have
     single ones."""
     found = [p for p in {*x.tree, *post} - {ROOT} if x.tree.get(p) != post.get(p)]
     alone = all(_respaced(x.base.get(p), x.tree.get(p), post.get(p)) for p in found)
-    return bool(found) and alone and not any(_SPACED.search(e.content) for g in gs for e in _changed(g.expectation))
+    return bool(found) and alone and not any(_SPACED.search(row) for g in gs for row in _replaced(g.expectation))
 
 
 _SPACED = re.compile(rb"\S(?:[ \t]{2,}|\t)\S")
 
 
-def _changed(x: Expectation) -> list[Entry]:
-    return [e for p, e in x.base.items() if e.type == "file" and x.tree.get(p) not in (None, e)]
+def _replaced(x: Expectation) -> set[bytes]:
+    """The lines that a recording changes or takes away."""
+    both = [(e, new) for p, e in x.base.items() if e.type == "file" and (new := x.tree.get(p)) is not None and new != e]
+    return {row for old, new in both for row in {*old.content.split(b"\n")} - {*new.content.split(b"\n")}}
 
 
 def _respaced(then: Entry | None, wanted: Entry | None, now: Entry | None) -> bool:
