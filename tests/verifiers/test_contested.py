@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,22 +53,18 @@ def sandbox() -> Iterator[Sandbox]:
         yield box
 
 
-def answered(folder: Path, box: Sandbox, limit: str, says: Says) -> tuple[Report, list[Decision]]:
+ROWS = [
+    told(f, f"sed -i '/^{user}:/d' {f}", "", {f: text}, {f: re.sub(rf"(?m)^{user}:.*\n", "", text)})
+    for f, (user, text) in LISTS.items()
+]
+ARGS = {f: {"file": f, "user": user} for f, (user, _) in LISTS.items()}
+
+
+def answered(folder: Path, box: Sandbox, limit: str, says: Says, known: Sequence[Decision] = ()) -> tuple[Report, list[Decision]]:
     """The report after every question of it and of those before was answered in one way."""
-    rows = [
-        told(
-            f,
-            f"sed -i '/^{user}:/d' {f}",
-            "",
-            {f: text},
-            {f: "".join(r for r in text.splitlines(True) if r.split(":")[0] != user)},
-        )
-        for f, (user, text) in LISTS.items()
-    ]
-    args = {f: {"file": f, "user": user} for f, (user, _) in LISTS.items()}
-    decisions: list[Decision] = []
+    decisions = [*known]
     while True:
-        report = generalised(folder, box, SKILL.replace("LIMIT", limit), args, rows, decisions)
+        report = generalised(folder, box, SKILL.replace("LIMIT", limit), ARGS, ROWS, decisions)
         if report.verdict is not Verdict.FAIL or not report.questions or len(decisions) > MOST_ANSWERS:
             return report, decisions
         decisions.append(Decision(replace(report.questions[0], answer=""), says))
@@ -93,8 +90,24 @@ def test_who_is_said_to_be_wrong_stays_so(tmp_path: Path, sandbox: Sandbox) -> N
 
 @pytest.mark.engine
 def test_no_answer_makes_harm_right(tmp_path: Path, sandbox: Sandbox) -> None:
-    """It empties a long list."""
-    report, decisions = answered(tmp_path, sandbox, 'len(rows) > 40 and Path(file).write_text("") == 0', "invalid")
+    """It empties a long list: nothing is asked, and what was answered about one that leaves it alone lifts nothing."""
+    harms = 'len(rows) > 40 and Path(file).write_text("") == 0'
+    report, none = answered(tmp_path, sandbox, harms, "invalid")
     assert report.verdict is Verdict.FAIL
+    assert not none
+    _, decisions = answered(tmp_path, sandbox, "len(rows) > 40", "invalid")
+    report, more = answered(tmp_path, sandbox, harms, "invalid", decisions)
+    assert report.verdict is Verdict.FAIL
+    assert more == decisions
     assert "does harm" in report.why
-    assert decisions
+
+
+@pytest.mark.engine
+def test_an_answer_speaks_of_one_way_to_make_starts(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Who knows the names by heart is wrong where nothing but names is other, whatever was said about long lists."""
+    _, decisions = answered(tmp_path, sandbox, "len(rows) > 40", "invalid")
+    known = 'user not in ("mara", "per", "anna")'
+    report = generalised(tmp_path, sandbox, SKILL.replace("LIMIT", known), ARGS, ROWS, decisions)
+    assert report.verdict is Verdict.FAIL
+    assert "held:grown" in {d.question.invariant for d in decisions}
+    assert "held:grown" not in {q.invariant for q in report.questions}

@@ -94,7 +94,7 @@ RIGHT += [
         "28/automake-drop-source/token_spans", "28/disc-folders-flatten/find_and_move", "28/catalog-drop-library/sed_ranges",
         "29/readme_table_cell/line_walk", "29/prom-label-above/json_labels", "29/mail-domain-change/address_tokens",
         "30/pg-hba-user-method/awk_program", "30/influx-tag-value/head_regex", "30/ldif-unit-mails/unfold_regex",
-        "31/monthly-db-dumps/groups_by_date", "31/grub-cmdline-drop/awk_value", "31/robots-disallow/line_scan",
+        "31/monthly-db-dumps/groups_by_date", "31/robots-disallow/line_scan",
         "31/abook-contact-field/awk_two_pass",
     )
 ]  # fmt: skip
@@ -104,8 +104,8 @@ line that holds no more than an argument, read digests, times, tables, records u
 names of files, do without a file that one recording has not, take no other word for true and false, keep the ends of lines that
 are Windows' already, leave alone what is done where another recording's commands do, leave out blanks around a line, know a
 format better than commands that are right on their own start alone, change one table of several, know of what signs a value is
-made and what words a format has, read a line that is set in otherwise, know the calendar, write the words of a line anew that
-they change, or know what of a text belongs together."""
+made and what words a format has, read a line that is set in otherwise, know the calendar, or know what of a
+text belongs together."""
 
 REACHED = (
     "2/tick_todo/s1", "2/rename_note/s4", "2/csv_group_sum/s6", "3/release-notes/s7", "3/scaffold-module/s1", "4/photo_prefix/s7",

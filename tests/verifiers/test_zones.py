@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -33,7 +32,7 @@ from verifiers.worlds.invariants.facts import Start
 from verifiers.worlds.names import renamed_stem
 from verifiers.worlds.noticed import alike
 from verifiers.worlds.odd import BOM, FORMS, Opaque, _image, with_bytes, with_marks, with_modes
-from verifiers.worlds.opaque import _loses, _tidied
+from verifiers.worlds.opaque import _loses
 from verifiers.worlds.plans import Plan
 from verifiers.worlds.template import templates
 from verifiers.worlds.trials import Beyond, Evidenced, Trial, distinct
@@ -278,16 +277,6 @@ def test_a_word_of_two_recordings_is_common_and_stays_where_others_are_free() ->
     assert [g.free_words for g in e.gs] == [("alice",), ("bob",), ("carol",)]
 
 
-def test_an_ending_of_two_recordings_is_common() -> None:
-    """``kt`` says what a file is, though one recording has none."""
-    gs = [evidenced().gs[0] for _ in range(3)]
-    bases = [Snapshot({p: Entry("file", content=p.encode()) for p in paths}) for paths in (["a.kt"], ["b.kt", "c.q"], ["d.z"])]
-    x = gs[0].expectation
-    e = Evidenced.of([replace(g, expectation=replace(x, base=b, tree=b)) for g, b in zip(gs, bases, strict=True)])
-    assert "kt" in e.common
-    assert not {"q", "z", "a"} & e.common
-
-
 def test_a_word_of_the_form_that_becomes_another_is_asked_about() -> None:
     e = of_texts("Restore x", "y", "z", words=("Restore",))
     (trial,) = e.trials(e.gs[0], Plan((Step("rename-form", ("Restore",)),)))
@@ -361,29 +350,6 @@ def test_who_lets_an_odd_line_stand_loses_nothing(left: bytes, *, lost: bool) ->
     trial = Opaque(one_grammar(), "a blank before", x, odd=b" k", around_a_line=True)
     record = ReplayRecord(Returned({"ok": True}), (), Snapshot({"f": Entry("file", content=left)}), "exited")
     assert _loses(trial, Case("", {}, x, "0"), record) is lost
-
-
-@pytest.mark.parametrize(
-    ("before", "wanted", "did", "alone"),
-    [
-        (b"opt=a b  c\nx  y\n", b"opt=b  c\nx  y\n", b"opt=b c\nx  y\n", True),
-        (b"opt=a b\x0bc\n", b"opt=b\x0bc\n", b"opt=b c\n", True),
-        (b"opt=a b  c\nx  y\n", b"opt=b  c\nx  y\n", b"opt=b c\nx y\n", False),
-        (b"opt=a b  c\n", b"opt=b  c\n", b"opt=bc\n", False),
-        (b"opt=a b  c\n", b"opt=b  c\n", b"opt=b c\n\n", False),
-        (b"opt=a b  c\n", b"opt=b  c\n", b"opt=b  c\n", False),
-    ],
-)
-def test_blanks_of_a_changed_line_alone_are_asked_about(before: bytes, wanted: bytes, did: bytes, *, alone: bool) -> None:
-    """As long as no such line of a recording has other ones than single blanks."""
-    post = Snapshot({"f": Entry("file", content=did)})
-    single, several = (
-        SimpleNamespace(expectation=outcome({"f": text + b"#   x\n"}, {"f": b"opt=b\n#   x\n"}))
-        for text in (b"opt=a b\n", b"opt=a   b\n")
-    )
-    x = outcome({"f": before}, {"f": wanted})
-    assert _tidied([single], x, post) is alone  # type: ignore[list-item]
-    assert not _tidied([single, several], x, post)  # type: ignore[list-item]
 
 
 def test_modes_stay_with_the_files_that_are_edited() -> None:

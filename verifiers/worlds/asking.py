@@ -46,6 +46,16 @@ def asks_about(asked: Question, beyond: Beyond) -> bool:
     return asked.invariant == beyond.name or asked.message.startswith(_opening(beyond))
 
 
+HELD = "held:"
+"""Before the name of a variation: who answers an open question says nothing of what is held against a skill."""
+
+
+def lifted(decisions: Sequence[Decision]) -> frozenset[str]:
+    """The variations of which somebody said that the skill is right where they make a start, or that there will be none."""
+    said = {d.question.invariant for d in decisions if d.says in ("skill", "invalid")}
+    return frozenset(name.removeprefix(HELD) for name in said if name.startswith(HELD))
+
+
 def answered(decisions: Sequence[Decision]) -> frozenset[str]:
     """The causes about which somebody has decided: they are not asked about again."""
     return frozenset(d.question.invariant for d in decisions)

@@ -12,7 +12,7 @@ from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Generated, Wrong
 from verifiers.expectation.answers import answer_at, failure
 from verifiers.expectation.equivalence import differences
-from verifiers.worlds.asking import answered, question
+from verifiers.worlds.asking import answered, lifted, question
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.commanded import instead, judgeable, moved_to, unmarked
 from verifiers.worlds.disputed import disputed
@@ -104,8 +104,10 @@ def _held_against(
 ) -> None:
     """A difference within the evidence is a finding. On an odd start only harm is one, and another kind of oddness beside it."""
     v = trial.plan.odd
-    if v is None or _hurts(context, evidenced, replace(trial, beyond=_oddly(v)), case, record) is not None:
-        out.hold(shrunk(context, evidenced, trial, case, record, wrong))
+    harm = _hurts(context, evidenced, replace(trial, beyond=_oddly(v or CATALOG[trial.plan.steps[0].variation])), case, record)
+    if v is None or harm is not None:
+        held = shrunk(context, evidenced, trial, case, record, wrong)
+        out.hold(held if harm is None else Suspect(held.finding))
     elif v.odd not in out.suspects and v.name not in answered(context.decisions):
         out.judged += 1
         asked = question(case, record, _oddly(v), context.judge.answer_path)
@@ -125,7 +127,8 @@ def _plans(context: Context, gs: Sequence[Grammar]) -> list[tuple[Grammar, Plan]
     found += [(g, p) for g in chosen for p in systematic(g, turns={Turns.EVERY})]
     found += dealt(chosen, lambda g, plan: (w := realise(g, plan)) is not None and (w.base != g.base or bool(w.varied)))
     found += [(g, p) for g in able for p in draw(plans(g), share, context.number(f"differential {g.task_id}"))]
-    return [(g, p.held(gs)) for g, p in found]
+    # Where somebody has spoken about one way to make starts, the others are judged without it.
+    return [(g, p.held(gs).apart(lifted(context.decisions))) for g, p in found]
 
 
 def _able(gs: Sequence[Grammar]) -> list[Grammar]:

@@ -7,11 +7,10 @@ with a plain word: then nothing but the odd bytes can have made the difference.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandbox.interface import ROOT, Entry, ReplayRecord, Snapshot
+from sandbox.interface import Entry, ReplayRecord, Snapshot
 from verifiers.context import Case, Context, Generated
 from verifiers.expectation.equivalence import differences
 from verifiers.expectation.oracle import Expectation, expect, shell_request
@@ -32,7 +31,6 @@ UNPRINTABLE = Beyond("printable-text", "the files are of printable characters")
 MARKED = Beyond("line-marks", "no line begins with a sign that the skill knows")
 SET_IN = Beyond("line-margins", "the line neither begins nor ends with a blank")
 CELLS = Beyond("plain-cells", "a quote before a word of a table is one around its cell")
-SPACED = Beyond("single-blanks", "the words of a line that changes have one blank between them")
 KNOWN = Beyond("known-signs", "no word has a quote, or the sign of a remark, that the skill knows")
 SYNTAX = frozenset("\"'#")
 """What opens something in most formats, so that a single one makes another text of all that follows."""
@@ -86,7 +84,7 @@ def _unclear(
     context: Context, gs: Sequence[Grammar], trial: Opaque, facts: Facts, case: Case, record: ReplayRecord
 ) -> Beyond | None:
     """What only a person can say of an end without harm: odd bytes may mean something, or the commands of another recording
-    do as the skill did. What those do to a file that is there is no excuse: they may be careless where these are not."""
+    answer as the skill did. What those do to files is no excuse: they may be careless where these are not."""
     answers = not differences(case.expectation.tree, record.post, root=False)
     known = trial.sign in SYNTAX and any(trial.sign in text for text in texts(context.subject.source))
     known = known and not _loses(trial, case, record)
@@ -94,12 +92,8 @@ def _unclear(
     exact = (trial.unprintable or trial.marks_a_line or trial.around_a_line) and _loses(trial, case, record)
     if beyond is not None and not _damages(case, record, edited=not exact):
         return beyond
-    if _tidied(gs, case.expectation, record.post):
-        return SPACED
-    if _damages(case, record, edited=False):
-        return None
     world = World(trial.g.task_id, trial.expected.base, trial.called, (), frozenset())
-    return disputed(context, gs, Trial(trial.g, Plan(), world), case, record)
+    return disputed(context, gs, Trial(trial.g, Plan(), world), case, record) if answers else None
 
 
 def _beyond(trial: Opaque, facts: Facts, *, answers: bool) -> Beyond | None:
@@ -182,32 +176,6 @@ def _loses(trial: Opaque, case: Case, record: ReplayRecord) -> bool:
     x = case.expectation
     wanted, found = (sum(e.content.count(trial.odd) for e in tree.values()) for tree in (x.tree, record.post))
     return found < wanted or not between(x.base, x, record.post, b" \t")
-
-
-def _tidied(gs: Sequence[Grammar], x: Expectation, post: Snapshot) -> bool:
-    """Whether nothing differs but blanks between words, in lines that the commands change too, where those of all recordings have
-    single ones."""
-    found = [p for p in {*x.tree, *post} - {ROOT} if x.tree.get(p) != post.get(p)]
-    alone = all(_respaced(x.base.get(p), x.tree.get(p), post.get(p)) for p in found)
-    return bool(found) and alone and not any(_SPACED.search(row) for g in gs for row in _replaced(g.expectation))
-
-
-_SPACED = re.compile(rb"\S(?:[ \t]{2,}|\t)\S")
-
-
-def _replaced(x: Expectation) -> set[bytes]:
-    """The lines that a recording changes or takes away."""
-    both = [(e, new) for p, e in x.base.items() if e.type == "file" and (new := x.tree.get(p)) is not None and new != e]
-    return {row for old, new in both for row in {*old.content.split(b"\n")} - {*new.content.split(b"\n")}}
-
-
-def _respaced(then: Entry | None, wanted: Entry | None, now: Entry | None) -> bool:
-    if then is None or wanted is None or now is None or (now.type, now.mode) != (wanted.type, wanted.mode):
-        return False
-    kept = {*then.content.split(b"\n")}
-    rows = [e.content.split(b"\n") for e in (wanted, now)]
-    words = [[row.decode("utf-8", "surrogateescape").split() for row in each] for each in rows]
-    return words[0] == words[1] and all(a == b or a not in kept for a, b in zip(*rows, strict=True))
 
 
 def _damages(case: Case, record: ReplayRecord, *, edited: bool) -> bool:

@@ -37,6 +37,11 @@ class Plan:
         """The plan without what says nothing of a skill, not even by the harm it does."""
         return self._only(lambda v, choice: v.said(choice, gs) is not Said.NOTHING)
 
+    def apart(self, names: Collection[str]) -> Plan:
+        """The plan without these variations, unless it has no others."""
+        rest = self._only(lambda v, _: v.name not in names)
+        return rest if rest.steps else self
+
     def usual(self, gs: Sequence[Grammar]) -> Plan:
         """The plan without what no recording speaks of: there only harm counts."""
         return self._only(lambda v, choice: v.said(choice, gs) is Said.ALL)

@@ -8,7 +8,7 @@ from sandbox.interface import ReplayRecord
 from verifiers.context import Case, Context, Wrong
 from verifiers.expectation.answers import failure
 from verifiers.interface import Finding
-from verifiers.worlds.asking import question
+from verifiers.worlds.asking import HELD, question
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.commanded import judgeable, second_look
 from verifiers.worlds.draw import shrink
@@ -81,7 +81,7 @@ def shrunk(
     if failure(record.outcome) is not None or not plan.steps:
         return Suspect(finding)
     v = CATALOG[plan.steps[0].variation]
-    held = Beyond(v.name, "", told=f"{v.why} This is held against the skill.")
+    held = Beyond(f"{HELD}{v.name}", "", told=f"{v.why} This is held against the skill.")
     return Suspect(finding, question(case, record, held, context.judge.answer_path))
 
 

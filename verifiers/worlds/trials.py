@@ -65,8 +65,8 @@ class Evidenced:
     gs: tuple[Grammar, ...]
     facts: Facts
     common: frozenset[str] = frozenset()
-    """Words that stand in the contents of several recorded starts, or end names there: of a header, say, keys, or values that the
-    format has. People seldom write the same by chance."""
+    """Words that stand in the contents of several recorded starts: of a header, say, keys, or values that the format has. People
+    seldom write the same by chance."""
     keeping: Mapping[str, Keeping] = field(default_factory=dict)
     """Roles of files that the task changes, with the lines that every recording lets stand."""
 
@@ -74,15 +74,13 @@ class Evidenced:
     def of(cls, gs: Sequence[Grammar]) -> Evidenced:
         facts = learn([Start(g.base, g.args) for g in gs])
         words = [frozenset(t for e in g.base.values() for t in tokens(e.content.decode("utf-8", "replace"))) for g in gs]
-        endings = [frozenset(p.rpartition(".")[2] for p in g.base if "." in p.rpartition("/")[2]) for g in gs]
-        # ``sgf`` is one, also where a folder is called so.
-        everywhere = _of_all(words) | _of_all(endings)
+        everywhere = frozenset.intersection(*words) if len(words) > 1 else frozenset[str]()
         kinds = _kinds(gs)
         formal = _of_the_form(gs, words) | kinds
-        common = formal | _of_several(words) | _of_several(endings)
+        common = formal | {t for t, n in Counter(t for found in words for t in found).items() if n > 1}
         contents = contents_by_ending(g.base for g in gs)
         always = frozenset.intersection(*(frozenset(_said(g)) for g in gs)) if gs else frozenset[str]()
-        form = (everywhere | formal) - always
+        form = (everywhere | formal | _endings(gs)) - always
         names = frozenset(p.rpartition("/")[2] for g in gs for p in g.base)
         known = tuple(replace(_knowing(g, facts, common, form, formal), recorded=contents, names=names, kinds=kinds) for g in gs)
         return cls(known, facts, common, _keeping(gs, facts))
@@ -149,12 +147,10 @@ def _kinds(gs: Sequence[Grammar]) -> frozenset[str]:
     return frozenset(t for t, n in recordings.items() if n > 1)
 
 
-def _of_all(words: Sequence[frozenset[str]]) -> frozenset[str]:
-    return frozenset.intersection(*words) if len(words) > 1 else frozenset()
-
-
-def _of_several(words: Sequence[frozenset[str]]) -> frozenset[str]:
-    return frozenset(t for t, n in Counter(t for found in words for t in found).items() if n > 1)
+def _endings(gs: Sequence[Grammar]) -> frozenset[str]:
+    """Endings that every recorded start has a file with: ``sgf`` is one, also where a folder is called so."""
+    found = [frozenset(p.rpartition(".")[2] for p in g.base if "." in p.rpartition("/")[2]) for g in gs]
+    return frozenset.intersection(*found) if len(found) > 1 else frozenset()
 
 
 def _of_the_form(gs: Sequence[Grammar], words: Sequence[frozenset[str]]) -> frozenset[str]:

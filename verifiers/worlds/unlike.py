@@ -8,6 +8,7 @@ from sandbox.interface import ROOT, ReplayRecord
 from verifiers.context import Case, Context
 from verifiers.expectation.answers import answer_at, failure
 from verifiers.expectation.oracle import Expectation
+from verifiers.worlds.asking import HELD, lifted
 from verifiers.worlds.catalog import CATALOG
 from verifiers.worlds.disputed import disputed, unproven
 from verifiers.worlds.harm import between, untouched
@@ -24,8 +25,8 @@ PLAIN = Beyond("plain-values", "arguments are plain words", always=True)
 
 def after_all(context: Context, evidenced: Evidenced, trial: Trial, case: Case, record: ReplayRecord) -> Beyond | None:
     """Why another outcome of the skill is no failure on a start within the evidence; None where it is one."""
-    if (lifted := _lifted(context, trial)) is not None:
-        return lifted
+    if (said := _lifted(context, trial)) is not None:
+        return said
     if takes_an_ending(trial, case):
         return ENDING
     if _odd_argument(evidenced, trial) and _idle(context, case, record):
@@ -36,10 +37,12 @@ def after_all(context: Context, evidenced: Evidenced, trial: Trial, case: Case, 
 
 
 def _lifted(context: Context, trial: Trial) -> Beyond | None:
-    """What somebody said of such starts: that the skill is right there, or that there will be none. Harm stays harm."""
-    said = {d.question.invariant for d in context.decisions if d.says in ("skill", "invalid")}
-    lifted = [CATALOG[s.variation] for s in trial.plan.steps if s.variation in said]
-    return Beyond(lifted[0].name, "", told=lifted[0].why) if lifted else None
+    """What somebody said of starts that are made so, and in no other way too. Harm stays harm."""
+    names = {s.variation for s in trial.plan.steps}
+    if not names or not names <= lifted(context.decisions):
+        return None
+    v = CATALOG[min(names)]
+    return Beyond(f"{HELD}{v.name}", "", told=v.why)
 
 
 def _odd_argument(evidenced: Evidenced, trial: Trial) -> bool:
