@@ -34,8 +34,8 @@ def grown(
     """Text with more records, and more bytes, than the numbers say and a buffer holds: the given ones again, in the order that
     they have, each with a word of its own. Every second one keeps the words that arguments have ``said``, if it has others: it
     is about the same thing still; words that are ``meant`` stay if there are others. A record that has no word but what all have
-    comes no second time: it begins or ends something. Nor does one of several lines that is the only one with a word of an
-    argument: that may be a key. Of a text whose lines are framed by others all come, as they are."""
+    comes no second time: it begins or ends something. Nor does one that alone has a word of an argument, below its first line: it
+    is no record of that, it holds one. Of a text whose lines are framed by others all come, as they are."""
     found = records(content, size, head=named and content.count(b"\n") > 2)
     if found is None or len(found.items) < 1 + named:
         return content
@@ -45,10 +45,9 @@ def grown(
     framed = found.framed(framing)
     words = [set(re.findall(_WORD, item)) for item in found.items]
     told = Counter(w for each in words for w in each & {*said})
-    parts = any("\n" in item.rstrip("\n") for item in items)
-    several = [
-        item for item, each in zip(found.items, words, strict=True) if not parts or all(told[w] > 1 for w in each & {*said})
-    ]
+    heads = [set(re.findall(_WORD, item.partition("\n")[0])) for item in found.items]
+    below = [(each - head) & {*said} for each, head in zip(words, heads, strict=True)]
+    several = [item for item, held in zip(found.items, below, strict=True) if all(told[w] > 1 for w in held)]
     pool = [item for item in several if framed or set(re.findall(_WORD, item)) - common - {*meant}] or several
     if not pool:
         return content
