@@ -23,6 +23,10 @@ from verifiers.source.parsing import parsed
 MOST_REFITS = 2
 """Other skills that are tried where leaving a trace out does not lead to the same code."""
 
+MOST_OTHERS = 2
+"""Skills made from other recordings that are judged besides one that passed with open questions: whose commands nobody
+disputes is taken."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
@@ -143,9 +147,12 @@ class Search:
     def _refitting(self, usable: Sequence[Evidence]) -> Found | NotFound:
         """Candidates from all traces; each is then made again without some of them, and what comes out again was made unseen."""
         best: Found | None = None
+        passed: list[Found] = []
         why = ""
         tried = 0
         for candidate, bindings, apart in self._whole_first(usable):
+            if passed and not _may_be_better(candidate, apart, passed):
+                continue
             tried += 1
             self.say(f"judging candidate {tried} ({candidate.name})")
             shown = [e for e in usable if e.task_id not in apart]
@@ -162,10 +169,15 @@ class Search:
             self._reports[code_of(candidate.source)] = report
             unused = dict.fromkeys(sorted(apart), "no arguments make this skill do what it did")
             found = Found(made, report, bindings, tuple(sorted(hidden)), refits.held, tried, refits.notes, unused)
-            if report.verdict is Verdict.PASS:
+            if report.verdict is Verdict.PASS and not report.questions:
                 return found
+            if report.verdict is Verdict.PASS:
+                passed.append(found)
+                continue
             self.generator.rejected(candidate, report)
             best = found if best is None else _further(best, found)
+        if passed:
+            return min(passed, key=lambda f: len(f.report.questions))
         if best is None:
             return NotFound(why or self.generator.why_none(), tried=tried)
         return NotFound(best.report.why, best, tried=tried)
@@ -337,6 +349,13 @@ def without(report: Report, hidden: frozenset[str]) -> Report:
     )
     bindings = {task_id: args for task_id, args in report.bindings.items() if task_id not in hidden}
     return replace(report, checks=checks, bindings=bindings)
+
+
+def _may_be_better(candidate: Candidate, apart: frozenset[str], passed: Sequence[Found]) -> bool:
+    """Whether a skill is made from other recordings than those that passed with questions, and leaves none out that they do."""
+    if len(passed) > MOST_OTHERS:
+        return False
+    return all(apart <= f.unused.keys() and not candidate.bindings.keys() <= f.candidate.bindings.keys() for f in passed)
 
 
 def _further(a: Found, b: Found) -> Found:

@@ -154,8 +154,11 @@ class _Unifier:
         head, tail = texts[0][:left], texts[0][len(texts[0]) - right :] if right else ""
         middles = [t[left : len(t) - right] for t in texts]
         plain = [unescaped(m) for m in middles] if role in ("script", "literal") else middles
-        inner = self.split(middles, role) or [Hole(self.hole(tuple(plain)))]
-        return tidy([Lit(head), *inner, Lit(tail)])
+        inner = self.split(middles, role)
+        has_code = is_known(self.at.command) and self.at.command not in _CUT_AT_MARKS
+        if role == "script" and has_code and not inner and any(map(_CODE.search, middles)):
+            raise Mismatch  # other programs, not one with other values
+        return tidy([Lit(head), *(inner or [Hole(self.hole(tuple(plain)))]), Lit(tail)])
 
     def as_said(self, texts: list[str], role: Role | str) -> list[Part]:
         """Holes for what the requests say, in texts, patterns and literals; none where they say nothing of it."""
@@ -257,6 +260,8 @@ def _same_tests(rows: list[tuple[Word, ...]]) -> list[tuple[Word, ...]]:
 
 
 _TOKEN = re.compile(r"%0?|\\[QE]|[\w\-]+|\s+|.", re.S)
+_CODE = re.compile(r"[\"'`|;{}()\[\]]")
+"""What ends a literal, or stands between expressions: more than one value of a program."""
 _ADDRESS = re.compile(r"\d+(,(\d+|\$))?[dpq]|\d+q;d")
 """sed scripts about line numbers."""
 _FORMAT = re.compile(r"%0?|\d+|[^\W\d]+|.", re.S)

@@ -132,6 +132,20 @@ def test_other_shapes_do_not_unify(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("""jq '.[] | select(.a=="x" and .b<"3") | .n' f""", """jq '.[] | select(.a=="y") | select(.b<"4") | .n' f"""),
+        ("awk '$1 == \"x\" {print $2}' f", "awk '{if ($1 == \"x\") print $2}' f"),
+        ("sqlite3 f 'select (a) from t'", "sqlite3 f 'select [b] from t where (a > 1)'"),
+    ],
+)
+def test_programs_of_other_code_do_not_unify(one: str, other: str) -> None:
+    """What stands between their literals is no value: a hole there would be filled with code."""
+    with pytest.raises(Mismatch):
+        unify(programs(one, other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
         ("find -name '*.c' -type f", "find . -type f -name '*.c'"),
         ("find . -name x -print0 | xargs -0 cat", "find . -name x | xargs cat"),
         ("find . -exec chmod 644 {} \\;", "find . -exec chmod 644 {} +"),

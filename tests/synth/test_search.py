@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 from factories import draft, report, trace
 
-from sandbox.interface import SandboxInfo
+from sandbox.interface import SandboxInfo, Snapshot
 from synth.crystallization.search import Found, NotFound, Search, SearchSettings, code_of, without
 from synth.interface import Candidate, Template, TracePattern
 from synth.llm.errors import ModelUnavailable
 from synth.tracing.traces import to_evidence
-from verifiers.interface import Args, CheckResult, Counterexample, Decision, Evidence, Finding, Report, Verdict
+from verifiers.interface import (
+    Args,
+    Behaviour,
+    CheckResult,
+    Counterexample,
+    Decision,
+    Evidence,
+    Finding,
+    GeneratedCase,
+    Question,
+    Report,
+    Verdict,
+)
 
 BASE = trace(0)
 
@@ -127,6 +141,43 @@ def test_first_good_candidate_wins() -> None:
     found = search(3, generator, judge)
     assert isinstance(found, Found)
     assert (found.tried, len(generator.told)) == (2, 1)
+
+
+class OfEach(Scripted):
+    """A good skill of each recording alone."""
+
+    def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill") -> Iterator[Candidate]:
+        for e in evidence:
+            yield replace(candidate("good", [e]), name=f"of_{e.task_id}")
+
+
+class Asking(Judge):
+    """Asks about skills, by name."""
+
+    asked: Mapping[str, int] = MappingProxyType({})
+
+    def verify(self, candidate: Candidate, *given: Any) -> Report:
+        case = GeneratedCase("t0", Snapshot(), {})
+        question = Question("commands-disagree", "m", case, Behaviour(Snapshot()), Behaviour(Snapshot()))
+        return replace(super().verify(candidate, *given), questions=(question,) * self.asked.get(candidate.name, 0))
+
+
+@pytest.mark.parametrize(
+    ("asked", "taken", "tried"),
+    [
+        ({}, "of_t0", 1),
+        ({"of_t0": 1}, "of_t1", 2),
+        ({"of_t0": 2, "of_t1": 1, "of_t2": 1}, "of_t1", 3),
+        ({f"of_t{n}": 1 for n in range(3)}, "of_t0", 3),
+    ],
+)
+def test_whose_commands_nobody_disputes_is_taken(asked: Mapping[str, int], taken: str, tried: int) -> None:
+    """A skill that passes with open questions is compared with two made from other recordings; the first among equals wins."""
+    judge = Asking()
+    judge.asked = asked
+    found = search(5, OfEach(()), judge)
+    assert isinstance(found, Found)
+    assert (found.candidate.name, len(judge.calls)) == (taken, tried)
 
 
 def test_held_out_trace_is_not_shown_and_judges() -> None:

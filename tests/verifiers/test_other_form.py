@@ -53,6 +53,16 @@ def test_several_words_are_one_value() -> None:
     assert {"old": "spring onions", "new": "scallions", "folder": "cook"} in list(proposals(known, [bound], other))[:6]
 
 
+def test_a_value_is_written_as_the_known_ones_are() -> None:
+    """A date is looked for where many other words stand before it, and a path that the request names whole but the commands in
+    two steps."""
+    bound = trace(1, "what of lab/a.json ends before 2027-01-01", "show lab/a.json 2027-01-01", "lab/", "lab/a.json")
+    known = {"t1": {"file": "lab/a.json", "until": "2027-01-01"}}
+    words = " ".join(f"word{n}" for n in range(20))
+    other = trace(2, "before 1 July, in (shop/b.json)", f"cd shop && show {words} 2026-07-01 b.json", "shop/", "shop/b.json", "c")
+    assert next(proposals(known, [bound], other)) == {"file": "shop/b.json", "until": "2026-07-01"}
+
+
 @given(st.lists(st.text("ab1 .,-'/\n", max_size=12), min_size=1, max_size=3).map(" ".join), st.text("ab1 .,-'/\n{", max_size=30))
 def test_what_is_said_and_done_stands_in_both(request: str, command: str) -> None:
     for words in said_and_done(trace(1, request, command)):

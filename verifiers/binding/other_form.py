@@ -41,14 +41,32 @@ def proposals(known: Mapping[str, Args], bound: Sequence[Evidence], trace: Evide
     kinds = {name: {_kind(known[e.task_id][name], e) for e in bound if name in known.get(e.task_id, {})} for name in names}
     spoken = trace.description.lower()
     parts = sorted((x.value for x in literals(trace) if x.hint != "list"), key=lambda w: _clean(w).lower() not in spoken)
-    words = [w for w in dict.fromkeys(map(_clean, [*said_and_done(trace), *parts])) if len(w) <= MOST_LETTERS]
+    found = dict.fromkeys(map(_clean, [*_paths(trace), *said_and_done(trace), *parts]))
+    words = [w for w in found if len(w) <= MOST_LETTERS]
     values = ([_typed(w, kinds[name]) for w in words] for name in names)
-    columns = [[v for v in row if v is not None and _kind(v, trace) in kinds[n]] for n, row in zip(names, values, strict=True)]
+    rows = [[v for v in row if v is not None and _kind(v, trace) in kinds[n]] for n, row in zip(names, values, strict=True)]
+    columns = [_alike_first(row, [args.get(n) for args in known.values()]) for n, row in zip(names, rows, strict=True)]
     most = next(k for k in range(MOST_VALUES, 0, -1) if k ** len(names) <= MOST_ROWS or k == 1)
-    rows = product(*(list(enumerate(column[:most])) for column in columns))
-    likeliest = sorted(rows, key=lambda row: sum(k for k, _ in row))
+    chosen = product(*(list(enumerate(column[:most])) for column in columns))
+    likeliest = sorted(chosen, key=lambda row: sum(k for k, _ in row))
     seen = (dict(zip(names, (v for _, v in row), strict=True)) for row in likeliest if len({str(v) for _, v in row}) == len(row))
     yield from islice(seen, MOST_PROPOSALS)
+
+
+def _paths(trace: Evidence) -> list[str]:
+    """Words of a request that name a path of the start, which commands may name in two steps (``cd``)."""
+    found = (m[0] for m in _WORD.finditer(trace.description[:MOST_REQUEST]))
+    return [w for w in found if _clean(w) in (trace.base or {})]
+
+
+def _alike_first(values: Sequence[JsonValue], known: Sequence[JsonValue]) -> list[JsonValue]:
+    """The values, those in front that are written as a known one is: a date looks like a date."""
+    usual = set(map(_shape, known))
+    return sorted(values, key=lambda v: _shape(v) not in usual)
+
+
+def _shape(value: JsonValue) -> str:
+    return re.sub(r"[^\W\d_]+( +[^\W\d_]+)*", "a", re.sub(r"\d", "0", str(value)))
 
 
 def said_and_done(trace: Evidence) -> list[str]:
