@@ -1,8 +1,9 @@
 """From one pattern to its best verified candidate, or to the reason why there is none. Registers nothing.
 
 Traces are usable or not before anything is generated. Candidates are judged in the generator's order, and the first that passes
-on all usable traces wins. Some traces must judge it unseen: either they are kept from the generator from the start (a model), or
-the generator is asked again without them and has to make the very same code (the embedded one).
+on all usable traces wins; one that passes with open questions is compared with those made from other recordings. Some traces
+must judge it unseen: either they are kept from the generator from the start (a model), or the generator is asked again without
+them and has to make the very same code (the embedded one).
 """
 
 from __future__ import annotations

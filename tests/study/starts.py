@@ -4,7 +4,8 @@
         [--jobs 2] [--show] [--json FILE]
 
 What is held against a skill is a ``finding``, harm beyond the evidence one too; ``question`` is asked, ``refused`` weighed.
-With ``--variation`` nothing but its own starts is made: so a new one is measured on skills that it was not written for.
+With ``--variation`` nothing but its own starts is made: so a new one is measured on skills that it was not written for, and old
+ones that may have become needless.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import difflib
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -68,12 +69,12 @@ def parts(context: Context, case: Case, record: ReplayRecord) -> str:
     return ", ".join(out) or "no difference"
 
 
-def only(variation: str):  # type: ignore[no-untyped-def]
-    """Makes the plans of one variation, of every recording."""
+def only(variations: Collection[str]):  # type: ignore[no-untyped-def]
+    """Makes the plans of these variations, of every recording."""
 
     def made(context: Context, gs: Sequence[Grammar]) -> list[tuple[Grammar, Plan]]:
         found = [(g, p) for g in differential._able(gs) for p in systematic(g)]
-        return [(g, p.held(gs)) for g, p in found if any(s.variation == variation for s in p.steps)]
+        return [(g, p.held(gs)) for g, p in found if any(s.variation in variations for s in p.steps)]
 
     return patch.object(differential, "_plans", made)
 
@@ -109,7 +110,7 @@ def main() -> None:
     parser.add_argument("roots", type=Path, nargs="+")
     parser.add_argument("--skill", action="append", default=[])
     parser.add_argument("--every", type=int, default=1, help="Of the chosen ones, each so many-th.")
-    parser.add_argument("--variation", help="Only starts that this one has a part in, and no other oracle.")
+    parser.add_argument("--variation", action="append", help="Only starts that it has a part in, and no other oracle.")
     parser.add_argument("--expect", choices=("PASS", "REFUSE"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--show", action="store_true")
