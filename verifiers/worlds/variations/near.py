@@ -190,14 +190,7 @@ def near_files(draft: Draft, path: str, way: str) -> None:
 
 def names_come_along(g: Grammar) -> list[tuple[Step, ...]]:
     both = [(Step("near-lines", (p, way)), Step("near-names", (p, way))) for p in g.contents for way in (LETTERS, CASE)]
-    return [*both[:4], *((Step("near-lines", (p, way)),) for p in g.contents[:2] for way in (BEHIND, PART)), *_parts(g)]
-
-
-def _parts(g: Grammar) -> list[tuple[Step, ...]]:
-    """Names that go on where an argument's ends, of the first file that has one: ``shop-x-01.sql`` beside ``shop-01.sql``."""
-    said = {t for v in g.args.values() if isinstance(v, str) for t in tokens(v) if t.isalpha() and len(t) > 1}
-    named = (p for p in g.contents if said & {*tokens(p.rpartition("/")[2])})
-    return [(Step("near-names", (p, PART)),) for p in list(named)[:1]]
+    return [*both[:4], *((Step("near-lines", (p, way)),) for p in g.contents[:2] for way in (BEHIND, PART))]
 
 
 def literals(g: Grammar) -> list[str]:
@@ -256,12 +249,11 @@ VARIATIONS = (
     ),
     Variation(
         name="near-names", why="Files and directories are called nearly as an argument says.",
-        choices=lambda g: pairs(g.contents, (LETTERS, CASE, PART)), apply=near_names, rule=Rule.BYSTANDER,
+        choices=lambda g: pairs(g.contents, (LETTERS, CASE)), apply=near_names, rule=Rule.BYSTANDER,
         recorded=case_is_told, never=NO_CASE,
         examples=(
             Example(("a.md", LETTERS), {"a.md": ""}, {"a.md": "", "a.mdx": "", "a.xmd": "", "amd": ""}, {"e": "md"}, "ls *.md"),
             Example(("a.md", CASE), {"a.md": ""}, {"a.md": "", "a.MD": ""}, {"e": "md"}, "ls *.md"),
-            Example(("ab.c", PART), {"ab.c": ""}, {"ab.c": "", "ab-x.c": "", "x-ab.c": ""}, {"w": "ab"}, "ls ab.c"),
         ),
     ),
 )  # fmt: skip
