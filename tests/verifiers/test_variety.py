@@ -380,6 +380,19 @@ def test_a_value_gets_a_dot_within() -> None:
     assert f"one.{world.args['ext']}" in world.base
 
 
+def test_an_older_result_may_be_there() -> None:
+    """A file in the place of what the trace makes, with the directories that it needs; never held against a skill."""
+    after = tree(a=b"1").replace({"out": Entry("dir", 0o755), "out/b": Entry("file", 0o644, b"1")})
+    g = listing(("mkdir out; cp a out/b",), tree(a=b"1"), after)
+    assert g.made == ("out", "out/b")
+    plan = of("stale", ("out/b",))
+    world = realise(g, plan)
+    assert world is not None
+    assert world.base["out"].type == "dir"
+    assert world.base["out/b"].content == b"an older one\n"
+    assert plan.held([g]) == Plan()
+
+
 def test_links_and_hidden_files_that_look_like_items() -> None:
     """Held against a skill only where a recording has such things."""
     g = table_grammar()

@@ -60,7 +60,7 @@ class Generalises:
         "refused here."
     )
     stage = "dynamic"
-    version = 39
+    version = 38
     good = (rename("any name, any number of files"),)
     bad = (rename("gives up on more than three files", RENAME_BODY.replace("for p in files:", "for p in files[:3]:")),)
 

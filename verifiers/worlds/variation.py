@@ -32,6 +32,8 @@ class Rule(Enum):
     """Only where the commands do with the marked value what they do with the plain one."""
     REMARK = "remark"
     """Only what it adds counts: that it stays, where the commands make their change and keep it."""
+    UNSAID = "unsaid"
+    """Never: nothing recorded speaks of it, and careful skills differ."""
 
 
 class Said(Enum):
@@ -131,7 +133,7 @@ class Variation:
         """How much the recordings say of it."""
         if self.recorded is not None:
             return self.recorded(choice, gs)
-        return Said.HARM if self.rule is Rule.BARE else Said.ALL
+        return {Rule.UNSAID: Said.NOTHING, Rule.BARE: Said.HARM}.get(self.rule, Said.ALL)
 
 
 def of_content(edited: Callable[..., bytes]) -> Callable[..., None]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from verifiers.worlds.draft import Draft
 from verifiers.worlds.grammar import Grammar
 from verifiers.worlds.template import as_text
-from verifiers.worlds.variation import Choice, Example, Said, Variation, files
+from verifiers.worlds.variation import Choice, Example, Rule, Said, Variation, files
 
 
 def droppable(g: Grammar) -> list[Choice]:
@@ -17,6 +17,10 @@ def droppable(g: Grammar) -> list[Choice]:
 
 def drop(draft: Draft, path: str) -> None:
     draft.changes[draft.renamed(path)] = None
+
+
+def drop_all(draft: Draft) -> None:
+    draft.changes |= dict.fromkeys(map(draft.renamed, draft.g.files))
 
 
 def filled(g: Grammar) -> list[Choice]:
@@ -44,6 +48,11 @@ VARIATIONS = (
         name="drop", why="A file that no argument names is not there.",
         choices=droppable, apply=drop, drawn=2,
         examples=(Example(("a",), {"a": "1", "b": "2"}, {"b": "2"}),),
+    ),
+    Variation(
+        name="drop-all", why="None of the files that no argument names is there.",
+        choices=lambda g: [()] if g.files else [], apply=drop_all, rule=Rule.BARE, drawn=1, never="there is something to do",
+        examples=(Example((), {"a": "1", "b": "2"}, {}), Example((), {"a": "1", "kk": ""}, {"kk": ""}, {"f": "kk"}, "rm kk")),
     ),
     Variation(
         name="no-directory", why="The directory into which the task puts something is not there yet.",

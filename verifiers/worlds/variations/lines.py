@@ -80,9 +80,24 @@ def gone(g: Grammar, path: str) -> list[str]:
     return [line.decode("utf-8", "replace") for line in lost] if len(lost) < len(lines) else []
 
 
+def taken(g: Grammar, path: str) -> bool:
+    """Whether the task takes lines away, and adds none."""
+    after = g.expectation.tree.get(path)
+    adds = after is not None and set(after.content.split(b"\n")) - set(g.base[path].content.split(b"\n"))
+    return bool(gone(g, path)) and not adds
+
+
+def only_gone(content: bytes, draft: Draft, path: str) -> bytes:
+    return _with(content, draft, path, wanted=True)
+
+
 def without_gone(content: bytes, draft: Draft, path: str) -> bytes:
+    return _with(content, draft, path, wanted=False)
+
+
+def _with(content: bytes, draft: Draft, path: str, *, wanted: bool) -> bytes:
     lines = {draft.renamed(line) for line in gone(draft.g, path)}
-    return b"".join(x for x in content.splitlines(keepends=True) if x.decode("utf-8", "replace") not in lines) or content
+    return b"".join(x for x in content.splitlines(keepends=True) if (x.decode("utf-8", "replace") in lines) is wanted) or content
 
 
 def said_again(content: bytes, draft: Draft, path: str) -> bytes:
@@ -102,6 +117,12 @@ def _another(word: re.Match[str]) -> str:
 
 
 VARIATIONS = (
+    Variation(
+        name="only-taken", why="A file has nothing but what the task takes away from it.",
+        choices=lambda g: [(p,) for p in g.contents if taken(g, p)], apply=of_content(only_gone), stage=Stage.EDIT,
+        alone=1,
+        examples=(Example(("a",), {"a": "1\n2\n"}, {"a": "2\n"}, made={"a": "1\n"}),),
+    ),
     Variation(
         name="twins", why="A file has each record once more, with another first word.",
         choices=contents, apply=of_content(twins), stage=Stage.EDIT, alone=2,

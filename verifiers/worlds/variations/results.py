@@ -1,6 +1,8 @@
-"""What the trace makes is there before, as something older."""
+"""What the trace makes is there before, in whole or as something older."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from sandbox.interface import Entry
 from verifiers.worlds.draft import Draft
@@ -23,6 +25,16 @@ def older(content: bytes) -> bytes:
     return other if other != content else OLDER
 
 
+def stale(draft: Draft, recorded: str) -> None:
+    """With the directories that it needs."""
+    path = draft.renamed(recorded)
+    above = {p: draft.here(p) for p in parents(path)}
+    if all(e is None or e.type == "dir" for e in above.values()):
+        draft.changes |= {p: Entry("dir", 0o755) for p, e in above.items() if e is None}
+        draft.changes[path] = Entry("file", 0o644, OLDER)
+        draft.made += [*above, path]
+
+
 def before(draft: Draft, recorded: str) -> None:
     """With the modes that the trace gives: an older file, or a directory with one more file."""
     path, result, word = draft.renamed(recorded), draft.g.expectation.tree, draft.word()
@@ -37,19 +49,28 @@ def before(draft: Draft, recorded: str) -> None:
     draft.made += fresh
 
 
-def likely(g: Grammar) -> list[tuple[Step, ...]]:
-    """The first directory and three files, empty ones first: those are often touched and not written."""
-    of = {kind: [p for p in g.made if g.expectation.tree[p].type == kind] for kind in ("dir", "file")}
-    few = sorted(of["file"], key=lambda p: len(g.expectation.tree[p].content))[:3]
-    return [(Step("before", (p,)),) for p in (*of["dir"][:1], *few)]
+def some(name: str, directories: int, files: int) -> Callable[[Grammar], list[tuple[Step, ...]]]:
+    """Empty files first, for those are often touched and not written."""
+
+    def plans(g: Grammar) -> list[tuple[Step, ...]]:
+        of = {kind: [p for p in g.made if g.expectation.tree[p].type == kind] for kind in ("dir", "file")}
+        few = sorted(of["file"], key=lambda p: len(g.expectation.tree[p].content))[:files]
+        return [(Step(name, (p,)),) for p in (*of["dir"][:directories], *few)]
+
+    return plans
 
 
 MAKES = {"o/": "", "o/r": "1"}
+OLD = Example(("o/r",), {}, {"o/": "", "o/r": "an older one\n"}, made=MAKES)
 ANOTHER = Example(("o/r",), {}, {"o/": "", "o/r": "2"}, made=MAKES)
 VARIATIONS = (
     Variation(
+        name="stale", why="There is an older file in the place of what the trace makes.",
+        choices=made, apply=stale, rule=Rule.UNSAID, together=some("stale", 2, 1), examples=(OLD,),
+    ),
+    Variation(
         name="before", why="A file or a directory that the trace makes is there before.",
-        choices=made, apply=before, rule=Rule.BYSTANDER, together=likely, recorded=lambda *_: Said.HARM,
+        choices=made, apply=before, rule=Rule.BYSTANDER, together=some("before", 1, 3), recorded=lambda *_: Said.HARM,
         never="nothing of what the task makes is there before",
         examples=(ANOTHER, Example(("o",), {}, {"o/": "", "o/….…": "a bystander\n"}, made=MAKES)),
     ),
