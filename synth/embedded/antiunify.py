@@ -155,8 +155,7 @@ class _Unifier:
         middles = [t[left : len(t) - right] for t in texts]
         plain = [unescaped(m) for m in middles] if role in ("script", "literal") else middles
         inner = self.split(middles, role)
-        has_code = is_known(self.at.command) and self.at.command not in _CUT_AT_MARKS
-        if role == "script" and has_code and not inner and any(map(_CODE.search, middles)):
+        if role == "script" and not inner and self.has_code(middles):
             raise Mismatch  # other programs, not one with other values
         return tidy([Lit(head), *(inner or [Hole(self.hole(tuple(plain)))]), Lit(tail)])
 
@@ -174,6 +173,11 @@ class _Unifier:
         """Programs that differ in what stands inside their literals; none where they differ in more."""
         columns = self.columns(texts) if is_known(self.at.command) and self.at.command not in _CUT_AT_MARKS else []
         return tidy([p for kind, column in columns for p in self.literal(column, kind)])
+
+    def has_code(self, values: list[str]) -> bool:
+        """Whether a value of a program is more than one: it ends a literal, and goes on."""
+        code = _SED_CODE if self.at.command in _CUT_AT_MARKS else _CODE if is_known(self.at.command) else re.compile(r"(?!)")
+        return any(map(code.search, values))
 
     def columns(self, texts: list[str]) -> list[tuple[str, list[str]]]:
         """Per literal and piece of code its kind and its text in each program; none where the code differs."""
@@ -261,7 +265,9 @@ def _same_tests(rows: list[tuple[Word, ...]]) -> list[tuple[Word, ...]]:
 
 _TOKEN = re.compile(r"%0?|\\[QE]|[\w\-]+|\s+|.", re.S)
 _CODE = re.compile(r"[\"'`|;{}()\[\]]")
-"""What ends a literal, or stands between expressions: more than one value of a program."""
+"""What ends a literal, or stands between expressions."""
+_SED_CODE = re.compile(r"(?<!\\)/(?:,[/\d$]|\s*s([^\w\s\\]).*\1.*\1)", re.S)
+"""An address that ends, and what stands behind it: another address, or a substitution."""
 _ADDRESS = re.compile(r"\d+(,(\d+|\$))?[dpq]|\d+q;d")
 """sed scripts about line numbers."""
 _FORMAT = re.compile(r"%0?|\d+|[^\W\d]+|.", re.S)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.interface import Entry, Snapshot
 from synth.embedded.align import lifted, same_form, tokens, transferred
 from synth.embedded.antiunify import Mismatch, unify
 from synth.embedded.normal import normal
@@ -135,6 +136,8 @@ def test_other_shapes_do_not_unify(one: str, other: str) -> None:
         ("""jq '.[] | select(.a=="x" and .b<"3") | .n' f""", """jq '.[] | select(.a=="y") | select(.b<"4") | .n' f"""),
         ("awk '$1 == \"x\" {print $2}' f", "awk '{if ($1 == \"x\") print $2}' f"),
         ("sqlite3 f 'select (a) from t'", "sqlite3 f 'select [b] from t where (a > 1)'"),
+        ("sed -i '/^A$/,/^B/s/1/2/' f", "sed -i '/^C /a D' f"),
+        ("sed '/x=\"a\">/,/b/ s|1|2|' f", "sed '/x=\"c\"/s#1#2#' f"),
     ],
 )
 def test_programs_of_other_code_do_not_unify(one: str, other: str) -> None:
@@ -277,6 +280,22 @@ def test_what_all_others_say_is_no_value() -> None:
     ]
     assert {column[0] for column in lifted(works[0], works).values} == {"a.json", "kim"}
     assert "open" in {column[0] for column in lifted(works[0]).values}
+
+
+def test_what_most_commands_say_is_of_the_task_but_for_names_of_files() -> None:
+    """One of three others goes by the line's number and says no ``price``; one is about another file."""
+    rows = (
+        ("the price of t1 is 1.50 in a.xml", "sed -i '/id=t1/s/price=.*/price=1.50/' a.xml"),
+        ("t2 costs 2.50 (b.xml, its price)", "sed -i '/id=t2/s/price=.*/price=2.50/' b.xml"),
+        ("t3 costs 3.50 (a.xml, its price)", "sed -i '/id=t3/s/price=.*/price=3.50/' a.xml"),
+        ("t4 is 4.50 from now on, a.xml", "sed -i '4s/3.00/4.50/' a.xml"),
+    )
+    base = Snapshot({"a.xml": Entry("file", 0o644, b"1"), "b.xml": Entry("file", 0o644, b"1")})
+    works = [
+        Work(Evidence(line, request, (line,), (), None, None, base, None, True), (parse(line),), (0,), ())
+        for request, line in rows
+    ]
+    assert {column[0] for column in lifted(works[0], works).values} == {"t1", "1.50", "a.xml"}
 
 
 def test_a_list_for_xargs_and_names_behind_a_folder() -> None:
