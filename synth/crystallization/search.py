@@ -151,9 +151,9 @@ class Search:
         passed: list[Found] = []
         why = ""
         tried = 0
-        for candidate, bindings, apart in self._whole_first(usable):
-            if passed and not _may_be_better(candidate, apart, passed):
-                continue
+        for candidate, bindings, apart in self._whole_first(usable, passed):
+            if passed and tried >= passed[0].tried + MOST_OTHERS:
+                break
             tried += 1
             self.say(f"judging candidate {tried} ({candidate.name})")
             shown = [e for e in usable if e.task_id not in apart]
@@ -183,12 +183,17 @@ class Search:
             return NotFound(why or self.generator.why_none(), tried=tried)
         return NotFound(best.report.why, best, tried=tried)
 
-    def _whole_first(self, usable: Sequence[Evidence]) -> Iterator[tuple[Candidate, Mapping[str, Args], frozenset[str]]]:
+    def _whole_first(
+        self, usable: Sequence[Evidence], passed: Sequence[Found]
+    ) -> Iterator[tuple[Candidate, Mapping[str, Args], frozenset[str]]]:
         """Candidates with their bindings and the traces to be split off: those that hold on every trace, those for which some are
-        split off, and last, for the sake of what is said of them, those that cannot pass."""
+        split off, and last, for the sake of what is said of them, those that cannot pass. Beside those that have ``passed`` by
+        then only such as are made from other recordings, and leave none out that those do."""
         split: list[tuple[Candidate, Mapping[str, Args], frozenset[str]]] = []
         hopeless: list[tuple[Candidate, Mapping[str, Args], frozenset[str]]] = []
         for candidate in self._made(usable):
+            if not _is_other(candidate, frozenset(), passed):
+                continue
             bindings, apart = self._bound(candidate, usable)
             if not apart:
                 yield candidate, bindings, apart
@@ -196,7 +201,10 @@ class Search:
                 split.append((candidate, {t: args for t, args in bindings.items() if t not in apart}, apart))
             else:
                 hopeless.append((candidate, bindings, frozenset()))
-        yield from [*split, *hopeless]
+        for candidate, bindings, apart in split:
+            if _is_other(candidate, apart, passed):
+                yield candidate, bindings, apart
+        yield from hopeless if not passed else ()
 
     def _is_noise(self, apart: frozenset[str], usable: Sequence[Evidence]) -> bool:
         """Whether traces may be split off: they are the fewer, or from before all others, which show how it is done since;
@@ -352,10 +360,8 @@ def without(report: Report, hidden: frozenset[str]) -> Report:
     return replace(report, checks=checks, bindings=bindings)
 
 
-def _may_be_better(candidate: Candidate, apart: frozenset[str], passed: Sequence[Found]) -> bool:
-    """Whether a skill is made from other recordings than those that passed with questions, and leaves none out that they do."""
-    if len(passed) > MOST_OTHERS:
-        return False
+def _is_other(candidate: Candidate, apart: frozenset[str], passed: Sequence[Found]) -> bool:
+    """Whether a skill is made from other recordings than those that passed, and leaves none out that they do."""
     return all(apart <= f.unused.keys() and not candidate.bindings.keys() <= f.candidate.bindings.keys() for f in passed)
 
 

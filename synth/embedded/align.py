@@ -34,7 +34,7 @@ def clusters(works: Sequence[Work], as_written: bool = False) -> list[list[Work]
 
 def fits(works: Sequence[Work], as_written: bool = False) -> bool:
     try:
-        template_of([w.program for w in works], as_written)
+        template_of([w.program for w in works], as_written, [w.evidence.description for w in works])
     except Mismatch:
         return False
     return True
@@ -88,14 +88,11 @@ def transferred(like: Work, works: Sequence[Work]) -> list[Program] | None:
 
 
 def lifted(w: Work, others: Sequence[Work] = ()) -> Template:
-    """One trace's program with the words that its description shares with it as holes, unless most others' commands say them, or
-    all of them where it is a path's name."""
+    """One trace's program with the words that its description shares with it as holes, unless all others' commands say them."""
     program = normal(w.program)
     elsewhere = ["\n".join(o.evidence.commands) for o in others if o is not w]
     words = [t for t in (*said_and_done(w.evidence), *tokens(w.evidence.description)) if re.search(r"\w", t)]
-    names = {name for path in w.evidence.base or () for name in (path, path.rpartition("/")[2])}
-    shared = {t: sum(_says(text, t) for text in elsewhere) for t in words}
-    said = [t for t in words if not elsewhere or shared[t] < (len(elsewhere) if t in names else len(elsewhere) / 2)]
+    said = [t for t in words if not elsewhere or not all(_says(text, t) for text in elsewhere)]
     parts = {t for t in said if not _says("\n".join(w.evidence.commands), t)}
     changes = {t: _other(t, k) for k, t in enumerate(dict.fromkeys(said))}
     requests = (w.evidence.description, _pattern(changes).sub(lambda m: changes[m[0]], w.evidence.description))

@@ -6,15 +6,18 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from synth.embedded.factoring import factored
-from synth.embedded.literals import is_known, literals
+from synth.embedded.literals import escapes, is_known, literals
+from synth.embedded.places import inner_name
 from synth.embedded.pythoncode import NAMES, with_arguments
 from synth.embedded.requested import said_runs, unescaped
 from synth.embedded.template import Place, Program, Template, Value
 from verifiers.shell.commands import Role, roles
-from verifiers.shell.tree import Glob, Hole, Lit, Many, Part, Redirect, Simple, Word, literal_word, tidy
+from verifiers.shell.effects import every
+from verifiers.shell.tree import Glob, Hole, Lit, Many, Part, Redirect, ShellError, Simple, Word, literal_word, tidy
 
 
 class Mismatch(Exception):
@@ -28,11 +31,32 @@ def unify(programs: Sequence[Program], requests: Sequence[str] = ()) -> Template
         requests: what was asked for, one a program: a word that all of them say is not cut into pieces.
 
     Raises:
-        Mismatch: another number of steps, other commands, other options.
+        Mismatch: another number of steps, other commands, other options, programs that differ in more than values.
     """
     unifier = _Unifier(requests)
     raw = unifier.node(tuple(programs), "operand")
-    return factored(raw, unifier.values, unifier.places, requests)
+    found = factored(raw, unifier.values, unifier.places, requests)
+    if any(_has_code(node, found.values) for node in every(found.program) if isinstance(node, Simple)):
+        raise Mismatch
+    return found
+
+
+_CODE = re.compile(r"[\"'`/|;{}()\[\]]")
+"""What ends a literal, or stands between expressions."""
+
+
+def _has_code(node: Simple, values: Sequence[tuple[Value, ...]]) -> bool:
+    """Whether a hole of a program, outside of its literals, stands for more than a name or a number."""
+    for k, role in enumerate(roles(node.name, node.words[1:]), 1):
+        language, holes = inner_name(node, k), [p for p in node.words[k].parts if isinstance(p, Hole)]
+        if role != "script" or not is_known(language) or not holes:
+            continue
+        with suppress(ShellError):  # a literal, if one of another build
+            ways = escapes(language, node.words[k], extended=False)
+            among = [v for hole, way in zip(holes, ways, strict=True) if way is None for v in values[hole.index]]
+            if any(_CODE.search(str(v)) for v in among):
+                return True
+    return False
 
 
 _CUT_AT_MARKS = frozenset({"sed", "rename", "prename", "file-rename"})
@@ -146,18 +170,20 @@ class _Unifier:
             return [Lit(texts[0])]
         if parts := self.as_said(texts, role):
             return parts
-        if role == "script" and (parts := self.program(texts)):
-            return parts
+        if role == "script" and is_known(self.at.command) and self.at.command not in _CUT_AT_MARKS:
+            return self.program(texts)
+        return self.cut(texts, role)
+
+    def cut(self, texts: list[str], role: Role | str) -> list[Part]:
+        """Holes between what all texts have at both ends, and between the marks and words that all of them have."""
         left, right = _affixes(texts, role)
         if role == "operand" and re.search(r"(^|/)\.$", texts[0][:left]):
             left -= 1  # the dot of a hidden file is a part of its name
         head, tail = texts[0][:left], texts[0][len(texts[0]) - right :] if right else ""
         middles = [t[left : len(t) - right] for t in texts]
         plain = [unescaped(m) for m in middles] if role in ("script", "literal") else middles
-        inner = self.split(middles, role)
-        if role == "script" and not inner and self.has_code(middles):
-            raise Mismatch  # other programs, not one with other values
-        return tidy([Lit(head), *(inner or [Hole(self.hole(tuple(plain)))]), Lit(tail)])
+        inner = self.split(middles, role) or [Hole(self.hole(tuple(plain)))]
+        return tidy([Lit(head), *inner, Lit(tail)])
 
     def as_said(self, texts: list[str], role: Role | str) -> list[Part]:
         """Holes for what the requests say, in texts, patterns and literals; none where they say nothing of it."""
@@ -170,14 +196,13 @@ class _Unifier:
         return tidy([Lit(r[0]) if len(set(r)) == 1 else Hole(self.hole(tuple(map(plain, r)))) for r in runs])
 
     def program(self, texts: list[str]) -> list[Part]:
-        """Programs that differ in what stands inside their literals; none where they differ in more."""
-        columns = self.columns(texts) if is_known(self.at.command) and self.at.command not in _CUT_AT_MARKS else []
-        return tidy([p for kind, column in columns for p in self.literal(column, kind)])
-
-    def has_code(self, values: list[str]) -> bool:
-        """Whether a value of a program is more than one: it ends a literal, and goes on."""
-        code = _SED_CODE if self.at.command in _CUT_AT_MARKS else _CODE if is_known(self.at.command) else re.compile(r"(?!)")
-        return any(map(code.search, values))
+        """Programs literal by literal, and piece by piece of the code between them."""
+        rows = [literals(self.at.command, t) for t in texts]
+        if len({tuple(kind for kind, _ in row) for row in rows}) != 1:
+            raise Mismatch
+        columns = [(column[0][0], [text for _, text in column]) for column in zip(*rows, strict=True)]
+        found = [self.cut(c, "script") if not kind and len(set(c)) > 1 else self.literal(c, kind) for kind, c in columns]
+        return tidy([p for parts in found for p in parts])
 
     def columns(self, texts: list[str]) -> list[tuple[str, list[str]]]:
         """Per literal and piece of code its kind and its text in each program; none where the code differs."""
@@ -264,10 +289,6 @@ def _same_tests(rows: list[tuple[Word, ...]]) -> list[tuple[Word, ...]]:
 
 
 _TOKEN = re.compile(r"%0?|\\[QE]|[\w\-]+|\s+|.", re.S)
-_CODE = re.compile(r"[\"'`|;{}()\[\]]")
-"""What ends a literal, or stands between expressions."""
-_SED_CODE = re.compile(r"(?<!\\)/(?:,[/\d$]|\s*s([^\w\s\\]).*\1.*\1)", re.S)
-"""An address that ends, and what stands behind it: another address, or a substitution."""
 _ADDRESS = re.compile(r"\d+(,(\d+|\$))?[dpq]|\d+q;d")
 """sed scripts about line numbers."""
 _FORMAT = re.compile(r"%0?|\d+|[^\W\d]+|.", re.S)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.interface import Entry, Snapshot
 from synth.embedded.align import lifted, same_form, tokens, transferred
 from synth.embedded.antiunify import Mismatch, unify
 from synth.embedded.normal import normal
@@ -135,7 +134,9 @@ def test_other_shapes_do_not_unify(one: str, other: str) -> None:
     [
         ("""jq '.[] | select(.a=="x" and .b<"3") | .n' f""", """jq '.[] | select(.a=="y") | select(.b<"4") | .n' f"""),
         ("awk '$1 == \"x\" {print $2}' f", "awk '{if ($1 == \"x\") print $2}' f"),
-        ("sqlite3 f 'select (a) from t'", "sqlite3 f 'select [b] from t where (a > 1)'"),
+        ("sqlite3 f 'select max(a) from t where b = 1'", "sqlite3 f 'select b from t where b = 2'"),
+        ("perl -pi -e 's/a/b/' f", "perl -pi -e 's{c/d}{e}; s/f/g/' f"),
+        ("find . -name a -exec sed -i '/x/,/y/d' {} +", "find . -name b -exec sed -i '/x/s/1/2/' {} +"),
         ("sed -i '/^A$/,/^B/s/1/2/' f", "sed -i '/^C /a D' f"),
         ("sed '/x=\"a\">/,/b/ s|1|2|' f", "sed '/x=\"c\"/s#1#2#' f"),
     ],
@@ -193,6 +194,25 @@ def test_here_documents_are_unified_line_by_line() -> None:
     template = unify(programs(*lines))
     assert sorted(template.values) == [("clean", "lint"), ("rm -f x", "ruff")]
     assert all(rebuilt(template, k) == program for k, program in enumerate(programs(*lines)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        ("sed -i '1i p=/a/,/b/' f", "sed -i '1i q=/c' f", {("p", "q"), ("a/,/b/", "c")}),
+        ("sed -i 's|^d=.*|d=/a/,/b|' f", "sed -i 's|^d=.*|d=/c|' f", {("a/,/b", "c")}),
+        ("awk '/a(b)/' f", "awk '/c[d]/' f", {("a(b)", "c[d]")}),
+        (
+            "sqlite3 f \"insert into t values (1, 'a')\"",
+            "sqlite3 f \"insert into t values (2, 'b;')\"",
+            {("1", "2"), ("a", "b;")},
+        ),
+        ("jq '.[] | select(.a == \"(x)\") | .n' f", "jq '.[] | select(.a == \"y|z\") | .n' f", {("(x)", "y|z")}),
+    ],
+)
+def test_what_looks_like_code_is_a_value_in_a_literal(one: str, other: str, found: set[tuple[str, str]]) -> None:
+    """Paths, patterns and texts have any marks."""
+    assert set(unify(programs(one, other)).values) == found
 
 
 def test_words_between_words_of_a_program_vary() -> None:
@@ -280,22 +300,6 @@ def test_what_all_others_say_is_no_value() -> None:
     ]
     assert {column[0] for column in lifted(works[0], works).values} == {"a.json", "kim"}
     assert "open" in {column[0] for column in lifted(works[0]).values}
-
-
-def test_what_most_commands_say_is_of_the_task_but_for_names_of_files() -> None:
-    """One of three others goes by the line's number and says no ``price``; one is about another file."""
-    rows = (
-        ("the price of t1 is 1.50 in a.xml", "sed -i '/id=t1/s/price=.*/price=1.50/' a.xml"),
-        ("t2 costs 2.50 (b.xml, its price)", "sed -i '/id=t2/s/price=.*/price=2.50/' b.xml"),
-        ("t3 costs 3.50 (a.xml, its price)", "sed -i '/id=t3/s/price=.*/price=3.50/' a.xml"),
-        ("t4 is 4.50 from now on, a.xml", "sed -i '4s/3.00/4.50/' a.xml"),
-    )
-    base = Snapshot({"a.xml": Entry("file", 0o644, b"1"), "b.xml": Entry("file", 0o644, b"1")})
-    works = [
-        Work(Evidence(line, request, (line,), (), None, None, base, None, True), (parse(line),), (0,), ())
-        for request, line in rows
-    ]
-    assert {column[0] for column in lifted(works[0], works).values} == {"t1", "1.50", "a.xml"}
 
 
 def test_a_list_for_xargs_and_names_behind_a_folder() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -144,22 +145,27 @@ def test_first_good_candidate_wins() -> None:
 
 
 class OfEach(Scripted):
-    """A good skill of each recording alone."""
+    """A good skill of each recording alone, in two forms."""
 
     def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], template: Template = "skill") -> Iterator[Candidate]:
-        for e in evidence:
-            yield replace(candidate("good", [e]), name=f"of_{e.task_id}")
+        for cost, e in itertools.product((0.0, 1.0), evidence):
+            yield replace(candidate("good", [e]), name=f"of_{e.task_id}", cost=cost)
+
+
+REFUSED = 9
 
 
 class Asking(Judge):
-    """Asks about skills, by name."""
+    """Asks about skills, by name, and refuses those about which it asks most."""
 
     asked: Mapping[str, int] = MappingProxyType({})
 
     def verify(self, candidate: Candidate, *given: Any) -> Report:
         case = GeneratedCase("t0", Snapshot(), {})
         question = Question("commands-disagree", "m", case, Behaviour(Snapshot()), Behaviour(Snapshot()))
-        return replace(super().verify(candidate, *given), questions=(question,) * self.asked.get(candidate.name, 0))
+        asked = self.asked.get(candidate.name, 0)
+        said = replace(super().verify(candidate, *given), questions=(question,) * asked)
+        return replace(said, verdict=Verdict.FAIL, score=None) if asked == REFUSED else said
 
 
 @pytest.mark.parametrize(
@@ -169,6 +175,8 @@ class Asking(Judge):
         ({"of_t0": 1}, "of_t1", 2),
         ({"of_t0": 2, "of_t1": 1, "of_t2": 1}, "of_t1", 3),
         ({f"of_t{n}": 1 for n in range(3)}, "of_t0", 3),
+        ({"of_t0": 1, "of_t1": REFUSED, "of_t2": REFUSED}, "of_t0", 3),
+        ({"of_t0": REFUSED, "of_t1": 1}, "of_t2", 3),
     ],
 )
 def test_whose_commands_nobody_disputes_is_taken(asked: Mapping[str, int], taken: str, tried: int) -> None:
@@ -178,6 +186,20 @@ def test_whose_commands_nobody_disputes_is_taken(asked: Mapping[str, int], taken
     found = search(5, OfEach(()), judge)
     assert isinstance(found, Found)
     assert (found.candidate.name, len(judge.calls)) == (taken, tried)
+
+
+def test_the_same_recordings_in_another_form_are_not_judged_again() -> None:
+    """Of one recording that alone leads to something, with a question."""
+
+    class OfOne(OfEach):
+        def generate(self, pattern: TracePattern, evidence: Sequence[Evidence], *given: Any) -> Iterator[Candidate]:
+            yield from (c for c in super().generate(pattern, evidence) if c.name == "of_t0")
+
+    judge = Asking()
+    judge.asked = {"of_t0": 1}
+    found = search(5, OfOne(()), judge)
+    assert isinstance(found, Found)
+    assert len(judge.calls) == 1
 
 
 def test_held_out_trace_is_not_shown_and_judges() -> None:
